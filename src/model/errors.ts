@@ -1,0 +1,96 @@
+/**
+ * What must happen after an error: `wait` (the host asks for a pause, then try again), `retry` (try again after a
+ * back-off), `give-up` (this item is lost, the run goes on), `stop` (the run ends). Nobody but the error class decides.
+ */
+export type Verdict = 'wait' | 'retry' | 'give-up' | 'stop'
+
+/** The statuses of the interface document; an item ends with exactly one of them. */
+export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${number}` | 'error'
+
+/** Every failure that this collector foresees. Anything else that is thrown is a bug and stops the run. */
+export abstract class CollectError extends Error {
+  abstract readonly verdict: Verdict
+  abstract readonly status: Status
+}
+
+/** The host answered 429. */
+export class Throttled extends CollectError {
+  override readonly name = 'Throttled'
+  readonly verdict = 'wait'
+  readonly status = 'rate_limit'
+
+  /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
+  constructor(readonly retryAfterMs: number | undefined) {
+    super('429: the provider limits the rate')
+  }
+}
+
+/** Any other status than 200. A 5xx may pass; the rest is the provider's last word. */
+export class HttpError extends CollectError {
+  override readonly name = 'HttpError'
+  readonly verdict: Verdict
+  readonly status: Status
+
+  constructor(readonly code: number) {
+    super(`the provider answered ${code}`)
+    this.verdict = code >= 500 ? 'retry' : 'give-up'
+    this.status = `http_${code}`
+  }
+}
+
+export type TransportReason = 'deadline' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large'
+
+/** No whole answer arrived. */
+export class TransportError extends CollectError {
+  override readonly name = 'TransportError'
+  readonly verdict: Verdict
+  readonly status = 'error'
+
+  constructor(
+    readonly reason: TransportReason,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${reason}: ${message}`, options)
+    this.verdict = reason === 'tls' || reason === 'too_large' ? 'give-up' : 'retry'
+  }
+}
+
+/** A 200 whose body is not what the endpoint gives: an HTML page, cut JSON, another envelope. Often a passing mood. */
+export class BadAnswer extends CollectError {
+  override readonly name = 'BadAnswer'
+  readonly verdict = 'retry'
+  readonly status = 'error'
+
+  constructor(
+    readonly reason: 'html' | 'parse' | 'schema' | 'encoding',
+    message: string,
+  ) {
+    super(`${reason}: ${message}`)
+  }
+}
+
+/** Nothing that could be asked gave an answer (all tiers, all chunks, all days). The message holds each one's reason. */
+export class NothingAnswered extends CollectError {
+  override readonly name = 'NothingAnswered'
+  readonly verdict = 'give-up'
+  readonly status = 'error'
+}
+
+/** The folder cannot be written or read: the run ends, what is already there stays as it is. */
+export class StorageError extends CollectError {
+  override readonly name = 'StorageError'
+  readonly verdict = 'stop'
+  readonly status = 'error'
+}
+
+/** A setting is wrong or missing: nothing was asked yet. The message names it, where it came from, and the way out. */
+export class UsageError extends CollectError {
+  override readonly name = 'UsageError'
+  readonly verdict = 'stop'
+  readonly status = 'error'
+}
+
+/** The text of anything that was thrown, on one line. */
+export const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 300)

@@ -1,0 +1,44 @@
+import type { Status } from './errors.js'
+import type { RunReport, ScriptOutcome } from './report.js'
+
+/** What a run tells while it goes. The report is nothing but these, added up. `at` is in epoch milliseconds. */
+export type RunEvent =
+  | {
+      readonly type: 'run-started'
+      readonly at: number
+      readonly run: string
+      readonly asOf: number
+      readonly streams: readonly StreamStart[]
+    }
+  | { readonly type: 'master-read'; readonly stocks: number }
+  | { readonly type: 'stream-started'; readonly at: number; readonly stream: string }
+  /** How many items the stream will settle; follows `stream-started` as soon as it is known. */
+  | { readonly type: 'items-known'; readonly stream: string; readonly total: number }
+  | { readonly type: 'requested' | 'retried' | 'rate-limited'; readonly stream: string }
+  | {
+      readonly type: 'settled'
+      readonly stream: string
+      readonly item: string
+      readonly status: Status
+      readonly degraded?: string
+      readonly reason?: string
+    }
+  /** Something to know that is no failure: rows left out, a symbol that is not listed. */
+  | { readonly type: 'noticed'; readonly stream: string; readonly text: string }
+  | {
+      readonly type: 'stream-finished'
+      readonly at: number
+      readonly stream: string
+      readonly outcome: ScriptOutcome
+      readonly files: number
+      readonly bytes: number
+      readonly error?: string
+    }
+  | { readonly type: 'run-finished'; readonly report: RunReport }
+
+export interface StreamStart {
+  readonly name: string
+  readonly state: 'waiting' | 'skipped' | 'disabled'
+}
+
+export type Emit = (event: RunEvent) => void

@@ -1,0 +1,45 @@
+import type { Status } from './errors.js'
+
+/** One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream. */
+export interface Item<T = unknown> {
+  /** What people call it: the symbol, or the list's name. */
+  readonly key: string
+  /** Its place in the list it came from; one-file outputs keep that order. */
+  readonly rank: number
+  readonly fileName: string
+  readonly value: T
+}
+
+/** What an item's work brought home. */
+export interface Found<R = unknown> {
+  readonly status: 'success' | 'skipped' | 'empty'
+  readonly rows: readonly R[]
+  /** Why the rows may be fewer than the provider holds: a path or a page that failed. */
+  readonly degraded?: string
+}
+
+/** An item whose work has ended, well or not. */
+export interface Settled<R = unknown> {
+  readonly item: Item
+  readonly status: Status
+  readonly rows: readonly R[]
+  readonly degraded?: string
+  /** Why it failed; absent on `success`, `skipped` and `empty`. */
+  readonly reason?: string
+}
+
+/** Rows were asked for and came; none at all is `empty`. */
+export const found = <R>(rows: readonly R[], degraded?: string): Found<R> => ({
+  status: rows.length > 0 ? 'success' : 'empty',
+  rows,
+  ...(degraded === undefined ? {} : { degraded }),
+})
+
+/** Nothing had to be asked. */
+export const skipped: Found<never> = { status: 'skipped', rows: [] }
+
+/** Whether the provider answered for this item, so that what it said replaces what was known. */
+export const isAnswered = ({ status }: { readonly status: Status }): boolean => status === 'success' || status === 'empty'
+
+/** Whether something that was asked for did not arrive. */
+export const isLost = ({ status }: { readonly status: Status }): boolean => !['success', 'empty', 'skipped'].includes(status)

@@ -1,0 +1,47 @@
+import type { Status } from './errors.js'
+
+export type ScriptOutcome = 'success' | 'failed' | 'skipped' | 'disabled'
+export type RunOutcome = 'complete' | 'partial' | 'failed' | 'interrupted'
+
+/** How many items ended with each status. The document's statuses are always there, `http_<status>` where it occurred. */
+export type ItemCounts = Record<'success' | 'empty' | 'skipped' | 'rate_limit' | 'error', number> & Record<string, number>
+
+export interface Problem {
+  /** The stock, index or list; absent where the problem is the stream's. */
+  readonly item?: string
+  readonly status?: Status
+  readonly reason: string
+}
+
+export interface ScriptReport {
+  readonly outcome: ScriptOutcome
+  readonly durationMs: number
+  /** Requests sent, further attempts included. */
+  readonly requests: number
+  readonly retries: number
+  /** Answers with 429. */
+  readonly rateLimited: number
+  readonly items: ItemCounts
+  /** Items that ended well but may lack rows, because a path or a page failed. */
+  readonly degraded: number
+  readonly files: number
+  readonly bytes: number
+  /** The first few problems. */
+  readonly problems: readonly Problem[]
+  readonly error?: string
+}
+
+/** What a run did; printed by `--json` and kept at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
+export interface RunReport {
+  readonly run: string
+  readonly asOf: string
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly durationMs: number
+  readonly outcome: RunOutcome
+  /** Stocks that the run was about: the whole master list, or what `--symbols` left of it. */
+  readonly stocks: number
+  readonly scripts: Readonly<Record<string, ScriptReport>>
+  /** Why the run failed as a whole. */
+  readonly error?: string
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+
+/** The services of the interface document, each with its own base address. */
+export const hosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
+export type Host = (typeof hosts)[number]
+
+const BaseUrl = z.url({ protocol: /^https?$/, error: 'is not an http(s) address' })
+const count = (least: number, most: number) => z.int().min(least).max(most)
+
+/** Everything that can be set. The descriptions are shown by `--help` and in the README. */
+export const Settings = z.strictObject({
+  urls: z.partialRecord(z.enum(hosts), BaseUrl).default({}).describe('base address of each service; a path in it is kept'),
+  sheetId: z.string().min(1).optional().describe('id of the surveillance spreadsheet'),
+  asmTabId: z.string().min(1).optional().describe('tab of the ASM list in it'),
+  gsmTabId: z.string().min(1).optional().describe('tab of the GSM list in it'),
+  exchange: z
+    .string()
+    .regex(/^[A-Za-z]{2,10}$/, 'is not an exchange code such as NSE')
+    .transform((code) => code.toUpperCase())
+    .default('NSE')
+    .describe('exchange code, for example NSE'),
+  out: z.string().min(1).default('./data').describe('folder that the outputs are written to'),
+  fetchOhlcv: z.boolean().default(true).describe('whether the candle streams run'),
+  forceUpdate: z.boolean().default(true).describe('whether filings that are already there are fetched again'),
+  newsLimit: count(1, 100).default(50).describe('news items per stock'),
+  retries: count(0, 10).default(2).describe('further attempts after a failed request'),
+  backoffMs: count(0, 60_000).default(500).describe('longest pause before the first further attempt; doubles each time'),
+  throttleMs: count(0, 60_000).default(2_000).describe('pause after a 429 that names none'),
+  throttleMaxMs: count(0, 600_000).default(60_000).describe('longest pause that a Retry-After is granted'),
+  workers: z.record(z.string(), count(1, 1_000)).default({}).describe('workers of a stream, by its name'),
+  timeoutsMs: z.record(z.string(), count(1, 600_000)).default({}).describe('time a request of a stream may take, by its name'),
+  headers: z.record(z.string(), z.string()).default({}).describe('request headers sent besides or instead of the usual ones'),
+})
+export type Settings = Readonly<z.output<typeof Settings>>
+export type SettingsInput = z.input<typeof Settings>

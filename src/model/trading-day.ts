@@ -1,0 +1,42 @@
+/** A calendar day in India, `YYYY-MM-DD`. Such days compare as text. */
+export type Day = string
+
+const DAY_MS = 86_400_000
+// India has kept +05:30 since 1945 and no summer time, so plain arithmetic is exact for every candle there is.
+const INDIA_MS = 5.5 * 3_600_000
+
+/** The day in India at an instant (epoch milliseconds). */
+export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_MS).toISOString().slice(0, 10)
+
+/** The instant (epoch milliseconds) at which a wall clock in India shows `HH:MM` on a day. */
+export const instantOf = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
+
+export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
+
+/** The same day of another month; the month's last day where it has no such day (31 January + 1 month = 28 February). */
+export const addMonths = (day: Day, months: number): Day => {
+  const [year, month, date] = partsOf(day)
+  const first = new Date(Date.UTC(year, month - 1 + months, 1))
+  const last = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
+  first.setUTCDate(Math.min(date, last))
+  return first.toISOString().slice(0, 10)
+}
+
+/** `DD-MM-YYYY`, as deals are asked. */
+export const dashedDmy = (day: Day): string => day.split('-').reverse().join('-')
+
+/** `DDMMYYYY`, as archive files are named. */
+export const compactDmy = (day: Day): string => day.split('-').reverse().join('')
+
+/** The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or nothing if it is not a real day. */
+export const readDay = (text: unknown): Day | undefined => {
+  const day = typeof text === 'string' ? /^\d{4}-\d{2}-\d{2}(?!\d)/.exec(text)?.[0] : undefined
+  if (day === undefined) return undefined
+  const at = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) ? day : undefined
+}
+
+const partsOf = (day: Day): [number, number, number] => {
+  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
+  return [year, month, date]
+}

@@ -1,0 +1,48 @@
+import type { Item } from '../model/outcome.js'
+
+/**
+ * What a stream leaves behind, as plain facts; a sink knows how to write it. In `file`, `{exch}` is the exchange in lower case and
+ * any other placeholder the item's file name, so that the text reads as in the interface document.
+ */
+export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPerItem | TextFile
+
+/** All rows of all items in one JSON array, one record per line, in the order of the items, then sorted by `order` (stable). */
+export interface RowsInOneFile {
+  readonly shape: 'rows-in-one-file'
+  readonly file: string
+  /** Turns an item's rows into the file's records. */
+  readonly select?: (rows: readonly unknown[]) => readonly unknown[]
+  readonly order?: (one: unknown, other: unknown) => number
+}
+
+/** A JSON array for each item, one record per line; an empty one is written too. */
+export interface ArrayPerItem {
+  readonly shape: 'array-per-item'
+  readonly file: string
+  /** Leave `[]` where an item failed and no earlier file exists. */
+  readonly emptyWhenLost?: boolean
+}
+
+/** One JSON document for each item that has rows. */
+export interface DocumentPerItem {
+  readonly shape: 'document-per-item'
+  readonly file: string
+  readonly document: (rows: readonly unknown[], item: Item) => unknown
+}
+
+/** A CSV of rows led by an ascending timestamp. New rows replace the stored ones from the first new timestamp on. */
+export interface CandlesPerItem {
+  readonly shape: 'candles-per-item'
+  readonly file: string
+  readonly columns: readonly string[]
+}
+
+/** Lines of text, each ended by `\n`. */
+export interface TextFile {
+  readonly shape: 'text'
+  readonly file: string
+}
+
+/** The file of an item, relative to the output folder. */
+export const fileOf = (output: Pick<Output, 'file'>, exchange: string, item: Pick<Item, 'fileName'>): string =>
+  output.file.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'exch' ? exchange.toLowerCase() : item.fileName))

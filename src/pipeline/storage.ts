@@ -1,0 +1,43 @@
+import type { Observable } from 'rxjs'
+import type { Settled } from '../model/outcome.js'
+import type { Output } from './output.js'
+
+/** What a sink did; a sink emits exactly one of these, when everything it was given is in place. */
+export interface SinkReport {
+  readonly files: number
+  readonly bytes: number
+}
+
+/** Stores what a stream settled. Errors only when storing itself is impossible (`StorageError`). */
+export type Sink = (settled$: Observable<Settled>) => Observable<SinkReport>
+
+/** The last line of a stored file. */
+export interface Tail {
+  readonly line: string
+  /** The instant as of which the file was written, epoch milliseconds. */
+  readonly asOf: number
+}
+
+/** What earlier runs left. Paths are relative to the output folder. Each emits once. */
+export interface Stored {
+  exists(file: string): Observable<boolean>
+  tail(file: string): Observable<Tail | undefined>
+  /** The records of a JSON array file; none where it is missing or cannot be read. */
+  rows(file: string): Observable<readonly unknown[]>
+}
+
+/** What a sink needs to know of the run. */
+export interface SinkContext {
+  readonly exchange: string
+  readonly asOf: number
+  /** Ranks of all listed stocks by ISIN: records of stocks that this run did not ask for are kept, in this order. */
+  readonly ranks: ReadonlyMap<string, number>
+}
+
+/** A place that outputs go to: a folder, memory, or one of your own. */
+export interface Storage {
+  readonly stored: Stored
+  open(output: Output, context: SinkContext): Sink
+  /** Keeps a document about the run itself, such as its report. */
+  keep(name: string, document: unknown): Observable<void>
+}
