@@ -94,3 +94,6 @@ export class UsageError extends CollectError {
 /** The text of anything that was thrown, on one line. */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 300)
+
+/** Whether a failure costs one item at most, so that the run goes on. */
+export const isLoss = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

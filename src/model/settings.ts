@@ -33,3 +33,23 @@ export const Settings = z.strictObject({
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 export type SettingsInput = z.input<typeof Settings>
+
+/** The environment variable of each setting; an address is `urls.<host>`. */
+export const environmentNames: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(hosts.map((host) => [`urls.${host}`, `SCRIPSTREAM_${host.toUpperCase()}_URL`])),
+  sheetId: 'SCRIPSTREAM_SHEET_ID',
+  asmTabId: 'SCRIPSTREAM_ASM_TAB_ID',
+  gsmTabId: 'SCRIPSTREAM_GSM_TAB_ID',
+  exchange: 'SCRIPSTREAM_EXCHANGE',
+  out: 'SCRIPSTREAM_OUT',
+  fetchOhlcv: 'FETCH_OHLCV',
+  forceUpdate: 'FORCE_UPDATE',
+  newsLimit: 'NEWS_LIMIT',
+  retries: 'SCRIPSTREAM_RETRIES',
+  backoffMs: 'SCRIPSTREAM_BACKOFF_MS',
+  throttleMs: 'SCRIPSTREAM_THROTTLE_MS',
+  throttleMaxMs: 'SCRIPSTREAM_THROTTLE_MAX_MS',
+  workers: 'SCRIPSTREAM_WORKERS',
+  timeoutsMs: 'SCRIPSTREAM_TIMEOUTS_MS',
+  headers: 'SCRIPSTREAM_HEADERS',
+}

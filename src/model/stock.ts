@@ -1,14 +1,6 @@
-import { z } from 'zod'
-
-/** A row of the master list as answered; figures and unknown fields pass through. */
-export const MasterRow = z.looseObject({
-  Sym: z.string().nullish(),
-  Isin: z.string().nullish(),
-  DispSym: z.string().nullish(),
-  Sid: z.union([z.string(), z.number()]).nullish(),
-  FnoFlag: z.number().nullish(),
-})
-export type MasterRow = z.output<typeof MasterRow>
+import { fileNamesOf } from './file-name.js'
+import type { Item } from './outcome.js'
+import { type Row, textOf } from './row.js'
 
 /** An element of `master_isin_map.json`: exactly these fields, in this order. */
 export interface Stock {
@@ -20,8 +12,34 @@ export interface Stock {
   readonly FnoFlag: number
 }
 
-/** The stock of a master row, or nothing where the row lacks its symbol or ISIN. */
-export const stockOf = (row: MasterRow): Stock | undefined =>
-  row.Sym && row.Isin
-    ? { Symbol: row.Sym, ISIN: row.Isin, Name: row.DispSym ?? '', Sid: String(row.Sid ?? ''), FnoFlag: row.FnoFlag ?? 0 }
-    : undefined
+/** The stocks of the master list's rows, in their order. A row without symbol or ISIN, or that repeats another, is left out. */
+export const stocksOf = (rows: readonly Row[]): readonly Stock[] => {
+  const seen = new Set<string>()
+  return rows.flatMap((row) => {
+    const stock = stockOf(row)
+    const key = `${stock.Symbol}\n${stock.ISIN}`
+    if (stock.Symbol === '' || stock.ISIN === '' || seen.has(key)) return []
+    seen.add(key)
+    return [stock]
+  })
+}
+
+const stockOf = (row: Row): Stock => ({
+  Symbol: textOf(row.Sym),
+  ISIN: textOf(row.Isin),
+  Name: textOf(row.DispSym),
+  Sid: textOf(row.Sid),
+  FnoFlag: typeof row.FnoFlag === 'number' ? row.FnoFlag : 0,
+})
+
+/** The stocks as work to do, each with its file name. */
+export const stockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => {
+  const names = fileNamesOf(stocks.map((stock) => ({ key: stock.Symbol, id: stock.ISIN })))
+  return stocks.map((stock, rank) => ({ key: stock.Symbol, rank, fileName: names[rank] as string, value: stock }))
+}
+
+/** A record of a stock as it lies in a file of many stocks: whose it is first, then the record as answered. */
+export const ofStock = (stock: Stock, record: Row): Row => {
+  const whose = { Symbol: stock.Symbol, ISIN: stock.ISIN }
+  return { ...whose, ...record, ...whose }
+}

@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs'
 import type { Found, Item } from '../model/outcome.js'
+import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import type { Ask } from '../provider/ask.js'
 import type { AnyEndpoint } from '../provider/endpoint.js'
@@ -21,12 +22,12 @@ export interface Tools {
   readonly notice: (text: string) => void
 }
 
-/** How a stream cuts its work into items: over the rows that another stream found, or over a fixed list. */
+/** How a stream cuts its work into items, and what it does for one. */
 export interface Work {
-  /** The stream whose rows are cut into items; nothing if the items are fixed. */
-  readonly of: string | undefined
-  readonly items: (rows: readonly unknown[], notice: Tools['notice']) => readonly Item[]
-  /** The work of one item. Emits exactly once; `file` is the item's (first) output. */
+  /** The stream whose offered items are worked on; without it, the fixed `parts` are. */
+  readonly of?: string
+  readonly parts: readonly Item[]
+  /** The work of one item. Emits exactly once; `file` is the item's first output. */
   readonly each: (item: Item, tools: Tools, file: string) => Observable<Found>
 }
 
@@ -43,7 +44,11 @@ export interface StreamDefinition {
   /** When it fails, the whole run stops. */
   readonly critical?: boolean
   readonly endpoints: readonly AnyEndpoint[]
+  /** Settings that must be there besides the addresses of its endpoints. */
+  readonly requires?: readonly (keyof Settings)[]
   readonly work: Work
+  /** The items that it offers to streams which follow it, from the rows that it found. */
+  readonly offers?: (rows: readonly Row[], notice: Tools['notice']) => readonly Item[]
   readonly outputs: readonly [Output, ...Output[]]
 }
 

@@ -1,4 +1,5 @@
 import type { Item } from '../model/outcome.js'
+import type { Row } from '../model/row.js'
 
 /**
  * What a stream leaves behind, as plain facts; a sink knows how to write it. In `file`, `{exch}` is the exchange in lower case and
@@ -6,20 +7,24 @@ import type { Item } from '../model/outcome.js'
  */
 export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPerItem | TextFile
 
-/** All rows of all items in one JSON array, one record per line, in the order of the items, then sorted by `order` (stable). */
+/**
+ * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record carries its stock's
+ * `ISIN`: records of listed stocks that this run did not ask for, or that failed, are kept from the earlier file.
+ */
 export interface RowsInOneFile {
   readonly shape: 'rows-in-one-file'
   readonly file: string
-  /** Turns an item's rows into the file's records. */
-  readonly select?: (rows: readonly unknown[]) => readonly unknown[]
-  readonly order?: (one: unknown, other: unknown) => number
+  /** Sorts all records by this text first, greatest first. */
+  readonly newestBy?: (row: Row) => string
 }
 
 /** A JSON array for each item, one record per line; an empty one is written too. */
 export interface ArrayPerItem {
   readonly shape: 'array-per-item'
   readonly file: string
-  /** Leave `[]` where an item failed and no earlier file exists. */
+  /** Turns the item's rows into the file's records. */
+  readonly select?: (rows: readonly Row[]) => readonly unknown[]
+  /** Leave `[]` where the item failed and no earlier file exists. */
   readonly emptyWhenLost?: boolean
 }
 
@@ -27,7 +32,7 @@ export interface ArrayPerItem {
 export interface DocumentPerItem {
   readonly shape: 'document-per-item'
   readonly file: string
-  readonly document: (rows: readonly unknown[], item: Item) => unknown
+  readonly document: (rows: readonly Row[], item: Item) => unknown
 }
 
 /** A CSV of rows led by an ascending timestamp. New rows replace the stored ones from the first new timestamp on. */

@@ -30,7 +30,7 @@ export interface Stored {
 export interface SinkContext {
   readonly exchange: string
   readonly asOf: number
-  /** Ranks of all listed stocks by ISIN: records of stocks that this run did not ask for are kept, in this order. */
+  /** The place of every listed stock in the master list, by ISIN. */
   readonly ranks: ReadonlyMap<string, number>
 }
 

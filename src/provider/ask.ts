@@ -1,5 +1,56 @@
-import type { Observable } from 'rxjs'
+import { defer, map, type Observable, tap } from 'rxjs'
+import { BadAnswer, HttpError, Throttled } from '../model/errors.js'
+import type { Settings } from '../model/settings.js'
+import { deadline } from '../operators/deadline.js'
+import { delayThrottled } from '../operators/delay-throttled.js'
+import { retryFailures } from '../operators/retry-failures.js'
 import type { Endpoint } from './endpoint.js'
+import type { HttpReply, Transport } from './http.js'
+import { requestOf } from './request.js'
+import { retryAfterMs } from './retry-after.js'
 
-/** Asks the provider. Emits the answer once, or errors with what is left after the retries. */
-export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input) => Observable<Answer>
+/**
+ * Asks the provider. Emits the answer once, or errors with what is left after the retries; it is the only place that retries, and
+ * what it repeats is one request. Unsubscribing aborts the request.
+ */
+export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>) => Observable<Answer>
+
+export interface AskOptions {
+  readonly transport: Transport
+  readonly settings: Settings
+  readonly timeoutMs: number
+  readonly random: () => number
+  /** The current instant, epoch milliseconds; dates in `Retry-After` count from it. */
+  readonly clock: () => number
+  readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
+}
+
+export const createAsk = ({ transport, settings, timeoutMs, random, clock, tell }: AskOptions): Ask => {
+  const { retries, backoffMs, throttleMs, throttleMaxMs } = settings
+  return (endpoint, input) => {
+    const request = requestOf(endpoint, input, settings, timeoutMs)
+    return defer(() => {
+      tell('requested')
+      return transport(request)
+    }).pipe(
+      deadline(timeoutMs),
+      map((reply) => endpoint.read(textOf(accepted(reply, clock)))),
+      tap({ error: (error: unknown) => error instanceof Throttled && tell('rate-limited') }),
+      delayThrottled({ leastMs: throttleMs, mostMs: throttleMaxMs }),
+      retryFailures({ retries, backoffMs, random, onRetry: () => tell('retried') }),
+    )
+  }
+}
+
+const accepted = (reply: HttpReply, clock: () => number): HttpReply => {
+  if (reply.status === 200) return reply
+  throw reply.status === 429 ? new Throttled(retryAfterMs(reply.retryAfter, clock())) : new HttpError(reply.status)
+}
+
+const textOf = ({ body }: HttpReply): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    throw new BadAnswer('encoding', 'the body is not UTF-8')
+  }
+}

@@ -1,4 +1,5 @@
-import type { z } from 'zod'
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
 
@@ -44,6 +45,10 @@ export const get = <Input extends Record<string, string>, Answer>(endpoint: Desc
   ...endpoint,
   method: 'GET',
 })
+
+/** A part of a request that is always the same. */
+export const exactly = <const T>(value: T): z.ZodType<T> =>
+  z.custom<T>((given) => isDeepStrictEqual(given, value), `must be ${JSON.stringify(value)}`)
 
 /** The path with its placeholders filled; a value keeps its slashes and nothing else that an address could mistake. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>

@@ -1,0 +1,46 @@
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+const CHUNK = 1 << 20
+
+/**
+ * Writes a file as a whole: beside the target, checked and synced, then moved over it. A failure leaves the target as it was and
+ * no temporary file. The modification time becomes `asOf`, the instant as of which the content holds. Resolves to the bytes written.
+ */
+export const writeWhole = async (path: string, parts: Iterable<string>, asOf: number): Promise<number> => {
+  await mkdir(dirname(path), { recursive: true })
+  const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${process.pid}.tmp`)
+  try {
+    const handle = await open(temporary, 'w')
+    const bytes = await writeParts(handle, parts, asOf).finally(() => handle.close())
+    await rename(temporary, path)
+    return bytes
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+const writeParts = async (handle: FileHandle, parts: Iterable<string>, asOf: number): Promise<number> => {
+  let bytes = 0
+  for (const chunk of chunksOf(parts)) {
+    await handle.writeFile(chunk)
+    bytes += chunk.length
+  }
+  const { size } = await handle.stat()
+  if (size !== bytes) throw new Error(`only ${size} of ${bytes} bytes were written`)
+  await handle.utimes(asOf / 1_000, asOf / 1_000)
+  await handle.datasync()
+  return bytes
+}
+
+function* chunksOf(parts: Iterable<string>): Generator<Buffer> {
+  let text = ''
+  for (const part of parts) {
+    text += part
+    if (text.length < CHUNK) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  if (text !== '') yield Buffer.from(text)
+}

@@ -1,0 +1,67 @@
+import { access, open, readFile } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
+import { catchError, defer, type Observable, of, throwError } from 'rxjs'
+import { messageOf, StorageError } from '../src/model/errors.js'
+import type { Storage, Tail } from '../src/pipeline/storage.js'
+import { writeWhole } from './atomic-file.js'
+import { storageOver } from './storage-over.js'
+
+const TAIL_BYTES = 4_096
+
+/** Outputs as files below a folder, which is made when the first one is written. */
+export const folder = (out: string): Storage => {
+  const root = resolve(out)
+  const pathOf = (file: string): string => {
+    const path = resolve(root, file)
+    if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw new StorageError(`${JSON.stringify(file)} lies outside ${root}`)
+    return path
+  }
+  return storageOver({
+    read: (file) => reading(pathOf(file), (path) => readFile(path, 'utf8'), undefined),
+    exists: (file) => reading(pathOf(file), (path) => access(path).then(() => true), false),
+    tail: (file) => reading(pathOf(file), tailOf, undefined),
+    write: (file, parts, asOf) => guarded('written', pathOf(file), (path) => writeWhole(path, parts, asOf)),
+  })
+}
+
+const guarded = <T>(what: string, path: string, act: (path: string) => Promise<T>): Observable<T> =>
+  defer(() => act(path)).pipe(
+    catchError((error: unknown) => throwError(() => new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error }))),
+  )
+
+const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
+  guarded('read', path, act).pipe(
+    catchError((error: unknown) => (codeOf((error as StorageError).cause) === 'ENOENT' ? of(missing) : throwError(() => error))),
+  )
+
+const codeOf = (error: unknown): string => String((error as { readonly code?: unknown } | undefined)?.code)
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EISDIR: 'a directory is in the way',
+  ENOTDIR: 'a file is in the way of its folder',
+  EEXIST: 'a file is in the way of its folder',
+  EMFILE: 'too many open files',
+  ENFILE: 'too many open files',
+}
+
+const causeOf = (error: unknown): string => CAUSES[codeOf(error)] ?? messageOf(error)
+
+const tailOf = async (path: string): Promise<Tail | undefined> => {
+  const handle = await open(path, 'r')
+  try {
+    const { size, mtimeMs } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, Math.max(0, size - TAIL_BYTES))
+    return lastLine(buffer.toString('utf8', 0, bytesRead), mtimeMs)
+  } finally {
+    await handle.close()
+  }
+}
+
+const lastLine = (text: string, asOf: number): Tail | undefined => {
+  const line = text.replace(/\n$/, '').split('\n').at(-1) ?? ''
+  return line === '' ? undefined : { line, asOf }
+}

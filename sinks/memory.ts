@@ -1,0 +1,25 @@
+import { defer, of } from 'rxjs'
+import type { Storage } from '../src/pipeline/storage.js'
+import { storageOver } from './storage-over.js'
+
+/** What was written: the text of every file by its path, and the instant as of which it was written (epoch milliseconds). */
+export type MemoryFiles = Map<string, { readonly text: string; readonly asOf: number }>
+
+/** Outputs in memory, all at once and without a promise: for tests on virtual time and for embedding. */
+export const memory = (files: MemoryFiles = new Map()): Storage =>
+  storageOver({
+    read: (file) => defer(() => of(files.get(file)?.text)),
+    exists: (file) => defer(() => of(files.has(file))),
+    tail: (file) =>
+      defer(() => {
+        const stored = files.get(file)
+        const line = stored?.text.trimEnd().split('\n').at(-1)
+        return of(stored && line ? { line, asOf: stored.asOf } : undefined)
+      }),
+    write: (file, parts, asOf) =>
+      defer(() => {
+        const text = [...parts].join('')
+        files.set(file, { text, asOf })
+        return of(Buffer.byteLength(text))
+      }),
+  })

@@ -1,0 +1,37 @@
+import { map, type Observable } from 'rxjs'
+import type { Output } from '../src/pipeline/output.js'
+import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
+import { arrayPerItem } from './array-per-item.js'
+import { candlesPerItem } from './candles-per-item.js'
+import { documentPerItem } from './document-per-item.js'
+import type { Files } from './files.js'
+import { readArray } from './json-lines.js'
+import { rowsInOneFile } from './rows-in-one-file.js'
+import { textFile } from './text-file.js'
+
+/** The storage that writes every shape of output to the given files. */
+export const storageOver = (files: Files): Storage => ({
+  stored: {
+    exists: files.exists,
+    tail: files.tail,
+    rows: (file) => readArray(files, file),
+  },
+  open: (output, context) => sinkOf(output, context, files),
+  keep: (name, document): Observable<void> =>
+    files.write(`.scripstream/${name}`, [`${JSON.stringify(document, null, 2)}\n`], Date.parse('2000-01-01')).pipe(map(() => undefined)),
+})
+
+const sinkOf = (output: Output, context: SinkContext, files: Files): Sink => {
+  switch (output.shape) {
+    case 'rows-in-one-file':
+      return rowsInOneFile(output, context, files)
+    case 'array-per-item':
+      return arrayPerItem(output, context, files)
+    case 'document-per-item':
+      return documentPerItem(output, context, files)
+    case 'candles-per-item':
+      return candlesPerItem(output, context, files)
+    case 'text':
+      return textFile(output, context, files)
+  }
+}

@@ -1,0 +1,55 @@
+import { catchError, filter, map, type Observable, of, takeLast, tap, throwError, throwIfEmpty } from 'rxjs'
+import { messageOf, UsageError } from '../model/errors.js'
+import type { RunEvent } from '../model/event.js'
+import type { RunReport } from '../model/report.js'
+import type { Tally } from '../model/tally.js'
+import type { Shell } from './parts.js'
+import type { Progress } from './progress.js'
+import { type Signal, untilSignal } from './signals.js'
+
+/** How a run came to its end. Without a report it had not even begun. */
+export interface Ending {
+  readonly report?: RunReport
+  /** What interrupted it. */
+  readonly signal?: Signal
+  /** What broke it. */
+  readonly error?: unknown
+}
+
+export interface ConductContext {
+  readonly tally: Tally
+  readonly progress: Progress
+  readonly shell: Pick<Shell, 'scheduler' | 'signal$'>
+  /** Whether the progress display stays on the terminal. */
+  readonly keepsProgress: boolean
+}
+
+/**
+ * Follows a run to its end, whichever it is: its report, an error, or a signal, upon which it is first unsubscribed. Emits once. Errors
+ * only on wrong usage, and on what breaks a run before it has begun.
+ */
+export const conduct = (event$: Observable<RunEvent>, { tally, progress, shell, keepsProgress }: ConductContext): Observable<Ending> => {
+  const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
+    tally.streams().length === 0 ? undefined : tally.report(shell.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
+  const end = (): void => progress.end({ keep: keepsProgress })
+
+  return event$.pipe(
+    tap((event) => {
+      tally.record(event)
+      progress.tell(event)
+    }),
+    filter((event) => event.type === 'run-finished'),
+    takeLast(1),
+    throwIfEmpty(() => new Error('the run ended without a report')),
+    map(({ report }): Ending => ({ report })),
+    catchError((error: unknown) => {
+      const report = error instanceof UsageError ? undefined : reportNow('failed', messageOf(error))
+      return report ? of({ report, error }) : throwError(() => error)
+    }),
+    untilSignal(shell.signal$),
+    map((ending) => (typeof ending === 'string' ? interruption(ending, reportNow('interrupted')) : ending)),
+    tap({ next: end, error: end }),
+  )
+}
+
+const interruption = (signal: Signal, report: RunReport | undefined): Ending => (report ? { report, signal } : { signal })

@@ -1,0 +1,50 @@
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { counted } from './format.js'
+import { byPhase, type PhaseOfStreams } from './phases.js'
+
+/**
+ * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers and endpoints, what each writes, dotted lines
+ * from a stream to those that go by its rows, and the barriers.
+ */
+export const graphOf = (streams: readonly StreamDefinition[]): string => {
+  const phases = byPhase(streams)
+  return [
+    'flowchart LR',
+    ...phases.flatMap(subgraphOf),
+    ...barriersOf(phases.map(({ phase }) => phase)),
+    ...streams.flatMap(({ name, work }) => (work.of === undefined ? [] : [`  ${idOf(work.of)} -. rows .-> ${idOf(name)}`])),
+    ...streams.flatMap(outputOf),
+    '',
+  ].join('\n')
+}
+
+const subgraphOf = ({ phase, title, note, members }: PhaseOfStreams): readonly string[] => [
+  `  subgraph ${phase}["${label(`${title} (${note})`)}"]`,
+  ...members.map(
+    ({ name, workers, endpoints }) =>
+      `    ${idOf(name)}["${[name, counted(workers, 'worker'), ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`)]
+        .map(label)
+        .join('<br/>')}"]`,
+  ),
+  ...(phase === 'core' && members.length > 1 ? [`    ${members.map(({ name }) => idOf(name)).join(' --> ')}`] : []),
+  '  end',
+]
+
+/** The first phase is waited for; the others then run side by side, and the last barrier waits for all of them. */
+const barriersOf = ([first, ...later]: readonly string[]): readonly string[] => {
+  if (first === undefined) return []
+  const opening =
+    later.length === 0 ? [] : [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
+  return [
+    ...opening,
+    ...(later.length === 0 ? [first] : later).map((phase) => `  ${phase} --> barrier_last`),
+    '  barrier_last{{"barrier"}} --> report(["run report"])',
+  ]
+}
+
+const outputOf = ({ name, outputs }: StreamDefinition): string =>
+  `  ${idOf(name)} --> ${idOf(name)}_out[("${outputs.map(({ file }) => label(file)).join('<br/>')}")]`
+
+const idOf = (name: string): string => `s_${name.replace(/\W/g, '_')}`
+
+const label = (text: string): string => text.replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)

@@ -1,0 +1,49 @@
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { counted } from './format.js'
+import { byPhase } from './phases.js'
+import type { Line } from './terminal.js'
+import { wrap } from './text.js'
+
+/** All streams for people: phase by phase, with workers, what they need, ask and write. */
+export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly Line[] =>
+  byPhase(streams).flatMap(({ title, note, members }, place) => [
+    ...(place === 0 ? [] : [[]]),
+    [[title, 'bold'] as const, [` (${note})`, 'dim'] as const],
+    ...members.flatMap((stream) => entryLines(stream, columns)),
+  ])
+
+const entryLines = ({ name, summary, workers, critical, work, endpoints, outputs }: StreamDefinition, columns: number): readonly Line[] => {
+  const facts = [
+    counted(workers, 'worker'),
+    ...(work.of === undefined ? [] : [`follows ${work.of}`]),
+    ...(critical ? ['the run stops if it fails'] : []),
+  ]
+  const details = [
+    summary,
+    facts.join(', '),
+    ...endpoints.map(({ method, host, path }) => `asks ${method} ${host} ${path}`),
+    `writes ${outputs.map(({ file }) => file).join(', ')}`,
+  ]
+  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrap(`      ${detail}`, columns)).map((line): Line => [[line]])]
+}
+
+/** All streams for programs. */
+export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
+  byPhase(streams).flatMap(({ members }) =>
+    members.map(({ name, summary, phase, workers, timeoutMs, critical = false, work, endpoints, outputs }) => ({
+      name,
+      summary,
+      phase,
+      workers,
+      timeoutMs,
+      critical,
+      follows: work.of ?? null,
+      endpoints: endpoints.map((endpoint) => ({
+        name: endpoint.name,
+        method: endpoint.method,
+        host: endpoint.host,
+        path: endpoint.path,
+      })),
+      outputs: outputs.map(({ shape, file }) => ({ shape, file })),
+    })),
+  )

@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { asyncScheduler } from 'rxjs'
+import { folder } from '../../sinks/folder.js'
+import { streams } from '../../streams/index.js'
+import { createCollector } from '../collector.js'
+import { loadSettings, settingRows } from '../config.js'
+import { serveSimulator } from '../simulator/index.js'
+import type { Parts, Shell } from './parts.js'
+import { runProgram } from './program.js'
+import { signalsOf } from './signals.js'
+import { outliveReader, showCursor } from './terminal.js'
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
+
+const parts: Parts = {
+  version,
+  streams,
+  settingRows,
+  loadSettings,
+  createCollector,
+  serveSimulator,
+  keep: ({ out }, report) => folder(out).keep('report.json', report),
+}
+
+const main = (): void => {
+  // Until a command has told how it ended, it has failed: a process whose last promise never settles would otherwise end with 0.
+  let isTold = false
+  const end = (code: number): void => {
+    isTold = true
+    process.exitCode = code
+  }
+  process.exitCode = 1
+  process.on('exit', () => {
+    if (isTold) return
+    if (process.stderr.isTTY) showCursor(process.stderr)
+    process.stderr.write('scripstream: ended before the run did\n')
+  })
+  outliveReader(process.stdout)
+  outliveReader(process.stderr)
+
+  const shell: Shell = {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    scheduler: asyncScheduler,
+    signal$: signalsOf(process),
+    exit: (code) => {
+      end(code)
+      process.exit()
+    },
+  }
+  void runProgram(process.argv.slice(2), shell, parts).then((code) => {
+    end(code)
+    // Whatever still keeps the process alive now, an idle connection for one, may not keep it for long.
+    setTimeout(() => process.exit(), 2_000).unref()
+  })
+}
+
+main()

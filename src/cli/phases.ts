@@ -1,0 +1,24 @@
+import type { Phase, StreamDefinition } from '../pipeline/define-stream.js'
+
+export interface PhaseText {
+  readonly phase: Phase
+  readonly title: string
+  readonly note: string
+}
+
+/** The phases in their order, as people are told of them. */
+export const phaseTexts: readonly PhaseText[] = [
+  { phase: 'core', title: 'phase 1: core', note: 'one after the other' },
+  { phase: 'enrichment', title: 'phase 2: enrichment', note: 'side by side' },
+  { phase: 'candles', title: 'phase 2.5: candles', note: 'side by side with phase 2, if FETCH_OHLCV' },
+]
+
+export interface PhaseOfStreams extends PhaseText {
+  readonly members: readonly StreamDefinition[]
+}
+
+/** The phases that have streams, each with its own in the order of the registry. */
+export const byPhase = (streams: readonly StreamDefinition[]): readonly PhaseOfStreams[] =>
+  phaseTexts
+    .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))
+    .filter(({ members }) => members.length > 0)

@@ -1,0 +1,63 @@
+import type { Problem, RunReport, ScriptReport } from '../model/report.js'
+import { count, counted } from './format.js'
+import { clean } from './text.js'
+
+const KEYS_SHOWN = 5
+
+/** Items that a stream lost to an error, whatever their status. */
+export const lostOf = ({ items }: ScriptReport): number =>
+  Object.entries(items).reduce((total, [status, n]) => total + (GOOD.has(status) ? 0 : n), 0)
+
+const GOOD: ReadonlySet<string> = new Set(['success', 'empty', 'skipped'])
+
+export const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
+
+/** Whether running the stream again could bring what is missing now. */
+export const isIncomplete = (script: ScriptReport): boolean => script.outcome === 'failed' || lostOf(script) > 0 || script.degraded > 0
+
+/** Whether the run was interrupted while this stream was at work. */
+export const wasStopped = (script: ScriptReport, { outcome }: RunReport): boolean =>
+  outcome === 'interrupted' && script.outcome === 'failed' && script.error === undefined
+
+/** What went wrong, stream by stream: how much, then each reason with the first symbols it was seen with. */
+export const problemLines = (report: RunReport): readonly string[] =>
+  Object.entries(report.scripts)
+    .map(([name, script]) => ({ name, script, sum: sumOf(script, report) }))
+    .filter(({ sum }) => sum !== '')
+    .flatMap(({ name, script, sum }) => [`  ${name}: ${sum}`, ...reasonsOf(script.problems.filter(isFailure)).map((line) => `    ${line}`)])
+
+/** What streams had to say that is no failure. */
+export const noticeLines = (report: RunReport): readonly string[] =>
+  Object.entries(report.scripts).flatMap(([name, { problems }]) =>
+    problems.filter((problem) => !isFailure(problem)).map(({ reason }) => `  ${name}: ${clean(reason)}`),
+  )
+
+const isFailure = ({ item, status }: Problem): boolean => item !== undefined || status !== undefined
+
+const sumOf = (script: ScriptReport, report: RunReport): string => {
+  const lost = lostOf(script)
+  const statuses = Object.entries(script.items).filter(([status, n]) => n > 0 && !GOOD.has(status))
+  return [
+    ...(script.outcome === 'failed' && !wasStopped(script, report) ? [`failed: ${clean(script.error ?? 'no reason given')}`] : []),
+    ...(lost > 0
+      ? [
+          `${count(lost)} of ${counted(itemsOf(script), 'item')} lost (${statuses.map(([status, n]) => `${count(n)} ${status}`).join(', ')})`,
+        ]
+      : []),
+    ...(script.degraded > 0 ? [`${counted(script.degraded, 'item')} only partly answered`] : []),
+  ].join('; ')
+}
+
+const reasonsOf = (problems: readonly Problem[]): readonly string[] => {
+  const keys = new Map<string, string[]>()
+  for (const { item, reason } of problems) {
+    const sharing = keys.get(reason)
+    if (sharing) sharing.push(item ?? '')
+    else keys.set(reason, [item ?? ''])
+  }
+  return [...keys].map(([reason, items]) => {
+    const named = items.filter((item) => item !== '').map(clean)
+    const more = named.length > KEYS_SHOWN ? ' …' : ''
+    return named.length === 0 ? clean(reason) : `${clean(reason)}: ${named.slice(0, KEYS_SHOWN).join(', ')}${more}`
+  })
+}

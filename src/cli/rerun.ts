@@ -1,0 +1,14 @@
+/** The arguments of a run with other streams to choose from; everything else as it was typed. */
+export const withOnly = (args: readonly string[], names: readonly string[]): readonly string[] => {
+  const kept = args.filter((arg, place) => !isChoice(arg) && !isChoiceValue(args, place))
+  return [...kept, '--only', names.join(',')]
+}
+
+/** A command as a person would type it in a POSIX shell. */
+export const commandLine = (args: readonly string[]): string => ['scripstream', ...args.map(quote)].join(' ')
+
+const isChoice = (arg: string): boolean => /^--(only|skip)(=|$)/.test(arg)
+
+const isChoiceValue = (args: readonly string[], place: number): boolean => ['--only', '--skip'].includes(args[place - 1] ?? '')
+
+const quote = (arg: string): string => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)

@@ -1,0 +1,37 @@
+import type { RunOptions } from '../collector.js'
+import type { ProgressMode } from './progress.js'
+
+/** What a run was asked to do. */
+export interface RunFlags {
+  readonly run: RunOptions
+  readonly out: string | undefined
+  readonly config: string | undefined
+  /** How many stocks to simulate; nothing to ask the provider that is set. */
+  readonly simulate: number | undefined
+  readonly progress: ProgressMode
+  readonly json: boolean
+  readonly logLevel: string
+  /** What was typed after `scripstream`. */
+  readonly args: readonly string[]
+}
+
+/** The options of `run` as the command line gives them. */
+export interface RunInput extends RunOptions {
+  readonly out?: string
+  readonly config?: string
+  readonly simulate?: number
+  readonly progress: ProgressMode
+  readonly json: boolean
+  readonly logLevel: string
+}
+
+export const flagsOf = ({ out, config, simulate, progress, json, logLevel, ...run }: RunInput, args: readonly string[]): RunFlags => ({
+  run,
+  out,
+  config,
+  simulate,
+  progress,
+  json,
+  logLevel,
+  args,
+})

@@ -1,0 +1,89 @@
+import { type Logger, pino } from 'pino'
+import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, take, tap } from 'rxjs'
+import { messageOf } from '../model/errors.js'
+import type { RunEvent } from '../model/event.js'
+import type { Settings } from '../model/settings.js'
+import { createTally } from '../model/tally.js'
+import { conduct, type Ending } from './conduct.js'
+import type { Command, Parts, Shell } from './parts.js'
+import { createProgress, type Progress, resolveMode } from './progress.js'
+import type { RunFlags } from './run-flags.js'
+import { whileServing } from './serving.js'
+import { exitCodeOf } from './signals.js'
+import { tellEnding } from './tell.js'
+import { glyphsFor } from './terminal.js'
+
+/** Pause before each simulated answer: a run is over soon, but not before anyone has seen it go. */
+const SIMULATED_LATENCY_MS = 40
+
+/** Runs the graph, shows how it goes, and tells how it ended. */
+export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
+  defer(() => {
+    const settings = settingsFor(flags, shell, parts)
+    const tally = createTally()
+    const mode = resolveMode(flags.progress, shell.stderr, shell.env)
+    const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
+    const logger = pino({ level: flags.logLevel }, { write: progress.above })
+    const event$ = eventsOf({ flags, settings, parts, logger }).pipe(tap((event) => tellAdded(event, flags, progress)))
+    const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => shell.exit(exitCodeOf(signal)))
+    const keepsProgress = flags.json || shell.stdout.isTTY !== true
+    return conduct(event$, { tally, progress, shell, keepsProgress }).pipe(
+      concatMap((ending) => keepReport(ending, { settings, shell, parts }).pipe(map((isKept) => ({ ending, isKept })))),
+      map(({ ending, isKept }) => tellEnding(ending, { flags, settings, shell, streams: parts.streams, isKept })),
+      finalize(() => inHurry.unsubscribe()),
+    )
+  })
+
+const settingsFor = ({ out, config }: RunFlags, { env }: Shell, { loadSettings, streams }: Parts): Settings =>
+  loadSettings({
+    flags: out === undefined ? {} : { out },
+    env,
+    ...(config === undefined ? {} : { configFile: config }),
+    streams,
+  })
+
+interface RunContext {
+  readonly flags: RunFlags
+  readonly settings: Settings
+  readonly parts: Parts
+  readonly logger: Logger
+}
+
+const eventsOf = ({ flags, settings, parts, logger }: RunContext): Observable<RunEvent> => {
+  const { streams, createCollector, serveSimulator } = parts
+  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, logger }).events(flags.run))
+  const serve = () =>
+    serveSimulator({
+      endpoints: streams.flatMap(({ endpoints }) => endpoints),
+      stocks: flags.simulate,
+      latencyMs: SIMULATED_LATENCY_MS,
+      asOf: flags.run.asOf,
+      exchange: settings.exchange,
+    })
+  return whileServing(serve, (simulator) =>
+    createCollector({ settings: { ...settings, ...simulator.settings }, streams, logger }).events(flags.run),
+  )
+}
+
+/** Says which streams run although `--only` does not name them. */
+const tellAdded = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {
+  if (event.type !== 'run-started' || only === undefined) return
+  const added = event.streams.filter(({ name, state }) => state === 'waiting' && !only.includes(name)).map(({ name }) => name)
+  if (added.length > 0) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
+}
+
+/** Keeps the report of a run that ended before the collector could; emits whether a report is kept now. */
+const keepReport = (
+  { report, signal, error }: Ending,
+  { settings, shell, parts }: { readonly settings: Settings; readonly shell: Shell; readonly parts: Parts },
+): Observable<boolean> => {
+  if (!report) return of(false)
+  if (signal === undefined && error === undefined) return of(true)
+  return parts.keep(settings, report).pipe(
+    map(() => true),
+    catchError((failure: unknown) => {
+      shell.stderr.write(`scripstream: the report could not be kept: ${messageOf(failure)}\n`)
+      return of(false)
+    }),
+  )
+}

@@ -1,0 +1,40 @@
+import { fromEvent, map, merge, Observable, Subscription } from 'rxjs'
+
+const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
+
+export type Signal = keyof typeof numbers
+
+const names: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** 130 for Ctrl+C, 143 for a polite kill, 129 for a closed terminal. */
+export const exitCodeOf = (signal: Signal): number => 128 + numbers[signal]
+
+/** The signals that ask a process to end, as they come. While someone listens, they no longer end it by themselves. */
+export const signalsOf = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<Signal> =>
+  merge(...names.map((name) => fromEvent(emitter, name).pipe(map(() => name))))
+
+/**
+ * Mirrors the source until a signal comes; then first unsubscribes from it (which aborts what is in flight), and only after that emits
+ * the signal and completes.
+ */
+export const untilSignal =
+  (signal$: Observable<Signal>) =>
+  <T>(source$: Observable<T>): Observable<T | Signal> =>
+    new Observable((subscriber) => {
+      const working = new Subscription()
+      const listening = signal$.subscribe((signal) => {
+        working.unsubscribe()
+        subscriber.next(signal)
+        subscriber.complete()
+      })
+      subscriber.add(listening)
+      subscriber.add(working)
+      if (subscriber.closed) return
+      working.add(
+        source$.subscribe({
+          next: (value) => subscriber.next(value),
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => subscriber.complete(),
+        }),
+      )
+    })

@@ -1,0 +1,56 @@
+import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs'
+import { z } from 'zod'
+import { UsageError } from '../model/errors.js'
+import { Fault, type Simulator } from '../simulator/index.js'
+import { counted } from './format.js'
+import type { Command, Shell } from './parts.js'
+import { whileServing } from './serving.js'
+import { exitCodeOf, untilSignal } from './signals.js'
+import { readJsonFile } from './values.js'
+
+export interface SimulateFlags {
+  readonly port: number
+  readonly stocks: number
+  readonly seed: number
+  readonly latencyMs: number
+  /** Path of a JSON file with a list of faults. */
+  readonly faults: string | undefined
+  readonly asOf: number | undefined
+}
+
+/** Serves the embedded provider until a signal comes; the lines of environment that lead to it go to stdout. */
+export const simulateCommand: Command<SimulateFlags> = ({ port, stocks, seed, latencyMs, faults, asOf }, shell, parts) =>
+  defer(() => {
+    const { exchange } = parts.loadSettings({ flags: {}, env: shell.env, streams: parts.streams })
+    const endpoints = parts.streams.flatMap((stream) => stream.endpoints)
+    const mishaps = faults === undefined ? [] : checkedFaults(faults, new Set(endpoints.map(({ name }) => name)))
+    const options = { endpoints, stocks, seed, latencyMs, faults: mishaps, port, asOf, exchange }
+    return whileServing(
+      () => parts.serveSimulator(options),
+      (simulator) => told(simulator, stocks, shell),
+    )
+  }).pipe(
+    catchError((error: unknown) => throwError(() => portError(error, port))),
+    untilSignal(shell.signal$),
+    map(exitCodeOf),
+  )
+
+const told = ({ environment, origin }: Simulator, stocks: number, { stdout, stderr }: Shell): Observable<never> => {
+  stdout.write(environment.map((line) => `export ${line}\n`).join(''))
+  stderr.write(`Serving ${counted(stocks, 'made-up stock')} at ${origin}; Ctrl+C ends it.\n`)
+  return NEVER
+}
+
+const portError = (error: unknown, port: number): unknown => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') return new UsageError(`--port: ${port} is taken; 0, the default, takes any that is free`)
+  return code === 'EACCES' ? new UsageError(`--port: ${port} is not allowed here; take one from 1024 on`) : error
+}
+
+const checkedFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {
+  const faults = readJsonFile('--faults', path, z.array(Fault))
+  const unknown = faults.find(({ on }) => on !== '*' && !names.has(on))
+  if (unknown)
+    throw new UsageError(`--faults: ${path} names the endpoint "${unknown.on}"; there are ${[...names].join(', ')} and * for all`)
+  return faults
+}

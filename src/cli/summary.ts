@@ -1,0 +1,106 @@
+import type { RunReport, ScriptReport } from '../model/report.js'
+import { count, counted, duration, bytes as inBytes } from './format.js'
+import { isIncomplete, noticeLines, problemLines } from './problems.js'
+import { commandLine, withOnly } from './rerun.js'
+import { type ResultsContext, resultsOf } from './results.js'
+import type { Line, Style } from './terminal.js'
+import { clean, wrap } from './text.js'
+
+export interface SummaryContext extends ResultsContext {
+  /** The output folder, as the user named it. */
+  readonly out: string
+  /** What was typed after `scripstream`. */
+  readonly args: readonly string[]
+  /** Whether the report could be kept in the output folder. */
+  readonly isKept: boolean
+  /** Whether the embedded provider answered. */
+  readonly isSimulated: boolean
+}
+
+/** What a person wants to know after a run: how it went, what each stream brought, what is missing and why, where it all is, what to do. */
+export const summaryOf = (report: RunReport, context: SummaryContext): readonly Line[] => {
+  const results = resultsOf(report, context)
+  return [
+    ...headLines(report, context.columns),
+    ...(Object.keys(report.scripts).length > 0 ? [[], ...results.lines] : []),
+    ...section('Missing', problemLines(report), context.columns),
+    ...section('Notes', noticeLines(report), context.columns),
+    ...writtenLines(report, context, results.namesFiles),
+    ...nextLines(report, context),
+  ]
+}
+
+const section = (title: string, lines: readonly string[], columns: number): readonly Line[] =>
+  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrap(line, columns)).map((line): Line => [[line]])]
+
+const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
+  complete: ['Complete', 'green'],
+  partial: ['Partial', 'yellow'],
+  failed: ['Failed', 'red'],
+  interrupted: ['Interrupted', 'yellow'],
+}
+
+const headLines = (report: RunReport, columns: number): readonly Line[] => {
+  const [word, style] = words[report.outcome]
+  const [first = '', ...more] = wrap(`${word}: ${sentenceOf(report)}`, columns)
+  return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
+}
+
+const sentenceOf = (report: RunReport): string => {
+  const ran = scriptsThatRan(report)
+  const span = `${counted(ran.length, 'stream')}, ${counted(report.stocks, 'stock')}, ${duration(report.durationMs)}.`
+  switch (report.outcome) {
+    case 'complete':
+      return span
+    case 'partial':
+      return `something is missing from ${count(ran.filter(isIncomplete).length)} of ${span}`
+    case 'failed':
+      return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'no reason given')}.`.replace(/\.\.$/, '.')
+    case 'interrupted':
+      return `${count(ran.filter(({ outcome }) => outcome === 'success').length)} of ${counted(
+        Object.values(report.scripts).filter(({ outcome }) => outcome !== 'disabled').length,
+        'stream',
+      )} had ended after ${duration(report.durationMs)}. What was written is whole; the rest is as it was before.`
+  }
+}
+
+const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
+  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'failed')
+
+const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly Line[] => {
+  const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)
+  const files = scripts.reduce((total, [, script]) => total + script.files, 0)
+  const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
+  const names = areNamed ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
+  if (files === 0 && !context.isKept) return []
+  const where = `${clean(context.out)}: ${files === 0 ? 'nothing' : `${counted(files, 'file')}, ${inBytes(size)}`}`
+  const lines = [
+    ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
+    ...(context.isKept ? ['  .scripstream/report.json (the report of this run)'] : []),
+  ]
+  return [
+    [],
+    [['Written', 'bold'], [` to ${where}`]],
+    ...lines.flatMap((line) => wrap(line, context.columns)).map((line): Line => [[line]]),
+  ]
+}
+
+const MADE_UP = '  This data is made up. To ask a provider, set its addresses (scripstream run --help) and another --out folder.'
+
+const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryContext): readonly Line[] => {
+  if (report.outcome === 'complete') return section('Next', isSimulated ? [MADE_UP] : [], columns)
+  const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
+  const isLimited = incomplete.some(([, { items }]) => items.rate_limit > 0)
+  const advice = {
+    partial: [
+      ...(isLimited ? ['  The provider limits the rate: wait a while, or set fewer "workers" in scripstream.config.json.'] : []),
+      '  Ask again for what is missing:',
+    ],
+    failed: ['  Mend the cause, then run it again:'],
+    interrupted: ['  Run it again:'],
+  }[report.outcome]
+  const names = incomplete.map(([name]) => name)
+  const command = commandLine(report.outcome === 'partial' && names.length > 0 ? withOnly(args, names) : args)
+  // A command is not broken into lines: it is there to be copied.
+  return [...section('Next', advice, columns), [[`    ${command}`, 'cyan']]]
+}

@@ -1,0 +1,30 @@
+import type { Line, Style } from './terminal.js'
+import { padEnd, padStart, width } from './text.js'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly align: 'left' | 'right'
+  readonly cell: (row: Row) => string
+  readonly style?: (row: Row) => Style | undefined
+}
+
+const GAP = '  '
+
+/** Rows under their titles, each column as wide as its widest cell. Nothing follows the last cell of a row. */
+export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Line[] => {
+  const padded = columns.map(({ title, align, cell }, place) => {
+    const texts = [title, ...rows.map(cell)]
+    const room = Math.max(...texts.map(width))
+    const isLast = place === columns.length - 1
+    return texts.map((text) => (align === 'right' ? padStart(text, room) : isLast ? text : padEnd(text, room)))
+  })
+  return [undefined, ...rows].map((row, index) =>
+    columns.map(({ style }, place) => {
+      const text = `${place === 0 ? '' : GAP}${padded[place]?.[index] ?? ''}`
+      return [text, row === undefined ? 'dim' : style?.(row)]
+    }),
+  )
+}
+
+export const widestOf = (lines: readonly Line[]): number =>
+  Math.max(0, ...lines.map((line) => line.reduce((total, [text]) => total + width(text), 0)))

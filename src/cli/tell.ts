@@ -1,0 +1,60 @@
+import { CollectError, messageOf, UsageError } from '../model/errors.js'
+import type { RunReport } from '../model/report.js'
+import type { Settings } from '../model/settings.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import type { Ending } from './conduct.js'
+import type { Shell } from './parts.js'
+import { commandLine } from './rerun.js'
+import type { RunFlags } from './run-flags.js'
+import { exitCodeOf } from './signals.js'
+import { summaryOf } from './summary.js'
+import { paintLine, sizeOf } from './terminal.js'
+import { clean } from './text.js'
+
+export interface TellContext {
+  readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate'>
+  readonly settings: Settings
+  readonly shell: Pick<Shell, 'stdout' | 'stderr'>
+  readonly streams: readonly StreamDefinition[]
+  readonly isKept: boolean
+}
+
+const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
+
+/** Prints how a run ended, the report or the summary on stdout, and returns the exit code. */
+export const tellEnding = ({ report, signal, error }: Ending, context: TellContext): number => {
+  const { flags, shell } = context
+  if (error !== undefined && !(error instanceof CollectError)) tellError(error, shell)
+  if (!report) shell.stderr.write('Interrupted before the run had begun.\n')
+  else if (flags.json) shell.stdout.write(`${jsonOf(report)}\n`)
+  else shell.stdout.write(summaryText(report, context))
+  if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Run it again: ${commandLine(flags.args)}\n`)
+  if (signal !== undefined) return exitCodeOf(signal)
+  return report ? exitCodes[report.outcome] : 1
+}
+
+/** Prints an error for people, with where it came from if nobody foresaw it, and returns the exit code. */
+export const tellError = (error: unknown, { stderr }: Pick<Shell, 'stderr'>): number => {
+  const text =
+    error instanceof CollectError ? error.message : `unexpected error: ${(error instanceof Error && error.stack) || messageOf(error)}`
+  const [first = '', ...more] = text.split('\n')
+  stderr.write([`scripstream: ${clean(first)}`, ...more.map((line) => `  ${clean(line)}`), ''].join('\n'))
+  return error instanceof UsageError ? 2 : 1
+}
+
+/** JSON that is safe to print: JSON itself leaves some control characters and line separators as they are. */
+export const jsonOf = (document: unknown): string =>
+  JSON.stringify(document, null, 2).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+const summaryText = (report: RunReport, { flags, settings, shell, streams, isKept }: TellContext): string => {
+  const { columns } = sizeOf(shell.stdout)
+  const files = new Map(streams.map(({ name, outputs }) => [name, outputs.map(({ file }) => fileText(file, settings.exchange))]))
+  const isSimulated = flags.simulate !== undefined
+  const summary = summaryOf(report, { columns, files, out: settings.out, args: flags.args, isKept, isSimulated })
+  return `${summary.map((line) => paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)).join('\n')}\n`
+}
+
+const fileText = (file: string, exchange: string): string => file.replaceAll('{exch}', exchange.toLowerCase())

@@ -1,0 +1,76 @@
+import type { Writable } from 'node:stream'
+import { styleText } from 'node:util'
+import { cut, width } from './text.js'
+
+/** stdout or stderr. `columns` and `rows` are there on a terminal only. */
+export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+/** A piece of a line in one style. */
+export type Span = readonly [text: string, style?: Style | undefined]
+
+/** A line before it is coloured and cut to the terminal. */
+export type Line = readonly Span[]
+
+const USUAL_COLUMNS = 80
+const USUAL_ROWS = 24
+
+/** What a terminal shows; read anew each time, since people resize windows. */
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+// Some terminals say 0 before they know better.
+export const sizeOf = ({ columns, rows }: TerminalStream): Size => ({ columns: columns || USUAL_COLUMNS, rows: rows || USUAL_ROWS })
+
+/** Whether lines can be redrawn: a terminal that knows cursor moves, and nobody's build log. */
+export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
+  stream.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false', undefined].includes(env.CI)
+
+/** Puts spans into one line of at most so many columns, coloured where the stream can show it (NO_COLOR, FORCE_COLOR, TERM). */
+export const paintLine = (spans: Line, columns: number, stream: TerminalStream): string => {
+  let room = columns
+  let line = ''
+  for (const [text, style] of spans) {
+    if (room <= 0) break
+    const shown = cut(text, room)
+    room -= width(shown)
+    line += style === undefined || shown.trim() === '' ? shown : styleText(style, shown, { stream })
+  }
+  return line
+}
+
+export interface Glyphs {
+  readonly full: string
+  readonly rest: string
+  readonly ok: string
+  readonly bad: string
+  readonly warn: string
+  readonly run: string
+  readonly wait: string
+  readonly off: string
+  readonly dot: string
+}
+
+const UNICODE: Glyphs = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', dot: '·' }
+const ASCII: Glyphs = { full: '#', rest: '.', ok: '+', bad: 'x', warn: '!', run: '>', wait: '.', off: '-', dot: '|' }
+
+/** Blocks and ticks where the locale says UTF-8 (or says nothing), plain characters elsewhere. */
+export const glyphsFor = (env: NodeJS.ProcessEnv): Glyphs => {
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || 'UTF-8'
+  return /utf-?8/i.test(locale) ? UNICODE : ASCII
+}
+
+/** Keeps a reader that went away (`| head`, a closed window) from ending the run; any other error is thrown on. */
+export const outliveReader = (stream: TerminalStream): void => {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+  })
+}
+
+const CURSOR = { hide: '\x1b[?25l', show: '\x1b[?25h' } as const
+
+export const hideCursor = (stream: TerminalStream): void => void stream.write(CURSOR.hide)
+export const showCursor = (stream: TerminalStream): void => void stream.write(CURSOR.show)

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { messageOf, UsageError } from '../model/errors.js'
+import { instantOf } from '../model/trading-day.js'
+import { closest } from './suggest.js'
+
+const EVENING_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
+
+const Day = z.iso.date()
+const Instant = z.iso.datetime({ offset: true })
+
+/** The instant (epoch milliseconds) of `--as-of`: a day means the end of its evening in India. */
+export const readAsOf = (text: string): number => {
+  if (Day.safeParse(text).success) return instantOf(text) + EVENING_MS
+  const instant = Instant.safeParse(text).success ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(instant)) {
+    throw new UsageError(`--as-of: ${quoted(text)} is no day such as 2026-02-12 and no instant such as 2026-02-12T20:00:00+05:30`)
+  }
+  return instant
+}
+
+/** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or commas between, `#` starting a comment. */
+export const readSymbols = (text: string): readonly string[] => {
+  const symbols = text.startsWith('@') ? textOf(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
+  const named = distinct(symbols)
+  if (named.length === 0) throw new UsageError(`--symbols: ${quoted(text)} names no symbol`)
+  return named
+}
+
+/** The stream names of `--only` or `--skip`, each once; refuses a name that no stream has. */
+export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] => {
+  const names = distinct(text.split(','))
+  if (names.length === 0) throw new UsageError(`${flag}: ${quoted(text)} names no stream; "scripstream list" shows them`)
+  for (const name of names) {
+    if (known.includes(name)) continue
+    const meant = closest(name, known)
+    throw new UsageError(
+      `${flag}: no stream is called ${quoted(name)}${meant === undefined ? '' : `. Did you mean ${meant}?`}\n"scripstream list" shows them all`,
+    )
+  }
+  return names
+}
+
+export const readWhole = (flag: string, text: string, least: number, most: number): number => {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= least && value <= most)) throw new UsageError(`${flag}: ${quoted(text)} is no whole number from ${least} to ${most}`)
+  return value
+}
+
+/** The content of a JSON file that a flag names, checked. */
+export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
+  const checked = schema.safeParse(parse(flag, path))
+  if (!checked.success) throw new UsageError(`${flag}: ${path} does not hold what it should\n${z.prettifyError(checked.error)}`)
+  return checked.data
+}
+
+const parse = (flag: string, path: string): unknown => {
+  try {
+    return JSON.parse(textOf(path, flag))
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${flag}: ${path} is not JSON: ${messageOf(error)}`)
+  }
+}
+
+const textOf = (path: string, flag: string): string => {
+  try {
+    return readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+  } catch (error) {
+    throw new UsageError(`${flag}: the file ${quoted(path)} cannot be read: ${messageOf(error)}`)
+  }
+}
+
+const distinct = (texts: readonly string[]): readonly string[] => [
+  ...new Set(texts.map((text) => text.trim()).filter((text) => text !== '')),
+]
+
+const quoted = (text: string): string => JSON.stringify(text)

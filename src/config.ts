@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { z } from 'zod'
+import { messageOf, UsageError } from './model/errors.js'
+import { isRow, type Row } from './model/row.js'
+import { environmentNames, Settings, type SettingsInput } from './model/settings.js'
+import type { StreamDefinition } from './pipeline/define-stream.js'
+
+export const CONFIG_FILE = 'scripstream.config.json'
+
+export interface Sources {
+  readonly flags?: SettingsInput
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** A file that must be there; without it `scripstream.config.json` in the current folder is read if it is there. */
+  readonly configFile?: string
+  /** Streams whose names `workers` and `timeoutsMs` may carry. */
+  readonly streams: readonly StreamDefinition[]
+}
+
+/** Settings given in one place; `named` says what a setting is called there. */
+interface Layer {
+  readonly values: Row
+  readonly named: (setting: string) => string
+}
+
+/** The settings in force: flag > environment > file > default. Throws a `UsageError` that names a wrong value, its source and the way out. */
+export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: Sources): Settings => {
+  const layers = [fileLayer(configFile), environmentLayer(env), { values: flags, named: (setting: string) => `--${setting}` }]
+  for (const layer of layers) checkLayer(layer, streams)
+  return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
+}
+
+const merge = (lower: Row, upper: Row): Row =>
+  Object.fromEntries(
+    [...new Set([...Object.keys(lower), ...Object.keys(upper)])].map((key) => {
+      const [below, above] = [lower[key], upper[key]]
+      return [key, isRow(below) && isRow(above) ? merge(below, above) : above === undefined ? below : above]
+    }),
+  )
+
+const checkLayer = ({ values, named }: Layer, streams: readonly StreamDefinition[]): void => {
+  const issue = Settings.safeParse(values).error?.issues[0]
+  if (issue) throw new UsageError(`${named(settingAt(issue, values))} ${wrong(issue, values)}`)
+  for (const setting of ['workers', 'timeoutsMs']) {
+    const names = Object.keys(isRow(values[setting]) ? values[setting] : {})
+    const unknown = names.find((name) => !streams.some((stream) => stream.name === name))
+    if (unknown !== undefined) {
+      throw new UsageError(
+        `${named(setting)} names ${JSON.stringify(unknown)}, which is no stream. Streams: ${streams.map(({ name }) => name).join(', ')}`,
+      )
+    }
+  }
+}
+
+const settingAt = ({ path }: z.core.$ZodIssue, values: Row): string => {
+  const [setting = '', host] = path.map(String)
+  return setting === 'urls' && host !== undefined && isRow(values.urls) ? `urls.${host}` : setting
+}
+
+const wrong = (issue: z.core.$ZodIssue, values: Row): string => {
+  if (issue.code === 'unrecognized_keys')
+    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; see the README's table`
+  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
+  const where = issue.path.length > 1 && issue.path[0] !== 'urls' ? ` (${issue.path.slice(1).join('.')})` : ''
+  return `is ${JSON.stringify(given)}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
+}
+
+const fileLayer = (given: string | undefined): Layer => {
+  const path = resolve(given ?? CONFIG_FILE)
+  const named = (setting: string): string => (setting === '' ? path : `${setting} in ${path}`)
+  try {
+    const values: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (!isRow(values)) throw new Error('it must hold a JSON object')
+    return { values, named }
+  } catch (error) {
+    if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, named }
+    throw new UsageError(`the configuration file ${path} cannot be used: ${messageOf(error)}`)
+  }
+}
+
+const environmentLayer = (env: NonNullable<Sources['env']>): Layer => {
+  const values: Record<string, unknown> = {}
+  const urls: Record<string, string> = {}
+  for (const [setting, variable] of Object.entries(environmentNames)) {
+    const text = env[variable]?.trim() ?? ''
+    if (text === '') continue
+    if (setting.startsWith('urls.')) urls[setting.slice('urls.'.length)] = text
+    else values[setting] = typedValue(setting, text)
+  }
+  return { values: { ...values, urls }, named: (setting) => environmentNames[setting] ?? setting }
+}
+
+/** A variable's text as the kind of value that its setting has; text that is of another kind stays text, and the schema refuses it. */
+const typedValue = (setting: string, text: string): unknown => {
+  switch (setting) {
+    case 'fetchOhlcv':
+    case 'forceUpdate':
+      return /^(true|1|yes|on)$/i.test(text) ? true : /^(false|0|no|off)$/i.test(text) ? false : text
+    case 'workers':
+    case 'timeoutsMs':
+      return Object.fromEntries(
+        text
+          .split(',')
+          .map((pair) => pair.split('=').map((part) => part.trim()))
+          .map(([name = '', value = '']) => [name, numberOf(value)]),
+      )
+    case 'headers':
+      return jsonOr(text)
+    case 'newsLimit':
+    case 'retries':
+    case 'backoffMs':
+    case 'throttleMs':
+    case 'throttleMaxMs':
+      return numberOf(text)
+    default:
+      return text
+  }
+}
+
+const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+const jsonOr = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** A row of the table of settings, as the README and `--help` show it. */
+export interface SettingRow {
+  readonly name: string
+  readonly env: string
+  readonly default: string
+  readonly description: string
+}
+
+export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape).flatMap(([name, schema]) => {
+  const value: unknown = Settings.parse({})[name as keyof Settings]
+  const row = { default: value === undefined || isRow(value) ? '' : String(value), description: schema.description ?? '' }
+  if (name !== 'urls') return [{ name, env: environmentNames[name] ?? '', ...row }]
+  return Object.entries(environmentNames)
+    .filter(([setting]) => setting.startsWith('urls.'))
+    .map(([setting, env]) => ({
+      name: setting,
+      env,
+      default: '',
+      description: `base address of the ${setting.slice(5)} service; a path in it is kept`,
+    }))
+})

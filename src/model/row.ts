@@ -1,0 +1,16 @@
+import { z } from 'zod'
+
+/** A record as the provider answered it: its fields, known or not, in its order. */
+export type Row = Readonly<Record<string, unknown>>
+
+export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Checks that it is a record and hands on the very same one. */
+export const Row = z.custom<Row>(isRow, 'is not a record')
+
+/** The envelope of nearly every call. `data` may be null or missing, which is an empty list; other fields pass. */
+export const Rows = z.looseObject({ data: z.array(Row).nullish() })
+
+/** A field as text, empty if it is absent or no text. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''

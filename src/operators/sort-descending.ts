@@ -1,0 +1,10 @@
+import { map, type OperatorFunction } from 'rxjs'
+
+/** Sorts each list by a text key, greatest first (newest, where the key is a date); rows with the same key keep their order. */
+export const sortDescending = <R>(keyOf: (row: R) => string): OperatorFunction<readonly R[], readonly R[]> =>
+  map((rows) =>
+    rows
+      .map((row) => ({ row, key: keyOf(row) }))
+      .sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))
+      .map(({ row }) => row),
+  )

@@ -1,0 +1,105 @@
+import { connect, defer, forkJoin, map, mergeMap, type Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
+import { NothingAnswered } from '../model/errors.js'
+import { type Item, isLost, type Settled } from '../model/outcome.js'
+import type { ScriptOutcome } from '../model/report.js'
+import type { Row } from '../model/row.js'
+import { barrier } from '../operators/barrier.js'
+import { recover } from '../operators/recover.js'
+import { settle } from '../operators/settle.js'
+import { createAsk } from '../provider/ask.js'
+import type { StreamDefinition, Tools } from './define-stream.js'
+import { fileOf } from './output.js'
+import type { Run } from './run.js'
+import type { SinkReport } from './storage.js'
+
+/** How a stream ended. */
+export interface BranchEnd {
+  readonly stream: string
+  readonly outcome: ScriptOutcome
+  readonly error?: string
+}
+
+/**
+ * One collection script at work: its items `workers` at a time, each settled, all into the sinks of its outputs. Emits once, when
+ * everything is stored. A stream that fails ends well with that outcome; only what must end the run is an error.
+ */
+export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: Run): Observable<BranchEnd> =>
+  defer(() => {
+    const tools = toolsOf(stream, run)
+    const workers = run.settings.workers[stream.name] ?? stream.workers
+    run.emit({ type: 'stream-started', at: run.clock(), stream: stream.name })
+    return item$.pipe(
+      mergeMap((item) => defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item)), workers),
+      tap((settled) => tell(stream, settled, run)),
+      connect((settled$) => forkJoin([settled$.pipe(judged(stream)), settled$.pipe(intoSinks(stream, run))])),
+      map(([verdict, stored]) => ({ ...verdict, ...stored })),
+      recover((error) => of({ outcome: 'failed' as const, error, files: 0, bytes: 0 })),
+      single(),
+      map((end) => {
+        run.emit({ type: 'stream-finished', at: run.clock(), stream: stream.name, ...end })
+        return { stream: stream.name, outcome: end.outcome, ...(end.error === undefined ? {} : { error: end.error }) }
+      }),
+    )
+  })
+
+const firstFile = ({ outputs: [output] }: StreamDefinition, item: Item, { settings }: Run): string =>
+  fileOf(output, settings.exchange, item)
+
+const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
+  ask: createAsk({
+    transport: run.transport,
+    settings: run.settings,
+    timeoutMs: run.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
+    random: run.random,
+    clock: run.clock,
+    tell: (type) => run.emit({ type, stream: stream.name }),
+  }),
+  stored: run.storage.stored,
+  settings: run.settings,
+  asOf: run.asOf,
+  shared: run.shared,
+  notice: (text) => run.emit({ type: 'noticed', stream: stream.name, text }),
+})
+
+/** Tells the report what became of an item, and the streams that follow what they can work on. */
+const tell = (stream: StreamDefinition, { item, status, rows, degraded, reason }: Settled, run: Run): void => {
+  const why = { ...(degraded === undefined ? {} : { degraded }), ...(reason === undefined ? {} : { reason }) }
+  run.emit({ type: 'settled', stream: stream.name, item: item.key, status, ...why })
+  const offer = run.offered.get(stream.name)
+  if (offer === undefined || stream.offers === undefined) return
+  if (isLost({ status })) {
+    offer.error(new NothingAnswered(`${stream.name}, which this follows, failed: ${reason ?? status}`))
+    return
+  }
+  offer.next(stream.offers(rows as readonly Row[], (text) => run.emit({ type: 'noticed', stream: stream.name, text })))
+  offer.complete()
+}
+
+/** A stream over parts fails with any of them; one over a list fails when nothing of it could be had. */
+const judged =
+  (stream: StreamDefinition): OperatorFunction<Settled, { outcome: ScriptOutcome; error?: string }> =>
+  (settled$) =>
+    settled$.pipe(
+      reduce((lost, settled) => ({ all: lost.all + 1, reasons: isLost(settled) ? [...lost.reasons, reasonOf(settled)] : lost.reasons }), {
+        all: 0,
+        reasons: [] as readonly string[],
+      }),
+      map(({ all, reasons }) => {
+        const isFailed = reasons.length > 0 && (stream.work.of === undefined || reasons.length === all)
+        return isFailed ? { outcome: 'failed', error: [...new Set(reasons)].slice(0, 5).join('; ') } : { outcome: 'success' }
+      }),
+    )
+
+const reasonOf = ({ item, reason, status }: Settled): string =>
+  item.key === 'all' ? (reason ?? status) : `${item.key}: ${reason ?? status}`
+
+const intoSinks = (stream: StreamDefinition, run: Run): OperatorFunction<Settled, SinkReport> => {
+  const context = { exchange: run.settings.exchange, asOf: run.asOf, ranks: run.ranks }
+  return connect((settled$) =>
+    barrier(stream.outputs.map((output) => run.storage.open(output, context)(settled$))).pipe(
+      map((reports) =>
+        reports.reduce((sum, { files, bytes }) => ({ files: sum.files + files, bytes: sum.bytes + bytes }), { files: 0, bytes: 0 }),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,86 @@
+import { concat, connect, EMPTY, from, map, mergeMap, type Observable, of, switchMap, tap, throwError, toArray } from 'rxjs'
+import { NothingAnswered } from '../model/errors.js'
+import type { Item } from '../model/outcome.js'
+import { barrier } from '../operators/barrier.js'
+import { type BranchEnd, branch } from './branch.js'
+import type { StreamDefinition } from './define-stream.js'
+import { type Planned, phaseOf } from './plan.js'
+import type { Run } from './run.js'
+import { MASTER } from './work.js'
+
+/** Picks the stocks that this run is about from all that are listed. */
+export type Narrow = (stocks: readonly Item[]) => readonly Item[]
+
+/** The critical step failed: no later step can run. */
+export class CriticalFailure extends NothingAnswered {}
+
+/**
+ * The whole pipeline. Phase 1 step by step, led by the master list; then phases 2 and 2.5 side by side, the list multicast into one
+ * branch per script. A barrier ends each phase. Emits the ends of all branches once; errors with `CriticalFailure` if the master list
+ * cannot be had.
+ */
+export const graph = (plan: readonly Planned[], narrow: Narrow, run: Run): Observable<readonly BranchEnd[]> => {
+  const [core, enrichment, candles] = [phaseOf(plan, 'core'), phaseOf(plan, 'enrichment'), phaseOf(plan, 'candles')]
+  return masterList(core, narrow, run).pipe(
+    switchMap((stocks) =>
+      inTurn(
+        core.filter(({ critical }) => !critical),
+        stocks,
+        run,
+      ).pipe(
+        switchMap((first) =>
+          multicast(stocks, (shared) => barrier([sideBySide(enrichment, shared, run), sideBySide(candles, shared, run)])).pipe(
+            map((later) => [...first, ...later.flat()]),
+          ),
+        ),
+      ),
+    ),
+  )
+}
+
+/** The stocks of the critical step; none, where the plan does not need it. */
+const masterList = (core: readonly StreamDefinition[], narrow: Narrow, run: Run): Observable<readonly Item[]> => {
+  const master = core.find(({ critical }) => critical)
+  if (master === undefined) return of([])
+  return work(master, { count: 0, each$: EMPTY }, run).pipe(
+    switchMap(({ stream, outcome, error }) =>
+      outcome === 'success' ? (run.offered.get(stream) ?? of([])) : throwError(() => new CriticalFailure(`${stream} failed: ${error}`)),
+    ),
+    map((all) => {
+      const stocks = narrow(all)
+      for (const { value, rank } of all) run.ranks.set((value as { readonly ISIN: string }).ISIN, rank)
+      run.emit({ type: 'master-read', stocks: stocks.length })
+      return stocks
+    }),
+  )
+}
+
+/** The stocks of this run, multicast: subscribe in the same turn, or miss them. */
+interface Stocks {
+  readonly count: number
+  readonly each$: Observable<Item>
+}
+
+const inTurn = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: Run): Observable<readonly BranchEnd[]> =>
+  concat(...streams.map((stream) => multicast(stocks, (shared) => work(stream, shared, run)))).pipe(toArray())
+
+const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: Run): Observable<readonly BranchEnd[]> =>
+  barrier(streams.map((stream) => work(stream, stocks, run)))
+
+const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
+  from(stocks).pipe(connect((each$) => branches({ count: stocks.length, each$ })))
+
+const work = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable<BranchEnd> =>
+  branch(stream, itemsOf(stream, stocks, run), run)
+
+/** What a stream works on: its own parts, the multicast stocks, or what another stream offers. Tells how many as soon as it is known. */
+const itemsOf = ({ name, work: { of: source, parts } }: StreamDefinition, stocks: Stocks, run: Run): Observable<Item> => {
+  const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
+  if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
+  if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }))
+  const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
+  return offered$.pipe(
+    tap(({ length }) => known(length)),
+    mergeMap((items) => from(items)),
+  )
+}

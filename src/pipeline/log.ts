@@ -1,0 +1,36 @@
+import type { RunEvent } from '../model/event.js'
+import { isLost } from '../model/outcome.js'
+
+type Level = 'debug' | 'info' | 'warn'
+
+/** The part of a pino logger that is used; any logger of that shape will do. */
+export type Log = Readonly<Record<Level, (fields: object, message: string) => void>>
+
+/** Logs what is worth a line: streams beginning and ending, further attempts, what was lost or noticed. */
+export const logEvent = (log: Log, event: RunEvent): void => {
+  const level = levelOf(event)
+  if (level === undefined) return
+  const { type, ...fields } = event
+  const { report, ...others } = { report: undefined, ...fields }
+  log[level](report === undefined ? others : { outcome: report.outcome, durationMs: report.durationMs }, type)
+}
+
+const levelOf = (event: RunEvent): Level | undefined => {
+  switch (event.type) {
+    case 'run-started':
+    case 'stream-started':
+    case 'rate-limited':
+    case 'retried':
+      return 'debug'
+    case 'stream-finished':
+      return event.outcome === 'failed' ? 'warn' : 'info'
+    case 'settled':
+      return isLost(event) || event.degraded !== undefined ? 'warn' : undefined
+    case 'noticed':
+      return 'warn'
+    case 'run-finished':
+      return 'info'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,24 @@
+import type { AsyncSubject } from 'rxjs'
+import type { Emit } from '../model/event.js'
+import type { Item } from '../model/outcome.js'
+import type { Settings } from '../model/settings.js'
+import type { Transport } from '../provider/http.js'
+import type { Tools } from './define-stream.js'
+import type { Storage } from './storage.js'
+
+/** Everything that one run has and hands down; nothing of it outlives the run. */
+export interface Run {
+  readonly settings: Settings
+  readonly asOf: number
+  readonly storage: Storage
+  readonly transport: Transport
+  readonly emit: Emit
+  /** The current instant, epoch milliseconds. */
+  readonly clock: () => number
+  readonly random: () => number
+  readonly shared: Tools['shared']
+  /** Items that a stream offers to those that follow it, once it has found them. */
+  readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
+  /** The place of every listed stock in the master list, by ISIN; filled when the list is known. */
+  readonly ranks: Map<string, number>
+}

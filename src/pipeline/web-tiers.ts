@@ -1,0 +1,20 @@
+import { type Observable, switchMap } from 'rxjs'
+import type { Row } from '../model/row.js'
+import type { Tier } from '../operators/first-that-answers.js'
+import { buildIdPage, type webData, type webPage } from '../provider/web-site.js'
+import type { Tools } from './define-stream.js'
+
+/** The provider's web site as second and third source of a list: its data file, then the page. The build id is read once per run. */
+export const webTiers = (
+  data: ReturnType<typeof webData>,
+  page: ReturnType<typeof webPage>,
+  key: string,
+  { ask, shared }: Pick<Tools, 'ask' | 'shared'>,
+): readonly Tier<readonly Row[]>[] => [
+  {
+    name: 'web data',
+    ask: (): Observable<readonly Row[]> =>
+      shared('build id', () => ask(buildIdPage, {})).pipe(switchMap((buildId) => ask(data, { buildId, key }))),
+  },
+  { name: 'web page', ask: () => ask(page, { key }) },
+]

@@ -1,0 +1,75 @@
+import { parse as parseCsv } from 'csv-parse/sync'
+import type { z } from 'zod'
+import { BadAnswer, messageOf } from '../model/errors.js'
+import type { Row } from '../model/row.js'
+
+const NEXT_DATA = '<script id="__NEXT_DATA__"'
+
+/** Reads a JSON text in the given shape. */
+export const json =
+  <T>(shape: z.ZodType<T>) =>
+  (text: string): T =>
+    shaped(shape, parsed(text))
+
+/** Reads the JSON inside a call, as the spreadsheet service wraps it: `…setResponse({…});`. */
+export const wrappedJson =
+  <T>(shape: z.ZodType<T>) =>
+  (text: string): T => {
+    const from = text.indexOf('setResponse(')
+    const to = text.lastIndexOf(')')
+    if (from < 0 || to < from) throw unreadable(text, 'no setResponse(…)')
+    return shaped(shape, parsed(text.slice(from + 'setResponse('.length, to)))
+  }
+
+/** Reads the JSON that a page of the web site carries in its script element `__NEXT_DATA__`. */
+export const pageJson =
+  <T>(shape: z.ZodType<T>) =>
+  (text: string): T => {
+    const tag = text.indexOf(NEXT_DATA)
+    const from = tag < 0 ? -1 : text.indexOf('>', tag + NEXT_DATA.length) + 1
+    const to = from <= 0 ? -1 : text.indexOf('</script>', from)
+    if (to < 0) throw new BadAnswer('schema', 'the page holds no whole __NEXT_DATA__')
+    return shaped(shape, parsed(text.slice(from, to)))
+  }
+
+/** Reads a CSV into records by its header; header names and cells are trimmed and stay text. `columns` must be among the header's. */
+export const csv =
+  (columns: readonly string[]) =>
+  (text: string): readonly Row[] => {
+    if (text.trimStart().startsWith('<')) throw unreadable(text, 'a page')
+    const rows = parseTable(text)
+    const header = (rows.shift() ?? []).map((name) => name.trim())
+    const missing = columns.filter((column) => !header.includes(column))
+    if (missing.length > 0) throw new BadAnswer('schema', `the CSV has no column ${missing.join(', ')}`)
+    return rows.map((cells) => Object.fromEntries(header.map((name, place) => [name, (cells[place] ?? '').trim()])))
+  }
+
+const parseTable = (text: string): string[][] => {
+  try {
+    return parseCsv(text, { skip_empty_lines: true, relax_quotes: true })
+  } catch (error) {
+    throw new BadAnswer('parse', messageOf(error))
+  }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw unreadable(text, error instanceof SyntaxError ? 'broken or cut JSON' : messageOf(error))
+  }
+}
+
+const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {
+  const result = shape.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw new BadAnswer('schema', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'has another shape'}`)
+}
+
+/** Says what came instead, by its first characters. */
+const unreadable = (text: string, what: string): BadAnswer => {
+  const start = text.trimStart()
+  if (start.startsWith('<')) return new BadAnswer('html', `a page came instead: ${start.slice(0, 60)}`)
+  return new BadAnswer('parse', start === '' ? 'the body is empty' : `${what}, starting ${JSON.stringify(start.slice(0, 40))}`)
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import type { SampleMarket, SampleStock } from '../model/market.js'
+import { compactDmy, type Day, instantOf } from '../model/trading-day.js'
+import { csv } from './answer.js'
+import { get } from './endpoint.js'
+
+/** A CSV that the archive publishes on the evening of each trading day; `columns` must be in it. `{date}` is `DDMMYYYY`. */
+export const dailyCsv = (
+  name: string,
+  columns: readonly [string, ...string[]],
+  sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
+) =>
+  get({
+    name,
+    host: 'archive',
+    path: `/content/equities/${name}_{date}.csv`,
+    headers: 'browser',
+    input: z.strictObject({ date: z.string().regex(/^\d{8}$/, 'must be DDMMYYYY') }),
+    read: csv(columns),
+    type: 'text/csv',
+    sample: ({ date }, market) => {
+      const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`
+      const isPublished = compactDmy(day) === date && market.tradingDays(day, day).length === 1 && market.asOf >= instantOf(day, '18:00')
+      return isPublished ? `${sampleLines(market.stocks, market, day).join('\r\n')}\r\n` : undefined
+    },
+  })

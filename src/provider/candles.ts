@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { BadAnswer } from '../model/errors.js'
+import { json } from './answer.js'
+import { post } from './endpoint.js'
+
+/** Timestamp (epoch seconds), open, high, low, close, volume. */
+export type Candle = readonly [number, number, number, number, number, number]
+
+const Column = z.array(z.number()).nullish()
+const Columns = z.looseObject({ data: z.looseObject({ Time: Column, o: Column, h: Column, l: Column, c: Column, v: Column }).nullish() })
+
+/** The candle call, for stocks or for indices. Answers rows ascending by timestamp, each once; none if nothing lies in the range. */
+export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
+  post({
+    name,
+    host: 'ticks',
+    path: '/getDataH',
+    input: z.strictObject({
+      EXCH: z.string().min(1),
+      SYM: z.string().min(1),
+      SEG: z.string().min(1),
+      INST: instrument,
+      SEC_ID: z.string().min(1),
+      EXPCODE: z.literal(0),
+      INTERVAL: z.literal('D'),
+      START: z.int().positive(),
+      END: z.int().positive(),
+    }),
+    read: (text) => rowsOf(json(Columns)(text).data ?? {}),
+    sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
+  })
+
+const rowsOf = ({ Time, o, h, l, c, v }: NonNullable<z.output<typeof Columns>['data']> | Record<string, never>): readonly Candle[] => {
+  const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
+  const lengths = columns.map(({ length }) => length)
+  if (new Set(lengths).size > 1) throw new BadAnswer('schema', `the six candle columns have ${lengths.join(', ')} values`)
+  const rows = (Time ?? []).map((_, place) => columns.map((column) => column[place]) as unknown as Candle)
+  return isAscending(rows) ? rows : inOrder(rows)
+}
+
+const isAscending = (rows: readonly Candle[]): boolean =>
+  rows.every(([time], place) => place === 0 || time > (rows[place - 1] as Candle)[0])
+
+/** Of two candles with one timestamp the later answered counts. */
+const inOrder = (rows: readonly Candle[]): readonly Candle[] =>
+  [...new Map(rows.map((row) => [row[0], row])).values()].sort((one, other) => one[0] - other[0])

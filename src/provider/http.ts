@@ -1,0 +1,113 @@
+import { gunzip } from 'node:zlib'
+import { Observable } from 'rxjs'
+import { type Dispatcher, Pool } from 'undici'
+import { TransportError } from '../model/errors.js'
+import { transportErrorOf } from './transport-error.js'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Time that the whole request may take. */
+  readonly timeoutMs: number
+}
+
+/** An answer with any status; its body is whole and decompressed. */
+export interface HttpReply {
+  readonly status: number
+  readonly retryAfter?: string
+  readonly body: Buffer
+}
+
+/** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
+export type Transport = (request: HttpRequest) => Observable<HttpReply>
+
+export interface Connections {
+  readonly send: Transport
+  /** Closes every socket at once; what is still in flight errors. */
+  readonly close: () => void
+}
+
+const LONGEST_BODY = 256 * 1024 * 1024
+
+/** Keep-alive connections, one pool an origin, as many as there are requests at the same time: the streams bound that, not the pool. */
+export const openConnections = (): Connections => {
+  const pools = new Map<string, Pool>()
+  const poolOf = (origin: string): Pool => {
+    const pool = pools.get(origin) ?? new Pool(origin, { pipelining: 1, connect: { timeout: 5_000 }, maxResponseSize: LONGEST_BODY })
+    pools.set(origin, pool)
+    return pool
+  }
+  return {
+    send: (request) =>
+      new Observable((subscriber) => {
+        const url = new URL(request.url)
+        return dispatch(poolOf(url.origin), request, `${url.pathname}${url.search}`, {
+          reply(reply) {
+            subscriber.next(reply)
+            subscriber.complete()
+          },
+          fail: (error) => subscriber.error(error),
+        })
+      }),
+    close() {
+      for (const pool of pools.values()) void pool.destroy().catch((error: unknown) => void error)
+      pools.clear()
+    },
+  }
+}
+
+interface Receiver {
+  reply(reply: HttpReply): void
+  fail(error: TransportError): void
+}
+
+/** Straight over the pool's own handler: an AbortSignal for each request would cost half as much again as the request. */
+const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Receiver): (() => void) => {
+  let isOver = false
+  let started: Dispatcher.DispatchController | undefined
+  let status = 0
+  let headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  const chunks: Buffer[] = []
+  const { method, body, timeoutMs } = request
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(controller) {
+      started = controller
+      if (isOver) controller.abort(new Error('cancelled'))
+    },
+    onResponseStart(_, code, answered) {
+      status = code
+      headers = answered
+    },
+    onResponseData(_, chunk) {
+      chunks.push(chunk)
+    },
+    onResponseEnd() {
+      decompress(headers['content-encoding'], Buffer.concat(chunks), (error, whole) => {
+        if (isOver) return
+        isOver = true
+        if (error) return receiver.fail(transportErrorOf(error, true))
+        const retryAfter = headers['retry-after']
+        receiver.reply({ status, body: whole, ...(typeof retryAfter === 'string' ? { retryAfter } : {}) })
+      })
+    },
+    onResponseError(_, error) {
+      if (isOver) return
+      isOver = true
+      receiver.fail(transportErrorOf(error, status !== 0))
+    },
+  }
+  pool.dispatch({ path, method, headers: request.headers, body: body ?? null, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, handler)
+  return () => {
+    if (isOver) return
+    isOver = true
+    started?.abort(new Error('cancelled'))
+  }
+}
+
+const decompress = (encoding: unknown, body: Buffer, done: (error: Error | null, whole: Buffer) => void): void => {
+  if (encoding === 'gzip') gunzip(body, { maxOutputLength: LONGEST_BODY }, done)
+  else if (encoding === undefined || encoding === 'identity') done(null, body)
+  else done(new TransportError('protocol', `unasked content-encoding ${String(encoding)}`), body)
+}

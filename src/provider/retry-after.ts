@@ -1,0 +1,7 @@
+/** Reads a `Retry-After` header, seconds or an HTTP date, as milliseconds from `now`; nothing if it is neither. Never negative. */
+export const retryAfterMs = (header: string | undefined, now: number): number | undefined => {
+  const text = header?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Number(text) * 1_000
+  const at = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+}

@@ -1,0 +1,36 @@
+import { messageOf, TransportError, type TransportReason } from '../model/errors.js'
+
+const REASONS: Readonly<Record<string, TransportReason>> = {
+  ECONNREFUSED: 'connect',
+  EHOSTUNREACH: 'connect',
+  ENETUNREACH: 'connect',
+  ETIMEDOUT: 'connect',
+  UND_ERR_CONNECT_TIMEOUT: 'connect',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  UND_ERR_HEADERS_TIMEOUT: 'deadline',
+  UND_ERR_BODY_TIMEOUT: 'deadline',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'too_large',
+  ERR_BUFFER_TOO_LARGE: 'too_large',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
+}
+
+/** What an error of the HTTP client means to us. `hasBegun` tells whether an answer had started to arrive. */
+export const transportErrorOf = (error: unknown, hasBegun: boolean): TransportError => {
+  if (error instanceof TransportError) return error
+  const code = (error as { readonly code?: unknown }).code
+  return new TransportError(reasonOf(typeof code === 'string' ? code : '', (error as Error).name, hasBegun), messageOf(error), {
+    cause: error,
+  })
+}
+
+const reasonOf = (code: string, name: string, hasBegun: boolean): TransportReason => {
+  const known = REASONS[code]
+  if (known !== undefined) return known
+  if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL/.test(code)) return 'tls'
+  if (code.startsWith('Z_')) return 'truncated'
+  // The client's parser errors carry no code of their own.
+  if (name === 'HTTPParserError' && !hasBegun) return 'protocol'
+  return hasBegun ? 'truncated' : 'reset'
+}

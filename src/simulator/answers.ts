@@ -1,0 +1,56 @@
+import { messageOf } from '../model/errors.js'
+import type { SampleMarket } from '../model/market.js'
+import type { AnyEndpoint } from '../provider/endpoint.js'
+
+/** A whole answer, ready to send. */
+export interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: Buffer
+  /** What was wrong with the sample, if it threw. */
+  readonly broken?: string
+}
+
+export const jsonAnswer = (status: number, value: unknown): Answer => ({
+  status,
+  type: 'application/json',
+  body: Buffer.from(JSON.stringify(value)),
+})
+
+/**
+ * Answers from an endpoint's sample. Answers are kept until `mostBytes` of them are there: what came first stays, because a
+ * repeated run asks in the same order and a cache that drops the oldest would miss every time. A new "now" starts afresh.
+ */
+export const createAnswers = (mostBytes: number) => {
+  let kept = new Map<string, Answer>()
+  let bytes = 0
+  let asOf: number | undefined
+  return (endpoint: AnyEndpoint, key: string, input: unknown, market: SampleMarket): Answer => {
+    if (market.asOf !== asOf) {
+      kept = new Map()
+      bytes = 0
+      asOf = market.asOf
+    }
+    const id = `${endpoint.name}\u0000${key}`
+    const known = kept.get(id)
+    if (known) return known
+    const answer = answerOf(endpoint, input, market)
+    if (bytes + answer.body.length <= mostBytes) {
+      kept.set(id, answer)
+      bytes += answer.body.length
+    }
+    return answer
+  }
+}
+
+const answerOf = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): Answer => {
+  try {
+    const sample = endpoint.sample(input, market)
+    if (sample === undefined) return jsonAnswer(404, { message: 'not found' })
+    if (typeof sample !== 'string') return jsonAnswer(200, sample)
+    return { status: 200, type: endpoint.type ?? 'text/plain', body: Buffer.from(sample) }
+  } catch (error) {
+    const broken = `${endpoint.name}: the sample failed: ${messageOf(error)}`
+    return { ...jsonAnswer(500, { message: broken }), broken }
+  }
+}

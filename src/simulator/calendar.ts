@@ -1,0 +1,72 @@
+import type { Random } from '../model/market.js'
+import { type Day, dayAt, instantOf } from '../model/trading-day.js'
+import { randomFrom } from './random.js'
+import { lowerBound } from './search.js'
+
+/** The days on which the market trades, oldest first, past and to come. */
+export interface Calendar {
+  readonly days: readonly Day[]
+  /** Midnight in India of each day, epoch seconds: the stamp of its candle. */
+  readonly times: readonly number[]
+  /** The position of the last day that has opened (09:15 in India) at an instant (epoch milliseconds), -1 before the first. */
+  lastOpened(instantMs: number): number
+}
+
+const firstDay: Day = '1994-11-03'
+const lastYear = 2060
+
+/** A plausible calendar of Indian sessions from November 1994 to 2060: the seed moves the feasts, not the national holidays. */
+export const createCalendar = (seed: number): Calendar => {
+  const years = Array.from({ length: lastYear - 1993 }, (_, i) => 1994 + i)
+  const days = years.flatMap((year) => daysOf(year, seed)).filter((day) => day >= firstDay)
+  const times = days.map((day) => instantOf(day) / 1_000)
+  return {
+    days,
+    times,
+    lastOpened: (instantMs) => {
+      const today = dayAt(instantMs)
+      const position = lowerBound(days, today)
+      return days[position] === today && instantMs >= instantOf(today, '09:15') ? position : position - 1
+    },
+  }
+}
+
+const daysOf = (year: number, seed: number): readonly Day[] => {
+  const random = randomFrom(seed, 'calendar', year)
+  const closed = new Set([...national, ...feasts(random)].map((date) => `${year}-${date}`))
+  const dates = datesOf(year)
+  const special = new Set(specialSessions(dates, random))
+  return dates.flatMap(({ day, isWeekend }) => (special.has(day) || !(isWeekend || closed.has(day)) ? [day] : []))
+}
+
+const national = ['01-26', '04-14', '05-01', '08-15', '10-02', '12-25'] as const
+const feastMonths = [3, 3, 4, 4, 6, 8, 9, 10, 11] as const
+
+const feasts = (random: Random) => feastMonths.map((month) => `${twoDigits(month)}-${twoDigits(random.int(1, 28))}`)
+
+// Budget day is a session even on a weekend (2015, 2020, 2025, 2026); the festive hour of Diwali now and then falls on one.
+const specialSessions = (dates: readonly CalendarDate[], random: Random): readonly Day[] => {
+  const weekend = dates.flatMap(({ day, isWeekend }) => (isWeekend ? [day] : []))
+  const budget = weekend.filter((day) => day >= '2015' && day.endsWith('-02-01'))
+  const festive = weekend.filter((day) => day.slice(5) >= '10-20' && day.slice(5) <= '11-12')
+  const muhurat = festive[random.int(0, 20)]
+  return muhurat === undefined ? budget : [...budget, muhurat]
+}
+
+interface CalendarDate {
+  readonly day: Day
+  readonly isWeekend: boolean
+}
+
+const dayMs = 86_400_000
+
+const datesOf = (year: number): readonly CalendarDate[] => {
+  const start = Date.UTC(year, 0, 1)
+  const length = (Date.UTC(year + 1, 0, 1) - start) / dayMs
+  return Array.from({ length }, (_, i) => {
+    const date = new Date(start + i * dayMs)
+    return { day: date.toISOString().slice(0, 10), isWeekend: date.getUTCDay() % 6 === 0 }
+  })
+}
+
+const twoDigits = (number: number) => String(number).padStart(2, '0')

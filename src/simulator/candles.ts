@@ -1,0 +1,90 @@
+import type { CandleColumns } from '../model/market.js'
+import { instantOf } from '../model/trading-day.js'
+import type { Calendar } from './calendar.js'
+import { type History, type Listing, walk } from './history.js'
+import { lowerBound } from './search.js'
+
+/** Candles of one instrument from `start` to `end` (epoch seconds, both included) as they stand at `asOf` (epoch milliseconds). */
+export type Candles = (sid: string, start: number, end: number, asOf: number) => CandleColumns
+
+interface CandleOptions {
+  readonly seed: number
+  readonly calendar: Calendar
+  /** The position of the day on which every walk passes through its listing's price. */
+  readonly anchor: number
+  readonly listingOf: (sid: string) => Listing | undefined
+}
+
+/** Histories are kept (20 bytes a candle) until they fill 200 MB; later ones are walked again each time they are asked. */
+const keptCandles = 10_000_000
+
+/** The candles of a market. A day under way has a candle that still changes; a day that has not opened has none. */
+export const createCandles = ({ seed, calendar, anchor, listingOf }: CandleOptions): Candles => {
+  const historyOf = createHistories((sid, listing, last) => walk(seed, sid, listing, anchor, Math.max(anchor, last)))
+  return (sid, start, end, asOf) => {
+    const listing = listingOf(sid)
+    const last = calendar.lastOpened(asOf)
+    const from = Math.max(lowerBound(calendar.times, start), listing?.first ?? 0)
+    const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
+    if (listing === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
+    const columns = slice(historyOf(sid, listing, last), calendar, from, to)
+    const done = to === last ? doneShare(calendar, last, asOf) : 1
+    return done < 1 ? withLastUnderWay(columns, done) : columns
+  }
+}
+
+const createHistories = (make: (sid: string, listing: Listing, last: number) => History) => {
+  const kept = new Map<string, History>()
+  let candles = 0
+  return (sid: string, listing: Listing, last: number): History => {
+    const known = kept.get(sid)
+    if (known !== undefined && known.first + known.length > last) return known
+    const history = make(sid, listing, last)
+    const growth = history.length - (known?.length ?? 0)
+    if (candles + growth <= keptCandles) {
+      kept.set(sid, history)
+      candles += growth
+    }
+    return history
+  }
+}
+
+const slice = (history: History, calendar: Calendar, from: number, to: number): CandleColumns => {
+  const prices = (column: Int32Array) => numbers(column, from - history.first, to - history.first, 100)
+  return {
+    Time: calendar.times.slice(from, to + 1),
+    o: prices(history.open),
+    h: prices(history.high),
+    l: prices(history.low),
+    c: prices(history.close),
+    v: numbers(history.volume, from - history.first, to - history.first, 1),
+  }
+}
+
+const numbers = (column: Int32Array, from: number, to: number, divisor: number): number[] => {
+  const list = new Array<number>(to - from + 1)
+  for (let i = from; i <= to; i++) list[i - from] = (column[i] ?? 0) / divisor
+  return list
+}
+
+/** How much of a day's session (09:15 to 15:30 in India) is over at an instant. */
+const doneShare = (calendar: Calendar, position: number, asOf: number) => {
+  const day = calendar.days[position] ?? ''
+  const [opening, closing] = [instantOf(day, '09:15'), instantOf(day, '15:30')]
+  return (asOf - opening) / (closing - opening)
+}
+
+const withLastUnderWay = (columns: CandleColumns, done: number): CandleColumns => {
+  const { o, h, l, c, v } = columns
+  const at = o.length - 1
+  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o[at], h[at], l[at], c[at], v[at]]
+  const reached = (goal: number) => Math.round((open + (goal - open) * done) * 100) / 100
+  // The price swings through what the day has reached so far, and comes to rest at its close.
+  const swing = (Math.sin(done * 40) * (1 - done) * (reached(high) - reached(low))) / 2
+  const now = Math.min(reached(high), Math.max(reached(low), reached(close) + swing))
+  h[at] = Math.max(open, reached(high))
+  l[at] = Math.min(open, reached(low))
+  c[at] = Math.round(now * 100) / 100
+  v[at] = Math.floor(volume * done)
+  return columns
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { SampleMarket } from '../model/market.js'
+import { createFaults, Fault } from './faults.js'
+import { randomFrom } from './random.js'
+
+const Latency = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
+/** Milliseconds before each answer; a plain number varies by a quarter up and down. */
+export type Latency = Readonly<z.output<typeof Latency>>
+
+/** What can be changed while the simulator runs; what is absent stays. */
+export const Control = z.strictObject({
+  faults: z.array(Fault).readonly().optional(),
+  latencyMs: Latency.optional(),
+  /** The market's "now" from here on: epoch milliseconds, or ISO 8601 with an offset. */
+  asOf: z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
+  /** Forgets all counts, and how often each fault has hit. */
+  reset: z.boolean().optional(),
+})
+export type Control = Readonly<z.input<typeof Control>>
+
+interface ConditionOptions {
+  readonly seed: number
+  readonly latencyMs: Latency
+  readonly faults: readonly Fault[]
+  readonly asOf: number | (() => number)
+  readonly marketAt: (asOf: number) => SampleMarket
+}
+
+/** The weather that requests meet: the market's "now", faults and latency. */
+export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions) => {
+  let { latencyMs, faults, asOf } = given
+  let faultOf = createFaults(seed, faults)
+  let market = marketAt(instantOf(asOf))
+  return {
+    /** The market as it is now; a running clock is read in whole minutes, so that answers can be kept for one. */
+    market: (): SampleMarket => {
+      const now = instantOf(asOf)
+      if (market.asOf !== now) market = marketAt(now)
+      return market
+    },
+    faultOf: (target: Parameters<typeof faultOf>[0]) => faultOf(target),
+    /** The same for the same request, whatever else goes on. */
+    latencyFor: (...key: readonly (string | number)[]): number => {
+      const { min, max } = typeof latencyMs === 'number' ? { min: latencyMs * 0.75, max: latencyMs * 1.25 } : latencyMs
+      return max === 0 ? 0 : min + (max - min) * randomFrom(seed, 'latency', ...key).next()
+    },
+    change: (control: z.output<typeof Control>): void => {
+      latencyMs = control.latencyMs ?? latencyMs
+      asOf = control.asOf ?? asOf
+      if (control.faults === undefined && !control.reset) return
+      faults = control.faults ?? faults
+      faultOf = createFaults(seed, faults)
+    },
+  }
+}
+
+const instantOf = (asOf: number | (() => number)) => (typeof asOf === 'number' ? asOf : Math.floor(asOf() / 60_000) * 60_000)

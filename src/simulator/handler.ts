@@ -1,0 +1,49 @@
+import type { ServerResponse } from 'node:http'
+import type { AnyEndpoint } from '../provider/endpoint.js'
+import { createAnswers, jsonAnswer } from './answers.js'
+import type { createConditions } from './conditions.js'
+import type { createLedger } from './ledger.js'
+import { later, respond } from './respond.js'
+import { type Asked, createRouter, type Routed, textsIn } from './router.js'
+
+interface HandlerOptions {
+  readonly endpoints: readonly AnyEndpoint[]
+  readonly cacheBytes: number
+  readonly conditions: ReturnType<typeof createConditions>
+  readonly ledger: ReturnType<typeof createLedger>
+}
+
+type Accepted = Extract<Routed, { kind: 'accepted' }>
+type Done = (status: number | string) => void
+
+/** Answers the requests that a collector sends, and writes each down. */
+export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: HandlerOptions) => {
+  const route = createRouter(endpoints)
+  const answerOf = createAnswers(cacheBytes)
+
+  const begin = (name: string, key: string, response: ServerResponse): Done => {
+    const done = ledger.begin(name, key)
+    response.once('close', () => done('closed'))
+    return done
+  }
+  const reply = ({ endpoint, key, input }: Accepted, url: string, response: ServerResponse, done: Done) => {
+    const answer = answerOf(endpoint, key, input, conditions.market())
+    if (answer.broken) ledger.violation(answer.broken)
+    respond({ response, answer, done }, conditions.faultOf({ name: endpoint.name, key, texts: [url, ...textsIn(input)] }))
+  }
+
+  return (asked: Asked, response: ServerResponse): void => {
+    const routed = route(asked)
+    if (routed.kind === 'unknown') {
+      ledger.unknown(`${asked.method} ${asked.url}`)
+      respond({ response, answer: jsonAnswer(404, { message: 'not found' }) })
+    } else if (routed.kind === 'refused') {
+      ledger.violation(routed.message)
+      const done = begin(routed.name, routed.key, response)
+      respond({ response, answer: jsonAnswer(400, { message: routed.message }), done })
+    } else {
+      const done = begin(routed.endpoint.name, routed.key, response)
+      later(response, conditions.latencyFor(routed.endpoint.name, routed.key), () => reply(routed, asked.url, response, done))
+    }
+  }
+}

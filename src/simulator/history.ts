@@ -1,0 +1,73 @@
+import { randomFrom } from './random.js'
+
+/** Where a price walk starts and what it passes through; positions count the calendar's days. */
+export interface Listing {
+  readonly first: number
+  /** Rupees on the market's anchor day. */
+  readonly price: number
+}
+
+/** One instrument's daily candles from its listing on: prices in paise, which are whole and therefore exact. */
+export interface History {
+  readonly first: number
+  readonly length: number
+  readonly open: Int32Array
+  readonly high: Int32Array
+  readonly low: Int32Array
+  readonly close: Int32Array
+  readonly volume: Int32Array
+}
+
+const leastPaise = 5
+const mostPaise = 1_000_000_000
+
+/**
+ * Walks from the listing to the `last` position. A longer walk starts like a shorter one, so a candle stays what it was
+ * when a day is added; `last` must not lie before `anchor`, where the walk passes through the listing's price.
+ */
+export const walk = (seed: number, sid: string, listing: Listing, anchor: number, last: number): History => {
+  const length = last - listing.first + 1
+  const logs = logCloses(seed, sid, length)
+  const base = listing.price * 100 * Math.exp(-(logs[anchor - listing.first] ?? 0))
+  const history = emptyHistory(listing.first, length)
+  const shape = randomFrom(seed, 'shape', sid)
+  const usualVolume = 10 ** (3 + 3.5 * shape.next())
+  let before = inPaise(base)
+  for (let i = 0; i < length; i++) {
+    const close = inPaise(base * Math.exp(logs[i] ?? 0))
+    const open = inPaise(before * (1 + (shape.next() - 0.5) * 0.02))
+    history.open[i] = open
+    history.close[i] = close
+    history.high[i] = Math.max(open, close) + Math.round(Math.max(open, close) * shape.next() * 0.015)
+    history.low[i] = Math.max(leastPaise, Math.min(open, close) - Math.round(Math.min(open, close) * shape.next() * 0.015))
+    history.volume[i] = Math.round(usualVolume * (0.2 + 2 * shape.next() ** 3))
+    before = close
+  }
+  return history
+}
+
+// A pull back to the middle keeps thirty years of daily steps within what a share price may be.
+const logCloses = (seed: number, sid: string, length: number) => {
+  const random = randomFrom(seed, 'closes', sid)
+  const volatility = 0.01 + random.next() * 0.02
+  const logs = new Float64Array(length)
+  let log = 0
+  for (let i = 0; i < length; i++) {
+    const bell = (random.next() + random.next() + random.next() - 1.5) * 2
+    log = log * 0.9995 + bell * volatility
+    logs[i] = log
+  }
+  return logs
+}
+
+const emptyHistory = (first: number, length: number): History => ({
+  first,
+  length,
+  open: new Int32Array(length),
+  high: new Int32Array(length),
+  low: new Int32Array(length),
+  close: new Int32Array(length),
+  volume: new Int32Array(length),
+})
+
+const inPaise = (value: number) => Math.min(mostPaise, Math.max(leastPaise, Math.round(value)))

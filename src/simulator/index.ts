@@ -1,0 +1,5 @@
+export type { Control, Latency } from './conditions.js'
+export { Fault, faultModes } from './faults.js'
+export type { EndpointStats, SimulatorStats } from './ledger.js'
+export { createMarket, createTimeline, type MarketOptions } from './market.js'
+export { type Simulator, type SimulatorOptions, serveSimulator } from './server.js'

@@ -1,0 +1,47 @@
+import type { SampleIndex } from '../model/market.js'
+import { spread } from './random.js'
+
+const indexCount = 194
+// Below every stock's: candles are asked by Sid alone.
+const sidCount = 1_000
+
+/** The market's indices. Two of them share a symbol, as two were seen to; only the Sid tells them apart. */
+export const indicesOf = (): readonly SampleIndex[] => {
+  const sidAt = spread(sidCount, 0)
+  return [...awkward, ...themed]
+    .slice(0, indexCount)
+    .map(([Sym, DispSym], position) => ({ Sym, DispSym, Sid: sidAt(position + 1) }))
+    .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
+}
+
+type Names = readonly [Sym: string, DispSym: string]
+
+const awkward: readonly Names[] = [
+  ['NIFTY', 'Nifty 50'],
+  ['SENSEX', 'Sensex'],
+  ['INDIA VIX', 'India VIX'],
+  ['CAPINS', 'BSE Capital Markets & Insurance'],
+  ['CAPINS', 'BSE Capital Goods Industrial Solutions'],
+  ['NIFTY FINSRV25 50', 'Nifty Financial Services 25/50'],
+  ['NIFTY500 MULTICAP', 'Nifty 500 Multicap 50:25:25'],
+  ['NIFTY TATA 25 CAP', 'Nifty India Corporate Group Index - Tata Group 25% Cap'],
+  ['Nifty Corp MAATR', 'Nifty India Select 5 Corp Grps (MAATR)'],
+  ['Nifty GS 11 15Yr', 'Nifty 11-15 Yr G Sec'],
+]
+
+const themes =
+  'Auto Bank Cement Chemicals Commodities Consumption Defence Digital Durables Energy Finance FMCG Healthcare Housing Infra IT Logistics Media Metal MNC Oil Pharma Power Realty Retail Rural Services Telecom Tourism Transport'.split(
+    ' ',
+  )
+
+const families: readonly ((theme: string) => Names)[] = [
+  (theme) => [`NIFTY ${theme.toUpperCase()}`, `NIFTY ${theme}`],
+  (theme) => [`Nifty ${theme} EW`, `Nifty ${theme} Equal Weight`],
+  (theme) => [`NIFTY500 ${theme.toUpperCase()}`, `Nifty 500 ${theme}`],
+  (theme) => [`BSE ${theme.toUpperCase()}`, `BSE ${theme}`],
+  (theme) => [`Nifty MS ${theme}`, `Nifty Mid Small ${theme}`],
+  (theme) => [`NIFTY ${theme.toUpperCase()} 35 20`, `Nifty ${theme} 35/20 (Capped)`],
+  (theme) => [`${theme.slice(0, 4).toUpperCase()}${theme.length}TR`, `BSE ${theme} 65:35 TR`],
+]
+
+const themed = families.flatMap((named) => themes.map(named))

@@ -1,0 +1,94 @@
+import type { SampleMarket } from '../model/market.js'
+import { type Day, dayAt } from '../model/trading-day.js'
+import { type Calendar, createCalendar } from './calendar.js'
+import { createCandles } from './candles.js'
+import type { Listing } from './history.js'
+import { indicesOf } from './indices.js'
+import { randomFrom } from './random.js'
+import { lowerBound } from './search.js'
+import { stocksOf } from './stocks.js'
+
+export interface MarketOptions {
+  readonly seed: number
+  /** How many stocks are listed, 0 to 50,000. */
+  readonly stocks: number
+  /** "Now" of the market, epoch milliseconds. */
+  readonly asOf: number
+  readonly exchange: string
+  /** How many daily candles most stocks have at most at the turn of the year; about 2,500 by default. */
+  readonly candleDays?: number | undefined
+}
+
+/** The market as it stands at `asOf`. The same options give the same market in every process. */
+export const createMarket = (options: MarketOptions): SampleMarket => createTimeline(options)(options.asOf)
+
+/**
+ * The market at any instant (epoch milliseconds): the stocks and what has happened stay, only "now" moves. Asking for an
+ * instant is cheap. `options.asOf` only settles when the listings lie.
+ */
+export const createTimeline = (options: MarketOptions): ((asOf: number) => SampleMarket) => {
+  const { seed, exchange } = options
+  const calendar = createCalendar(seed)
+  const anchor = Math.max(0, lowerBound(calendar.days, anchorOf(options.asOf)) - 1)
+  const firstOf = listings(seed, anchor, options.candleDays ?? 2_500)
+  const stocks = stocksOf(seed, options.stocks, (rank) => calendar.days[firstOf(rank)] ?? '')
+  const indices = indicesOf()
+  const byIsin = new Map(stocks.map((stock) => [stock.ISIN, stock]))
+  const bySid = new Map(stocks.map((stock) => [stock.Sid, stock]))
+  const indexBySid = new Map(indices.map((index) => [String(index.Sid), index]))
+
+  const listingOf = (sid: string): Listing | undefined => {
+    const stock = bySid.get(sid)
+    if (stock !== undefined) return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp }
+    const index = indexBySid.get(sid)
+    return index && { first: firstOf(index.Sym), price: randomFrom(seed, 'index', sid).decimal(1_000, 60_000) }
+  }
+  const candles = createCandles({ seed, calendar, anchor, listingOf })
+  const fixed = {
+    exchange,
+    stocks,
+    indices,
+    ...names(seed),
+    stockByIsin: (isin: string) => byIsin.get(isin),
+    stockBySid: (sid: string) => bySid.get(sid),
+    indexBySid: (sid: string) => indexBySid.get(sid),
+    random: (...key: readonly (string | number)[]) => randomFrom(seed, ...key),
+  }
+  return (asOf) => ({
+    ...fixed,
+    asOf,
+    tradingDays: (from, to) => openedDays(calendar, from, to, asOf),
+    candles: (sid, start, end) => candles(sid, start, end, asOf),
+  })
+}
+
+// Listings must not move from one day to the next, or every stored candle would be wrong tomorrow: so they hang on a day
+// that is the same for all runs from 2026 on, and for an earlier "now" on the turn of its year.
+const anchorOf = (asOf: number): Day => {
+  const turn = `${dayAt(asOf).slice(0, 4)}-01-01`
+  return turn < '2026-01-01' ? turn : '2026-01-01'
+}
+
+/** The position of the day on which something was listed: half of all nearly `candleDays` ago, the others since, the first one long before. */
+const listings = (seed: number, anchor: number, candleDays: number) => (what: string | number) => {
+  const random = randomFrom(seed, 'listed', what)
+  const share = random.chance(0.5) ? 0.9 + random.next() / 10 : random.next()
+  const age = Math.ceil((what === 0 || what === 'NIFTY' ? 3.2 : share) * candleDays)
+  return Math.max(0, anchor - Math.max(0, age - 1))
+}
+
+const openedDays = (calendar: Calendar, from: Day, to: Day, asOf: number): readonly Day[] => {
+  const end = Math.min(calendar.lastOpened(asOf) + 1, lowerBound(calendar.days, `${to}~`))
+  return calendar.days.slice(lowerBound(calendar.days, from), Math.max(0, end))
+}
+
+const signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+const names = (seed: number) => {
+  const random = randomFrom(seed, 'names')
+  const text = (length: number) => Array.from({ length }, () => signs[random.int(0, signs.length - 1)]).join('')
+  return {
+    buildId: `b${text(20)}`,
+    sheet: { id: `1${text(43)}`, asmTabId: String(random.int(100_000, 499_999)), gsmTabId: String(random.int(500_000, 999_999)) },
+  }
+}

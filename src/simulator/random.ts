@@ -1,0 +1,54 @@
+import type { Random } from '../model/market.js'
+
+export type Key = readonly (string | number)[]
+
+/** Numbers that look random; equal seeds and keys give equal numbers, in every process and whatever was asked before. */
+export const randomFrom = (seed: number, ...key: Key): Random => {
+  const next = mulberry32(hashOf([seed, ...key].join('\u0000')))
+  const int = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  return {
+    next,
+    int,
+    decimal: (least, most, digits = 2) => decimalAt(next(), least, most, 10 ** digits),
+    pick: (list) => list[int(0, list.length - 1)] ?? list[0],
+    chance: (probability) => next() < probability,
+  }
+}
+
+/**
+ * A permutation of 0 … size-1 that needs no table: distinct positions get distinct numbers, and a longer list starts
+ * like a shorter one.
+ */
+export const spread = (size: number, offset: number): ((position: number) => number) => {
+  let step = Math.ceil(size * 0.618)
+  while (greatestCommonDivisor(step, size) !== 1) step += 1
+  return (position) => (position * step + offset) % size
+}
+
+// Counted in whole steps, so that the result is neither below `least` nor rounded up to `most`.
+const decimalAt = (share: number, least: number, most: number, scale: number) => {
+  const first = Math.ceil(least * scale - 1e-9)
+  const end = Math.ceil(most * scale - 1e-9)
+  return (first + Math.floor(share * Math.max(0, end - first))) / scale
+}
+
+const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b))
+
+// FNV-1a with the finaliser of MurmurHash3: neighbouring keys must not give neighbouring streams.
+const hashOf = (text: string): number => {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return hash ^ (hash >>> 16)
+}
+
+const mulberry32 = (seed: number) => {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,84 @@
+import type { ServerResponse } from 'node:http'
+import type { Answer } from './answers.js'
+import type { Fault } from './faults.js'
+
+interface Reply {
+  readonly response: ServerResponse
+  readonly answer: Answer
+  /** Called once, right before the answer's last byte is handed over or the connection is broken. */
+  readonly done?: ((status: number | string) => void) | undefined
+}
+
+/** Sends the answer, or what a fault makes of it. */
+export const respond = (reply: Reply, fault?: Fault): void => (fault ? misbehaviours[fault.mode](reply, fault) : send(reply))
+
+/** Runs something after a pause (at once if there is none), unless the response is closed before. Never keeps the process alive. */
+export const later = (response: ServerResponse, ms: number, run: () => void): void => {
+  if (ms <= 0) run()
+  else if (!response.closed) {
+    const cancel = () => clearTimeout(timer)
+    const timer = setTimeout(() => {
+      response.off('close', cancel)
+      run()
+    }, ms).unref()
+    response.once('close', cancel)
+  }
+}
+
+const send = ({ response, answer, done }: Reply) => {
+  head(response, answer)
+  done?.(answer.status)
+  response.end(answer.body)
+}
+
+const head = (response: ServerResponse, { status, type, body }: Answer) =>
+  response.writeHead(status, { 'content-type': type, 'content-length': body.length })
+
+const sendText = (reply: Reply, type: string, text: string) => send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
+
+const misbehaviours: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
+  status: (reply, { status = 500, retryAfter }) => {
+    if (retryAfter !== undefined) reply.response.setHeader('retry-after', String(retryAfter))
+    const body = Buffer.from(JSON.stringify({ message: `status ${status}` }))
+    send({ ...reply, answer: { status, type: 'application/json', body } })
+  },
+  reset: ({ response, done }) => {
+    done?.('reset')
+    response.socket?.resetAndDestroy()
+  },
+  truncate: ({ response, answer, done }) => {
+    head(response, answer)
+    response.write(answer.body.subarray(0, answer.body.length >> 1), () => {
+      done?.('truncated')
+      response.destroy()
+    })
+  },
+  html: (reply) => sendText(reply, 'text/html', '<!DOCTYPE html><html><body><h1>Service temporarily unavailable</h1></body></html>'),
+  // An answer of its usual shape without a single row: a table keeps its header line.
+  empty: (reply) => {
+    const { type, body } = reply.answer
+    const isTable = type === 'text/csv'
+    sendText(reply, type, isTable ? `${body.toString().split('\n', 1)[0]}\n` : '{"data":[]}')
+  },
+  garbage: (reply) => sendText(reply, reply.answer.type, '{"data": [1, {"Sym": nul'),
+  null: (reply) => sendText(reply, reply.answer.type, 'null'),
+  'no-body': (reply) => sendText(reply, reply.answer.type, ''),
+  hang: () => {},
+  drip: (reply, { ms = 500 }) => {
+    head(reply.response, reply.answer)
+    drip(reply, ms, 0)
+  },
+  slow: (reply, { ms = 1_000 }) => later(reply.response, ms, () => send(reply)),
+}
+
+const drip = (reply: Reply, ms: number, sent: number) => {
+  const { response, answer, done } = reply
+  const next = sent + 1
+  if (next < answer.body.length) {
+    response.write(answer.body.subarray(sent, next))
+    later(response, ms, () => drip(reply, ms, next))
+  } else {
+    done?.(answer.status)
+    response.end(answer.body.subarray(sent))
+  }
+}

@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { z } from 'zod'
+import type { AnyEndpoint } from '../provider/endpoint.js'
+import { type PathReader, pathReader, placeholdersIn } from './path-template.js'
+
+/** A request as it arrived. */
+export interface Asked {
+  readonly method: string
+  /** From the path on, the host's prefix first. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** What a request turned out to be: of no endpoint; of one, but not as it must be asked; or fine. */
+export type Routed =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'refused'; readonly name: string; readonly key: string; readonly message: string }
+  | { readonly kind: 'accepted'; readonly endpoint: AnyEndpoint; readonly key: string; readonly input: unknown }
+
+interface Route {
+  readonly endpoint: AnyEndpoint
+  readonly read: PathReader
+}
+
+/** Finds the endpoint that a request is for. Where several share an address, the one whose input schema accepts it is meant. */
+export const createRouter = (endpoints: readonly AnyEndpoint[]): ((asked: Asked) => Routed) => {
+  // Fewer placeholders first: an address that is spelt out beats one that fits anything.
+  const routes = [...endpoints]
+    .sort((a, b) => placeholdersIn(a.path) - placeholdersIn(b.path))
+    .map((endpoint): Route => ({ endpoint, read: pathReader(`/${endpoint.host}${endpoint.path}`) }))
+  return (asked) => {
+    const [path = '', query = ''] = asked.url.split('?')
+    const found = routes.flatMap(({ endpoint, read }) => {
+      const values = endpoint.method === asked.method ? read(path, query) : undefined
+      return values ? [{ endpoint, values }] : []
+    })
+    const [first] = found
+    if (first === undefined) return { kind: 'unknown' }
+    if (asked.method === 'GET') return choose(found, asked, asked.url)
+    const body = readBody(asked)
+    if ('wrong' in body) return refused(first.endpoint, asked.url, body.wrong)
+    const posted = found.map(({ endpoint }) => ({ endpoint, values: body.json }))
+    return choose(posted, asked, JSON.stringify(body.json))
+  }
+}
+
+/** Every text and number in an input, as text. */
+export const textsIn = (input: unknown): readonly string[] => {
+  if (typeof input === 'string' || typeof input === 'number') return [String(input)]
+  return typeof input === 'object' && input !== null ? Object.values(input).flatMap(textsIn) : []
+}
+
+const readBody = ({ headers, body }: Asked): { readonly json: unknown } | { readonly wrong: string } => {
+  const type = headers['content-type']
+  if (!/^application\/json\b/i.test(type ?? '')) return { wrong: `content-type: must be application/json, not ${type ?? 'absent'}` }
+  try {
+    return { json: JSON.parse(body) }
+  } catch {
+    return { wrong: 'body: is not JSON' }
+  }
+}
+
+const choose = (candidates: readonly { endpoint: AnyEndpoint; values: unknown }[], asked: Asked, key: string): Routed => {
+  let closest: { endpoint: AnyEndpoint; issues: readonly Issue[] } | undefined
+  for (const { endpoint, values } of candidates) {
+    const parsed = endpoint.input.safeParse(values)
+    if (parsed.success) {
+      const wrong = wrongHeader(endpoint, asked.headers)
+      return wrong ? refused(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
+    }
+    const issues = issuesOf(parsed.error)
+    if (closest === undefined || issues.length < closest.issues.length) closest = { endpoint, issues }
+  }
+  const issue = closest?.issues[0]
+  return closest && issue ? refused(closest.endpoint, key, `${issue.field}: ${issue.message}`) : { kind: 'unknown' }
+}
+
+interface Issue {
+  readonly field: string
+  readonly message: string
+}
+
+const issuesOf = (error: z.ZodError): readonly Issue[] =>
+  error.issues.flatMap((issue) => {
+    const fields = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
+    return fields.map((path) => ({ field: path.map(String).join('.') || 'body', message: issue.message }))
+  })
+
+const wrongHeader = ({ headers }: AnyEndpoint, sent: IncomingHttpHeaders): string | undefined => {
+  if (headers === 'origin' && !sent.origin) return 'origin: the header is missing'
+  if (headers === 'browser' && !sent['user-agent']?.startsWith('Mozilla/')) return 'user-agent: must be a browser’s, starting with Mozilla/'
+  return undefined
+}
+
+const refused = (endpoint: AnyEndpoint, key: string, what: string): Routed => ({
+  kind: 'refused',
+  name: endpoint.name,
+  key,
+  message: `${endpoint.name}: ${what}`,
+})

@@ -1,0 +1,133 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { messageOf } from '../model/errors.js'
+import type { SampleMarket } from '../model/market.js'
+import { type Host, hosts } from '../model/settings.js'
+import type { AnyEndpoint } from '../provider/endpoint.js'
+import { type Answer, jsonAnswer } from './answers.js'
+import { Control, createConditions, type Latency } from './conditions.js'
+import type { Fault } from './faults.js'
+import { createHandler } from './handler.js'
+import { createLedger, type SimulatorStats } from './ledger.js'
+import { createTimeline } from './market.js'
+import { respond } from './respond.js'
+
+export interface SimulatorOptions {
+  readonly endpoints: readonly AnyEndpoint[]
+  /** How many stocks are listed; 500 if absent. */
+  readonly stocks?: number | undefined
+  readonly seed?: number | undefined
+  readonly latencyMs?: Latency | undefined
+  readonly faults?: readonly Fault[] | undefined
+  /** 0, or absent: any free one. */
+  readonly port?: number | undefined
+  /** The market's "now", epoch milliseconds; a running clock is read in whole minutes. `Date.now` if absent. */
+  readonly asOf?: number | (() => number) | undefined
+  readonly exchange?: string | undefined
+  readonly candleDays?: number | undefined
+  /** How much memory kept answers may take; 256 MB if absent. */
+  readonly cacheBytes?: number | undefined
+}
+
+/** An embedded provider that runs. */
+export interface Simulator {
+  readonly origin: string
+  /** What a collector must be set to, to ask this provider. */
+  readonly settings: {
+    readonly urls: Readonly<Record<Host, string>>
+    readonly sheetId: string
+    readonly asmTabId: string
+    readonly gsmTabId: string
+  }
+  /** The same as lines of an environment file, and `SIMULATOR=` its origin. */
+  readonly environment: readonly string[]
+  /** The market as it is now. */
+  readonly market: SampleMarket
+  stats(): SimulatorStats
+  /** Changes the conditions; throws a `ZodError` on what they cannot be. */
+  control(change: Control): void
+  /** Breaks off whatever is in flight; settles when the port is free again. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves endpoints on loopback, each host below its own prefix (`/static/…`). Requests are checked against the endpoints'
+ * input schemas. `GET /__stats` and `POST /__control` do the same as the methods.
+ */
+export const serveSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
+  const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [] } = options
+  const start = typeof asOf === 'number' ? asOf : asOf()
+  const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
+  const conditions = createConditions({ seed, latencyMs, faults, asOf, marketAt })
+  const ledger = createLedger()
+  const control = (change: Control) => {
+    const checked = Control.parse(change)
+    conditions.change(checked)
+    if (checked.reset) ledger.reset()
+  }
+  const own: Record<string, (body: string) => Answer> = {
+    'GET /__stats': () => jsonAnswer(200, ledger.read()),
+    'POST /__control': (body) => controlAnswer(control, body),
+  }
+  const handle = createHandler({ endpoints: options.endpoints, cacheBytes: options.cacheBytes ?? 256e6, conditions, ledger })
+  const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
+    const { method = '', url = '', headers } = request
+    const answerOwn = own[`${method} ${url}`]
+    text(request).then(
+      (body) => (answerOwn ? respond({ response, answer: answerOwn(body) }) : handle({ method, url, headers, body }, response)),
+      () => response.destroy(), // the caller left in the middle of its body
+    )
+  })
+  const origin = await listen(server, options.port ?? 0)
+  return {
+    origin,
+    ...addresses(origin, conditions.market()),
+    get market() {
+      return conditions.market()
+    },
+    stats: ledger.read,
+    control,
+    close: () => close(server),
+  }
+}
+
+const controlAnswer = (control: (change: Control) => void, body: string): Answer => {
+  try {
+    control(JSON.parse(body))
+    return jsonAnswer(200, {})
+  } catch (error) {
+    return jsonAnswer(400, { message: messageOf(error) })
+  }
+}
+
+const addresses = (origin: string, { sheet }: SampleMarket) => ({
+  settings: {
+    urls: Object.fromEntries(hosts.map((host) => [host, `${origin}/${host}`])) as Record<Host, string>,
+    sheetId: sheet.id,
+    asmTabId: sheet.asmTabId,
+    gsmTabId: sheet.gsmTabId,
+  },
+  environment: [
+    ...hosts.map((host) => `SCRIPSTREAM_${host.toUpperCase()}_URL=${origin}/${host}`),
+    `SCRIPSTREAM_SHEET_ID=${sheet.id}`,
+    `SCRIPSTREAM_ASM_TAB_ID=${sheet.asmTabId}`,
+    `SCRIPSTREAM_GSM_TAB_ID=${sheet.gsmTabId}`,
+    `SIMULATOR=${origin}`,
+  ],
+})
+
+const listen = (server: Server, port: number) =>
+  new Promise<string>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host: '127.0.0.1', backlog: 1_024 }, () => {
+      server.off('error', reject)
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    })
+  })
+
+const close = (server: Server) =>
+  new Promise<void>((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })

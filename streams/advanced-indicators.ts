@@ -1,0 +1,63 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { found } from '../src/model/outcome.js'
+import { type Row, Rows } from '../src/model/row.js'
+import { ofStock } from '../src/model/stock.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { perStock } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { post } from '../src/provider/endpoint.js'
+
+const indicator = post({
+  name: 'indicator',
+  host: 'static',
+  path: '/staticscanx/indicator',
+  input: z.strictObject({
+    exchange: z.string().min(1),
+    segment: z.literal('E'),
+    security_id: z.string().min(1),
+    isin: z.string().length(12),
+    symbol: z.string().min(1),
+    minute: z.literal('D'),
+  }),
+  read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+  sample: ({ security_id }, market) => {
+    const stock = market.stockBySid(security_id)
+    const random = market.random('indicator', security_id)
+    if (stock === undefined || random.chance(0.03)) return { data: [] }
+    const line = (Indicator: string): Row => ({
+      Indicator,
+      Value: random.decimal(stock.Ltp * 0.8, stock.Ltp * 1.2),
+      Action: random.pick(['Bullish', 'Bearish', 'Neutral']),
+    })
+    const averages = (kind: string): readonly Row[] => [5, 10, 20, 50, 100, 200].map((days) => line(`${days}-${kind}`))
+    return {
+      data: [
+        {
+          EMA: averages('EMA'),
+          SMA: averages('SMA'),
+          Indicator: [line('RSI(14)'), line('MACD(12,26)')],
+          Pivot: [
+            { Classic: { PP: stock.Ltp, R1: random.decimal(stock.Ltp, stock.Ltp * 1.1), S1: random.decimal(stock.Ltp * 0.9, stock.Ltp) } },
+          ],
+        },
+      ],
+    }
+  },
+})
+
+/** Daily technical indicators of each stock: averages, RSI, MACD and pivots. */
+export const advancedIndicators = defineStream({
+  name: 'advanced-indicators',
+  summary: 'technical indicators of each stock',
+  phase: 'enrichment',
+  workers: 50,
+  timeoutMs: 10_000,
+  endpoints: [indicator],
+  work: perStock((stock, { ask, settings: { exchange } }) =>
+    ask(indicator, { exchange, segment: 'E', security_id: stock.Sid, isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
+      map((rows) => found(rows.map((row) => ofStock(stock, row)))),
+    ),
+  ),
+  outputs: [{ shape: 'rows-in-one-file', file: 'advanced_indicator_data.json' }],
+})

@@ -1,0 +1,77 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { BadAnswer } from '../src/model/errors.js'
+import { fileNamesOf } from '../src/model/file-name.js'
+import { found } from '../src/model/outcome.js'
+import { type Row, Rows, textOf } from '../src/model/row.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { once } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { exactly, post } from '../src/provider/endpoint.js'
+
+/** What the provider was seen to be asked; the interface document does not show it. */
+const REQUEST = {
+  data: {
+    sort: 'Sym',
+    sorder: 'asc',
+    count: 500,
+    fields: ['Sym', 'DispSym', 'Sid', 'Exch', 'Seg', 'Inst', 'Open', 'High', 'Low', 'Ltp', 'Pchange', 'PPerchange', 'Volume'],
+    params: [
+      { field: 'Inst', op: '', val: 'IDX' },
+      { field: 'Exch', op: '', val: 'IDX' },
+    ],
+    pgno: 1,
+  },
+} as const
+
+const indices = post({
+  name: 'indices',
+  host: 'analytics',
+  path: '/customscan/fetchdt',
+  input: z.strictObject({ data: exactly(REQUEST.data) }),
+  read: (text): readonly Row[] => {
+    const rows = json(Rows)(text).data ?? []
+    if (rows.length === 0) throw new BadAnswer('schema', 'the list holds no index')
+    return rows
+  },
+  sample: (_, market) => ({
+    code: 0,
+    data: market.indices.map(({ Sym, DispSym, Sid }) => {
+      const random = market.random('index', Sid)
+      const change = random.chance(0.05) ? null : random.decimal(-3, 3)
+      return {
+        DispSym,
+        Sym,
+        Sid,
+        Exch: 'IDX',
+        Seg: 'I',
+        Inst: 'IDX',
+        Ltp: random.decimal(900, 80_000),
+        Pchange: change,
+        PPerchange: change,
+      }
+    }),
+    tot_rec: market.indices.length,
+  }),
+})
+
+/** All market indices, rows as answered. Two of them may share a symbol: their candle files are told apart by `Sid`. */
+export const allIndices = defineStream({
+  name: 'all-indices',
+  summary: 'all market indices',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 30_000,
+  endpoints: [indices],
+  work: once(({ ask }) => ask(indices, REQUEST).pipe(map((rows) => found(rows)))),
+  offers: (rows, notice) => {
+    const usable = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
+    if (usable.length < rows.length) notice(`${rows.length - usable.length} indices without symbol or Sid have no candles`)
+    const names = fileNamesOf(
+      usable.map(({ Sym, Sid }) => ({ key: textOf(Sym), id: textOf(Sid) })),
+      { mayReplace: true },
+    )
+    return usable.map((row, rank) => ({ key: textOf(row.Sym), rank, fileName: names[rank] as string, value: row }))
+  },
+  outputs: [{ shape: 'array-per-item', file: 'all_indices_list.json' }],
+})

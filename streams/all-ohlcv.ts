@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { CANDLE_COLUMNS, missingCandles } from '../src/pipeline/missing-candles.js'
+import { perStock } from '../src/pipeline/work.js'
+import { candlesOf } from '../src/provider/candles.js'
+
+const stockCandles = candlesOf('ohlcv', z.literal('EQUITY'))
+
+/** Daily candles of each stock: all history at first, then the days that its file lacks. Timestamps are midnight in India. */
+export const allOhlcv = defineStream({
+  name: 'all-ohlcv',
+  summary: 'daily candles of each stock',
+  phase: 'candles',
+  workers: 15,
+  timeoutMs: 30_000,
+  endpoints: [stockCandles],
+  work: perStock((stock, tools, file) => {
+    const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: stock.Sid }
+    return missingCandles(stockCandles, instrument, tools, file)
+  }),
+  outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],
+})

@@ -1,0 +1,135 @@
+import { concat, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
+import { z } from 'zod'
+import { NothingAnswered } from '../src/model/errors.js'
+import { found } from '../src/model/outcome.js'
+import { isRow, Row, textOf } from '../src/model/row.js'
+import { addDays, type Day, dashedDmy, dayAt, readDay } from '../src/model/trading-day.js'
+import { recover } from '../src/operators/recover.js'
+import { sortDescending } from '../src/operators/sort-descending.js'
+import { uniqueBy } from '../src/operators/unique-by.js'
+import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { once } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { post } from '../src/provider/endpoint.js'
+
+const PAGE = 50
+const CHUNKS = 3
+const CHUNK_DAYS = 10
+
+const dashedDay = z.string().regex(/^\d{2}-\d{2}-\d{4}$/, 'must be DD-MM-YYYY')
+const isoOf = (dmy: string): Day => dmy.split('-').reverse().join('-')
+
+const deal = post({
+  name: 'deal',
+  host: 'static',
+  path: '/staticscanx/deal',
+  input: z.strictObject({
+    data: z
+      .strictObject({
+        startdate: dashedDay,
+        enddate: dashedDay,
+        defaultpage: z.literal('N'),
+        pageno: z.int().min(1),
+        pagecount: z.literal(PAGE),
+      })
+      .refine(({ startdate, enddate }) => isoOf(enddate) <= addDays(isoOf(startdate), CHUNK_DAYS), {
+        path: ['enddate'],
+        error: 'must be at most 240 hours after startdate',
+      }),
+  }),
+  read: (text) => {
+    const { data, totalcount } = json(z.looseObject({ data: z.array(Row).nullish(), totalcount: z.number().nullish() }))(text)
+    return { deals: data ?? [], total: totalcount ?? 0 }
+  },
+  sample: ({ data: { startdate, enddate, pageno } }, market) => {
+    const deals = market.tradingDays(isoOf(startdate), isoOf(enddate)).flatMap((day) => {
+      const random = market.random('deals', day)
+      return Array.from({ length: random.int(10, 40) }, () => {
+        const stock = market.stocks[random.int(0, market.stocks.length - 1)]
+        const price = { qty: random.int(1_000, 900_000), avgprice: random.decimal(10, 4_000), deal: random.pick(['BULK', 'BLOCK']) }
+        return {
+          date: `${day} 00:00:00`,
+          exch: market.exchange,
+          sym: stock?.Symbol,
+          cname: `FUND ${random.int(1, 40)}`,
+          bs: random.pick(['B', 'S']),
+          ...price,
+        }
+      })
+    })
+    return { code: 0, data: deals.slice((pageno - 1) * PAGE, pageno * PAGE), totalcount: deals.length }
+  },
+})
+
+/** Ten days of deals. A page that fails ends them: what came before it stays, with the reason. */
+interface Chunk {
+  readonly start: Day
+  readonly end: Day
+  readonly deals: readonly Row[]
+  readonly failure?: string
+}
+
+const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
+  const pageOf = (pageno: number) =>
+    ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
+  const pagesAfter = (first: number): Observable<readonly Row[]> =>
+    first < 1
+      ? of()
+      : range(2, first).pipe(
+          mergeMap((pageno) => pageOf(pageno), 1),
+          map(({ deals }) => deals),
+        )
+  const page$ = pageOf(1).pipe(switchMap(({ deals, total }) => concat(of(deals), pagesAfter(Math.ceil(total / PAGE) - 1))))
+  return page$.pipe(
+    map((deals): { deals: readonly Row[]; failure?: string } => ({ deals })),
+    recover((reason) => of({ deals: [], failure: `${dashedDmy(start)} to ${dashedDmy(end)}: ${reason}` })),
+    reduce(
+      (all: Chunk, { deals, failure }) => ({ ...all, deals: [...all.deals, ...deals], ...(failure === undefined ? {} : { failure }) }),
+      { start, end, deals: [] },
+    ),
+  )
+}
+
+/** Deals that an earlier run stored from the days of a chunk that failed now. */
+const storedDeals = (failed: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Row[]> =>
+  failed.length === 0
+    ? of([])
+    : stored.rows(file).pipe(
+        map((rows) =>
+          rows.filter(isRow).filter(({ date }) => {
+            const day = readDay(date) ?? ''
+            return failed.some(({ start, end }) => day >= start && day <= end)
+          }),
+        ),
+      )
+
+const keyOf = (row: Row): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
+
+/** Bulk and block deals of the last 30 days, in three chunks one after the other, page by page; newest first, each deal once. */
+export const bulkBlockDeals = defineStream({
+  name: 'bulk-block-deals',
+  summary: 'bulk and block deals of the last 30 days',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 10_000,
+  endpoints: [deal],
+  work: once((tools, file) => {
+    const today = dayAt(tools.asOf)
+    return range(0, CHUNKS).pipe(
+      mergeMap((chunk) => chunkOf(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools), 1),
+      toArray(),
+      switchMap((chunks) => {
+        const failed = chunks.filter(({ failure }) => failure !== undefined)
+        const reasons = failed.map(({ failure }) => failure).join('; ')
+        const fresh = chunks.flatMap(({ deals }) => deals)
+        if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnswered(reasons))
+        return concat(from(fresh), storedDeals(failed, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
+          uniqueBy(keyOf),
+          sortDescending((row) => textOf(row.date)),
+          map((rows) => found(rows, reasons || undefined)),
+        )
+      }),
+    )
+  }),
+  outputs: [{ shape: 'array-per-item', file: 'bulk_block_deals.json' }],
+})

@@ -1,0 +1,127 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { BadAnswer } from '../src/model/errors.js'
+import type { SampleMarket } from '../src/model/market.js'
+import { found } from '../src/model/outcome.js'
+import { Row } from '../src/model/row.js'
+import { firstThatAnswers } from '../src/operators/first-that-answers.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { webTiers } from '../src/pipeline/web-tiers.js'
+import { perPart } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { exactly, post } from '../src/provider/endpoint.js'
+import { condition } from '../src/provider/scan.js'
+import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
+
+type Side = 'upper' | 'lower'
+
+const FIELDS = ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5yr', 'Low1Yr', 'High1Yr', 'Pe', 'Pb', 'DivYeild'] as const
+
+const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircuitBreak' } as const
+
+const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
+
+const circuit = post({
+  name: 'circuit',
+  host: 'analytics',
+  path: '/customscan/fetchdt',
+  input: z.strictObject({
+    data: z.strictObject({
+      sort: z.literal('Mcap'),
+      sorder: z.literal('desc'),
+      count: z.literal(500),
+      fields: exactly(FIELDS),
+      params: z.tuple([
+        z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
+        condition('OgInst', 'ES'),
+        condition('Seg', 'E'),
+      ]),
+      pgno: z.literal(1),
+    }),
+  }),
+  read: (text): readonly Row[] => {
+    const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text)
+    if (data === undefined) throw new BadAnswer('schema', 'the scan holds no list')
+    return data
+  },
+  sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
+})
+
+const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
+  market.stocks.flatMap((stock, place) => {
+    const random = market.random('circuit', side, stock.ISIN)
+    if (place > 4 && !random.chance(0.03)) return []
+    const change = random.decimal(1.9, 20) * (side === 'upper' ? 1 : -1)
+    const range = { High5yr: stock.Ltp * 2, High1Yr: stock.Ltp * 1.5, Low1Yr: stock.Ltp * 0.5 }
+    const ratios = { Pe: random.chance(0.1) ? null : random.decimal(4, 90), Pb: random.decimal(0.5, 20), DivYeild: random.decimal(0, 5) }
+    return [
+      {
+        Sym: stock.Symbol,
+        DispSym: stock.Name,
+        Ltp: stock.Ltp,
+        PPerchange: change,
+        Mcap: stock.Mcap,
+        Volume: random.int(1, 9_000_000),
+        ...range,
+        ...ratios,
+      },
+    ]
+  })
+
+const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
+  const side = (['upper', 'lower'] as const).find((name) => key === WEB_KEYS[name])
+  return side && sampleStocks(side, market)
+}
+
+const data = webData(samplePage)
+const page = webPage(samplePage)
+
+/** The record of the circuit files; a figure that the provider does not give is null. */
+const recordOf = (row: Row): Row => ({
+  Symbol: row.Sym ?? row.sym ?? null,
+  Name: row.DispSym ?? row.Name ?? null,
+  LTP: row.Ltp ?? null,
+  ChangePercent: row.PPerchange ?? null,
+  MarketCap: row.Mcap ?? null,
+  Volume: row.Volume ?? null,
+  High5Yr: row.High5yr ?? null,
+  High1Yr: row.High1Yr ?? null,
+  Low1Yr: row.Low1Yr ?? null,
+  PE: row.Pe ?? null,
+  PB: row.Pb ?? null,
+  DivYield: row.DivYeild ?? null,
+})
+
+/** Stocks at their upper and lower circuit limit: from the scan, else the web site's data, else its page. Nobody there is an answer. */
+export const circuitStocks = defineStream({
+  name: 'circuit-stocks',
+  summary: 'stocks at their upper or lower circuit limit',
+  phase: 'enrichment',
+  workers: 2,
+  timeoutMs: 10_000,
+  endpoints: [circuit, buildIdPage, data, page],
+  work: perPart(['upper', 'lower'], (side, { ask, shared }) =>
+    firstThatAnswers([
+      {
+        name: 'scan',
+        ask: () =>
+          ask(circuit, {
+            data: {
+              sort: 'Mcap',
+              sorder: 'desc',
+              count: 500,
+              fields: FIELDS,
+              params: [
+                { field: FLAGS[side], op: '', val: '1' },
+                { field: 'OgInst', op: '', val: 'ES' },
+                { field: 'Seg', op: '', val: 'E' },
+              ],
+              pgno: 1,
+            },
+          }),
+      },
+      ...webTiers(data, page, WEB_KEYS[side], { ask, shared }),
+    ]).pipe(map((rows) => found(rows.map(recordOf)))),
+  ),
+  outputs: [{ shape: 'array-per-item', file: '{side}_circuit_stocks.json', emptyWhenLost: true }],
+})

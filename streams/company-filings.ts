@@ -1,0 +1,101 @@
+import { forkJoin, from, map, type Observable, of, switchMap } from 'rxjs'
+import { z } from 'zod'
+import type { SampleMarket } from '../src/model/market.js'
+import { found, skipped } from '../src/model/outcome.js'
+import { type Row, Rows } from '../src/model/row.js'
+import { addDays, dayAt } from '../src/model/trading-day.js'
+import { recover } from '../src/operators/recover.js'
+import { sortDescending } from '../src/operators/sort-descending.js'
+import { uniqueBy } from '../src/operators/unique-by.js'
+import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { perStock } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { post } from '../src/provider/endpoint.js'
+
+const filingsOn = (path: 'company_filings' | 'lodr') =>
+  post({
+    name: path,
+    host: 'static',
+    path: `/staticscanx/${path}`,
+    input: z.strictObject({
+      data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
+    }),
+    read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+    sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
+  })
+
+const legacy = filingsOn('company_filings')
+const lodr = filingsOn('lodr')
+
+/** What one path gives; an outage of it leaves the other path's filings, and a reason. */
+interface Path {
+  readonly rows: readonly Row[]
+  readonly failure?: string
+}
+
+const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<Path> =>
+  ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
+    map((rows) => ({ rows })),
+    recover((reason) => of({ rows: [], failure: `${endpoint.name}: ${reason}` })),
+  )
+
+const keyOf = (row: Row): string => String(row.news_id || `${row.news_date}_${row.caption || row.descriptor || 'Unknown'}`)
+
+/** Filings of each stock from both of the provider's paths, merged by the six rules of the interface document, newest first. */
+export const companyFilings = defineStream({
+  name: 'company-filings',
+  summary: 'filings of each stock',
+  phase: 'enrichment',
+  workers: 20,
+  timeoutMs: 10_000,
+  endpoints: [legacy, lodr],
+  work: perStock((stock, tools, file) => {
+    const both$ = forkJoin([pathOf(legacy, stock.ISIN, tools), pathOf(lodr, stock.ISIN, tools)]).pipe(
+      switchMap((paths) =>
+        from(paths.flatMap(({ rows }) => rows)).pipe(
+          uniqueBy(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
+          sortDescending((row) => String(row.news_date || '1900-01-01')),
+          map((rows) => found(rows, paths.flatMap(({ failure }) => failure ?? []).join('; ') || undefined)),
+        ),
+      ),
+    )
+    if (tools.settings.forceUpdate) return both$
+    return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skipped) : both$)))
+  }),
+  outputs: [{ shape: 'document-per-item', file: 'company_filings/{SYMBOL}_filings.json', document: (rows) => ({ code: 0, data: rows }) }],
+})
+
+const KINDS = [
+  'Annual Report',
+  'Financial Results',
+  'Board Meeting',
+  'Insider Trading',
+  'Corporate Governance',
+  'Newspaper Publication',
+] as const
+
+/** The same filings on both paths, apart from what only one of them has; one stock in five has none. */
+const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: SampleMarket): readonly Row[] | null => {
+  const random = market.random('filings', isin)
+  if (market.stockByIsin(isin) === undefined || random.chance(0.2)) return null
+  return Array.from({ length: random.int(1, 99) }, (_, place) => {
+    const on = random.pick(['company_filings', 'lodr', 'both'])
+    const id = random.chance(0.9) && on !== 'company_filings' ? { news_id: `${isin.toLowerCase()}-${place}` } : {}
+    const day = addDays(dayAt(market.asOf), -place * random.int(1, 4))
+    const caption = random.chance(0.9) ? { caption: `Announcement under Regulation 30 (LODR) - ${random.pick(KINDS)}` } : {}
+    const link = random.chance(0.85) && !(on === 'both' && path === 'company_filings') ? `https://filings.example/${isin}/${place}.pdf` : ''
+    const body = 'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(
+      5,
+    )
+    const row = {
+      ...id,
+      isin,
+      descriptor: random.pick(KINDS),
+      ...caption,
+      news_body: body,
+      file_url: link,
+      news_date: `${day} 1${random.int(0, 9)}:22:0${random.int(0, 9)}`,
+    }
+    return on === 'both' || on === path ? [row] : []
+  }).flat()
+}

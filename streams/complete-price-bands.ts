@@ -1,0 +1,27 @@
+import { map } from 'rxjs'
+import { found } from '../src/model/outcome.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { newestFile } from '../src/pipeline/newest-file.js'
+import { once } from '../src/pipeline/work.js'
+import { dailyCsv } from '../src/provider/archive.js'
+
+const securityList = dailyCsv('sec_list', ['Symbol', 'Series', 'Band'], (stocks, market) => [
+  'Symbol ,Series, Security Name,Band , Remarks',
+  ...stocks.map((stock) => {
+    const random = market.random('band', stock.ISIN)
+    const band = random.pick(['2', '5', '10', '20', '40', 'No Band'])
+    return `${stock.Symbol},${random.pick(['EQ', 'BE', 'SM'])}, ${stock.Name.toUpperCase()} ,${band},-`
+  }),
+])
+
+/** The price band of every security on the newest day there is a file of; every cell is the text that the file has. */
+export const completePriceBands = defineStream({
+  name: 'complete-price-bands',
+  summary: 'the price band of every security',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 30_000,
+  endpoints: [securityList],
+  work: once((tools) => newestFile(securityList, tools).pipe(map((rows) => found(rows)))),
+  outputs: [{ shape: 'array-per-item', file: 'complete_price_bands.json' }],
+})

@@ -1,0 +1,64 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import type { Random } from '../src/model/market.js'
+import { found } from '../src/model/outcome.js'
+import { Row } from '../src/model/row.js'
+import { ofStock } from '../src/model/stock.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { perStock } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { post } from '../src/provider/endpoint.js'
+
+const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullish() })
+
+const fundamental = post({
+  name: 'fundamental',
+  host: 'fundamental',
+  path: '/scanx/fundamental',
+  headers: 'bare',
+  input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
+  read: (text): readonly Row[] => [json(Answer)(text).data ?? []].flat(),
+  sample: ({ data: { isin } }, market) => {
+    const stock = market.stockByIsin(isin)
+    if (stock === undefined) return undefined
+    const random = market.random('fundamental', isin)
+    if (random.chance(0.01)) return { status: 'success', data: [] }
+    const record = {
+      isin,
+      incomeStat_cq: table(random, 5, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
+      incomeStat_cy: table(random, 6, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
+      TTM_cy: { EPS: String(random.decimal(1, 90)), OPM: String(random.decimal(-5, 40)), SALES: String(random.decimal(10, 90_000)) },
+      CV: {
+        PE: String(random.decimal(4, 90)),
+        ROE: String(random.decimal(-5, 40)),
+        ROCE: String(random.decimal(-5, 40)),
+        SECTOR: 'Diversified',
+      },
+      roce_roe: table(random, 6, QUARTERS, ['ROCE', 'ROE']),
+      sHp: table(random, 5, QUARTERS, ['FII', 'DII', 'PROMOTER', 'PUBLIC']),
+      bs_c: table(random, 6, QUARTERS, ['TOTAL_ASSETS', 'TOTAL_EQUITY', 'NON_CURRENT_LIABILITIES']),
+    }
+    return { status: 'success', data: random.chance(0.1) ? record : [record] }
+  },
+})
+
+const QUARTERS = '202512|202509|202506|202503|202412'
+
+const table = (random: Random, columns: number, year: string, keys: readonly string[]): Row => ({
+  ...Object.fromEntries(keys.map((key) => [key, Array.from({ length: columns }, () => random.decimal(-50, 9_000)).join('|')])),
+  YEAR: year,
+})
+
+/** Results, balance sheet and ratios of each stock, one record a stock. */
+export const fundamentalData = defineStream({
+  name: 'fundamental-data',
+  summary: 'results, balance sheet and ratios of each stock',
+  phase: 'core',
+  workers: 20,
+  timeoutMs: 30_000,
+  endpoints: [fundamental],
+  work: perStock((stock, { ask }) =>
+    ask(fundamental, { data: { isin: stock.ISIN } }).pipe(map((records) => found(records.map((record) => ofStock(stock, record))))),
+  ),
+  outputs: [{ shape: 'rows-in-one-file', file: 'fundamental_data.json' }],
+})

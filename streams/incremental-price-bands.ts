@@ -1,0 +1,25 @@
+import { map } from 'rxjs'
+import { found } from '../src/model/outcome.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { newestFile } from '../src/pipeline/newest-file.js'
+import { once } from '../src/pipeline/work.js'
+import { dailyCsv } from '../src/provider/archive.js'
+
+const bandChanges = dailyCsv('eq_band_changes', ['Symbol', 'From', 'To'], (stocks, market, day) => [
+  'Sr. No,Symbol,Series, Security Name,From,To',
+  ...stocks
+    .filter((stock, place) => place === 0 || market.random('bands', day, stock.ISIN).chance(0.01))
+    .map((stock, place) => `${place + 1},${stock.Symbol} ,EQ, ${stock.Name.toUpperCase()},10,5`),
+])
+
+/** Price bands that changed on the newest day there is a file of; every cell is the text that the file has. */
+export const incrementalPriceBands = defineStream({
+  name: 'incremental-price-bands',
+  summary: 'price bands that changed on the newest day',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 30_000,
+  endpoints: [bandChanges],
+  work: once((tools) => newestFile(bandChanges, tools).pipe(map((rows) => found(rows)))),
+  outputs: [{ shape: 'array-per-item', file: 'incremental_price_bands.json' }],
+})

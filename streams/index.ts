@@ -1,0 +1,37 @@
+import type { StreamDefinition } from '../src/pipeline/define-stream.js'
+import { advancedIndicators } from './advanced-indicators.js'
+import { allIndices } from './all-indices.js'
+import { allOhlcv } from './all-ohlcv.js'
+import { bulkBlockDeals } from './bulk-block-deals.js'
+import { circuitStocks } from './circuit-stocks.js'
+import { companyFilings } from './company-filings.js'
+import { completePriceBands } from './complete-price-bands.js'
+import { corporateActions } from './corporate-actions.js'
+import { fundamentalData } from './fundamental-data.js'
+import { incrementalPriceBands } from './incremental-price-bands.js'
+import { indicesOhlcv } from './indices-ohlcv.js'
+import { listingDates } from './listing-dates.js'
+import { marketNews } from './market-news.js'
+import { masterData } from './master-data.js'
+import { newAnnouncements } from './new-announcements.js'
+import { surveillanceLists } from './surveillance-lists.js'
+
+/** Every collection script, in the order in which lists, reports and tables show them. A new script is one line here. */
+export const streams: readonly StreamDefinition[] = [
+  masterData,
+  fundamentalData,
+  listingDates,
+  companyFilings,
+  newAnnouncements,
+  advancedIndicators,
+  marketNews,
+  corporateActions,
+  surveillanceLists,
+  circuitStocks,
+  bulkBlockDeals,
+  incrementalPriceBands,
+  completePriceBands,
+  allIndices,
+  allOhlcv,
+  indicesOhlcv,
+]

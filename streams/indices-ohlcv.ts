@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { textOf } from '../src/model/row.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { CANDLE_COLUMNS, missingCandles } from '../src/pipeline/missing-candles.js'
+import { perRowOf } from '../src/pipeline/work.js'
+import { candlesOf } from '../src/provider/candles.js'
+
+const indexCandles = candlesOf(
+  'index_ohlcv',
+  z.string().refine((instrument) => instrument !== 'EQUITY', 'must be an index instrument'),
+)
+
+/** Daily candles of each index that `all-indices` found, as for stocks. The interface document states no worker count: 15. */
+export const indicesOhlcv = defineStream({
+  name: 'indices-ohlcv',
+  summary: 'daily candles of each index',
+  phase: 'candles',
+  workers: 15,
+  timeoutMs: 30_000,
+  endpoints: [indexCandles],
+  work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
+    const instrument = { EXCH: textOf(Exch), SYM: textOf(Sym), SEG: textOf(Seg), INST: textOf(Inst), SEC_ID: textOf(Sid) }
+    return missingCandles(indexCandles, instrument, tools, file)
+  }),
+  outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/indices/{INDEX}.csv', columns: CANDLE_COLUMNS }],
+})

@@ -1,0 +1,44 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { BadAnswer } from '../src/model/errors.js'
+import { found } from '../src/model/outcome.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { once } from '../src/pipeline/work.js'
+import { csv } from '../src/provider/answer.js'
+import { get } from '../src/provider/endpoint.js'
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+
+const equityList = get({
+  name: 'listing_dates',
+  host: 'archive',
+  path: '/content/equities/EQUITY_L.csv',
+  headers: 'browser',
+  input: z.strictObject({}),
+  read: (text): readonly string[] => {
+    if (csv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text).length === 0) throw new BadAnswer('schema', 'the list holds no stock')
+    return text.split(/\r?\n/).filter((line) => line !== '')
+  },
+  type: 'text/csv',
+  sample: (_, { stocks }) =>
+    [
+      'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE',
+      ...stocks.map((stock) => {
+        const [year, month, day] = stock.listedOn.split('-')
+        return `${stock.Symbol},${stock.Name},EQ,${day}-${MONTHS[Number(month) - 1]}-${year},10,1,${stock.ISIN},10`
+      }),
+      '',
+    ].join('\n'),
+})
+
+/** The exchange's own list with the day on which each stock was listed, line by line as published. */
+export const listingDates = defineStream({
+  name: 'listing-dates',
+  summary: 'the day on which each stock was listed',
+  phase: 'core',
+  workers: 1,
+  timeoutMs: 30_000,
+  endpoints: [equityList],
+  work: once(({ ask }) => ask(equityList, {}).pipe(map((lines) => found(lines)))),
+  outputs: [{ shape: 'text', file: '{exch}_equity_list.csv' }],
+})

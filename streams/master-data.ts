@@ -1,0 +1,84 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { BadAnswer } from '../src/model/errors.js'
+import { found } from '../src/model/outcome.js'
+import { type Row, Rows } from '../src/model/row.js'
+import { stockItems, stocksOf } from '../src/model/stock.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { MASTER, once } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { exactly, post } from '../src/provider/endpoint.js'
+import { condition, onExchange } from '../src/provider/scan.js'
+
+// biome-ignore format: as in the interface document
+const FIELDS = [
+  'Isin', 'DispSym', 'Mcap', 'Pe', 'DivYeild', 'Revenue', 'Year1RevenueGrowth', 'NetProfitMargin', 'YoYLastQtrlyProfitGrowth',
+  'EBIDTAMargin', 'volume', 'PricePerchng1year', 'Sym', 'Sid', 'FnoFlag',
+] as const
+
+const master = post({
+  name: 'master',
+  host: 'analytics',
+  path: '/customscan/fetchdt',
+  headers: 'origin',
+  input: z.strictObject({
+    data: z.strictObject({
+      sort: z.literal('Mcap'),
+      sorder: z.literal('desc'),
+      count: z.literal(5000),
+      fields: exactly(FIELDS),
+      params: z.tuple([condition('OgInst', 'ES'), onExchange]),
+      pgno: z.literal(0),
+    }),
+  }),
+  read: (text): readonly Row[] => {
+    const rows = json(Rows)(text).data ?? []
+    if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list holds no stock')
+    return rows
+  },
+  sample: (_, market) => ({
+    code: 0,
+    data: market.stocks.map((stock) => {
+      const random = market.random('master', stock.ISIN)
+      const figures = Object.fromEntries(FIELDS.slice(3, 12).map((field) => [field, random.chance(0.1) ? null : random.decimal(-20, 90)]))
+      const flag = stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }
+      return { Isin: stock.ISIN, DispSym: stock.Name, Mcap: stock.Mcap, ...figures, Sym: stock.Symbol, Sid: Number(stock.Sid), ...flag }
+    }),
+    tot_rec: market.stocks.length,
+  }),
+})
+
+/** The list of all stocks, as answered and as the map that every other script goes by. The run stops without it. */
+export const masterData = defineStream({
+  name: MASTER,
+  summary: 'the list of all stocks',
+  phase: 'core',
+  workers: 1,
+  timeoutMs: 30_000,
+  critical: true,
+  endpoints: [master],
+  work: once(({ ask, settings: { exchange } }) =>
+    ask(master, {
+      data: {
+        sort: 'Mcap',
+        sorder: 'desc',
+        count: 5000,
+        fields: FIELDS,
+        params: [
+          { field: 'OgInst', op: '', val: 'ES' },
+          { field: 'Exch', op: '', val: exchange },
+        ],
+        pgno: 0,
+      },
+    }).pipe(map((rows) => found(rows))),
+  ),
+  offers: (rows, notice) => {
+    const stocks = stocksOf(rows)
+    if (stocks.length < rows.length) notice(`${rows.length - stocks.length} rows without symbol or ISIN, or twice there, were left out`)
+    return stockItems(stocks)
+  },
+  outputs: [
+    { shape: 'array-per-item', file: 'master_data_response.json' },
+    { shape: 'array-per-item', file: 'master_isin_map.json', select: stocksOf },
+  ],
+})

@@ -1,0 +1,42 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { found } from '../src/model/outcome.js'
+import { type Row, Rows, textOf } from '../src/model/row.js'
+import { ofStock } from '../src/model/stock.js'
+import { addDays, dayAt } from '../src/model/trading-day.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { perStock } from '../src/pipeline/work.js'
+import { json } from '../src/provider/answer.js'
+import { post } from '../src/provider/endpoint.js'
+
+const announcements = post({
+  name: 'announcements',
+  host: 'static',
+  path: '/staticscanx/announcements',
+  input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
+  read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+  sample: ({ data: { isin } }, market) => {
+    const random = market.random('announcements', isin)
+    if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
+    const data = Array.from({ length: random.int(1, 12) }, (_, place) => ({
+      events: random.pick(['Quarterly results are out', 'There are new updates from the company', 'A dividend was declared']),
+      date: `${addDays(dayAt(market.asOf), -place * random.int(0, 5))} ${random.int(10, 23)}:5${random.int(0, 9)}:04`,
+      type: random.pick(['Results Update', 'Company Announcements']),
+    }))
+    return { code: 0, data }
+  },
+})
+
+/** Announcements of all stocks in one file, newest first. */
+export const newAnnouncements = defineStream({
+  name: 'new-announcements',
+  summary: 'announcements of each stock',
+  phase: 'enrichment',
+  workers: 40,
+  timeoutMs: 10_000,
+  endpoints: [announcements],
+  work: perStock((stock, { ask }) =>
+    ask(announcements, { data: { isin: stock.ISIN } }).pipe(map((rows) => found(rows.map((row) => ofStock(stock, row))))),
+  ),
+  outputs: [{ shape: 'rows-in-one-file', file: 'all_company_announcements.json', newestBy: (row) => textOf(row.date) }],
+})

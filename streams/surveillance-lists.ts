@@ -1,0 +1,95 @@
+import { map } from 'rxjs'
+import { z } from 'zod'
+import { NothingAnswered } from '../src/model/errors.js'
+import type { SampleMarket } from '../src/model/market.js'
+import { found } from '../src/model/outcome.js'
+import { isRow, type Row, textOf } from '../src/model/row.js'
+import { firstThatAnswers } from '../src/operators/first-that-answers.js'
+import { defineStream } from '../src/pipeline/define-stream.js'
+import { webTiers } from '../src/pipeline/web-tiers.js'
+import { perPart } from '../src/pipeline/work.js'
+import { wrappedJson } from '../src/provider/answer.js'
+import { get } from '../src/provider/endpoint.js'
+import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
+
+type List = 'asm' | 'gsm'
+
+const Sheet = z.looseObject({ table: z.looseObject({ rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })) }) })
+
+const sheet = get({
+  name: 'sheet',
+  host: 'sheet',
+  path: '/spreadsheets/d/{sheetId}/gviz/tq?tqx=out:json&gid={tabId}',
+  input: z.strictObject({ sheetId: z.string().min(1), tabId: z.string().min(1) }),
+  read: (text): readonly Row[] =>
+    wrappedJson(Sheet)(text).table.rows.flatMap(({ c }) => {
+      const [, symbol, Name, ISIN, Stage] = (c ?? []).map((cell) => (isRow(cell) ? textOf(cell.v) : ''))
+      return c && c.length >= 5 && symbol && symbol !== 'Symbol' ? [{ Symbol: symbol, Name, ISIN, Stage }] : []
+    }),
+  sample: ({ sheetId, tabId }, market) => {
+    const { id, asmTabId, gsmTabId } = market.sheet
+    if (sheetId !== id || ![asmTabId, gsmTabId].includes(tabId)) return undefined
+    const rows = sampleList(tabId === asmTabId ? 'asm' : 'gsm', market)
+    const cells = [
+      ['No', 'Symbol', 'Name', 'ISIN', 'Stage'],
+      ...rows.map((row, place) => [place + 1, row.sym, row.DispSym, row.isin, row.stage]),
+      ['', null],
+    ]
+    const table = { cols: [], rows: cells.map((row) => ({ c: row.map((v) => (v === null ? null : { v })) })) }
+    return `/*O_o*/\ngoogle.visualization.Query.setResponse(${JSON.stringify({ version: '0.6', status: 'ok', table })});`
+  },
+})
+
+const sampleList = (list: List, market: SampleMarket): readonly Row[] =>
+  market.stocks
+    .filter((stock, place) => place < 5 || market.random(list, stock.ISIN).chance(0.05))
+    .map((stock, place) => ({
+      sym: stock.Symbol,
+      DispSym: stock.Name,
+      isin: stock.ISIN,
+      stage: list === 'asm' ? `LTASM - I (${place})` : `GSM ${place % 5}`,
+    }))
+
+const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
+  const list = (['asm', 'gsm'] as const).find((name) => key === webKey(name, market.exchange))
+  return list && sampleList(list, market).map(({ stage, ...row }) => ({ ...row, [`${list}Stage`]: stage }))
+}
+
+const webKey = (list: List, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
+
+const data = webData(samplePage)
+const page = webPage(samplePage)
+
+const recordOf = (row: Row): Row => ({
+  Symbol: textOf(row.sym ?? row.Sym),
+  Name: textOf(row.DispSym ?? row.Name),
+  ISIN: textOf(row.isin ?? row.Isin),
+  Stage: textOf(row.asmStage ?? row.gsmStage ?? row.Stage),
+})
+
+/** Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the web site's data, else its page. */
+export const surveillanceLists = defineStream({
+  name: 'surveillance-lists',
+  summary: 'stocks under ASM and GSM surveillance',
+  phase: 'enrichment',
+  workers: 2,
+  timeoutMs: 10_000,
+  requires: ['sheetId', 'asmTabId', 'gsmTabId'],
+  endpoints: [sheet, buildIdPage, data, page],
+  work: perPart(['asm', 'gsm'], (list, { ask, shared, settings }) => {
+    const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
+    return firstThatAnswers([
+      { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }).pipe(map(usable)) },
+      ...webTiers(data, page, webKey(list, settings.exchange), { ask, shared }).map((tier) => ({
+        ...tier,
+        ask: () => tier.ask().pipe(map((rows) => usable(rows.map(recordOf).filter((record) => record.Symbol !== '')))),
+      })),
+    ]).pipe(map((rows) => found(rows)))
+  }),
+  outputs: [{ shape: 'array-per-item', file: '{exch}_{list}_list.json', emptyWhenLost: true }],
+})
+
+const usable = (rows: readonly Row[]): readonly Row[] => {
+  if (rows.length === 0) throw new NothingAnswered('the list holds no stock')
+  return rows
+}

@@ -1,0 +1,104 @@
+import { EMPTY, type Observable, of, Subject, VirtualTimeScheduler } from 'rxjs'
+import type { Parts, Shell } from '../../src/cli/parts.js'
+import type { Signal } from '../../src/cli/signals.js'
+import type { RunEvent } from '../../src/model/event.js'
+import type { RunReport, ScriptReport } from '../../src/model/report.js'
+import { Settings } from '../../src/model/settings.js'
+import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
+
+/** Lets virtual time pass up to an instant. */
+export const advance = (scheduler: VirtualTimeScheduler, to: number): void => {
+  scheduler.schedule(() => undefined, to - scheduler.now())
+  scheduler.maxFrames = to
+  scheduler.flush()
+}
+
+export interface TestShell extends Shell {
+  readonly out: Recorder
+  readonly err: Recorder
+  readonly scheduler: VirtualTimeScheduler
+  readonly signal$: Subject<Signal>
+  readonly exits: number[]
+}
+
+export const createShell = (options: { out?: RecorderOptions; err?: RecorderOptions; env?: NodeJS.ProcessEnv } = {}): TestShell => {
+  const out = createRecorder(options.out)
+  const err = createRecorder(options.err)
+  const exits: number[] = []
+  return {
+    out,
+    err,
+    stdout: out.stream,
+    stderr: err.stream,
+    env: options.env ?? {},
+    scheduler: new VirtualTimeScheduler(undefined, 0),
+    signal$: new Subject(),
+    exits,
+    exit: (code) => void exits.push(code),
+  }
+}
+
+export const defineTestStream = (facts: Partial<StreamDefinition> & Pick<StreamDefinition, 'name' | 'phase'>): StreamDefinition => ({
+  summary: `the ${facts.name}`,
+  workers: 1,
+  timeoutMs: 1_000,
+  endpoints: [],
+  work: { parts: [], each: () => EMPTY },
+  outputs: [{ shape: 'text', file: `${facts.name}.csv` }],
+  ...facts,
+})
+
+export const tinyRegistry: readonly StreamDefinition[] = [
+  defineTestStream({ name: 'master-data', phase: 'core', critical: true }),
+  defineTestStream({
+    name: 'market-news',
+    phase: 'enrichment',
+    workers: 15,
+    work: { of: 'master-data', parts: [], each: () => EMPTY },
+    outputs: [{ shape: 'array-per-item', file: 'market_news/{symbol}_news.json' }],
+  }),
+  defineTestStream({
+    name: 'surveillance-lists',
+    phase: 'enrichment',
+    outputs: [{ shape: 'array-per-item', file: '{exch}_asm_list.json' }],
+  }),
+]
+
+/** Parts of which nothing is real; a collector that emits the given events. */
+export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Parts> = {}): Parts => ({
+  version: '1.2.3',
+  streams: tinyRegistry,
+  settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'folder that the outputs are written to' }],
+  loadSettings: ({ flags }) => Settings.parse(flags),
+  createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),
+  keep: () => of(undefined),
+  serveSimulator: () => Promise.reject(new Error('not in this test')),
+  ...changes,
+})
+
+export const scriptReport = (facts: Partial<ScriptReport> = {}): ScriptReport => ({
+  outcome: 'success',
+  durationMs: 1_000,
+  requests: 1,
+  retries: 0,
+  rateLimited: 0,
+  items: { success: 1, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
+  degraded: 0,
+  files: 1,
+  bytes: 1_000,
+  problems: [],
+  ...facts,
+})
+
+export const runReport = (facts: Partial<RunReport> = {}): RunReport => ({
+  run: 'r1',
+  asOf: '2026-02-12T14:30:00.000Z',
+  startedAt: '2026-02-12T14:30:00.000Z',
+  finishedAt: '2026-02-12T14:30:12.000Z',
+  durationMs: 12_000,
+  outcome: 'complete',
+  stocks: 500,
+  scripts: { 'master-data': scriptReport() },
+  ...facts,
+})

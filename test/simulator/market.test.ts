@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { instantOf } from '../../src/model/trading-day.js'
+import { createMarket } from '../../src/simulator/index.js'
+import { checkDigitOf } from '../../src/simulator/isin.js'
+
+const asOf = instantOf('2026-02-12', '20:00')
+const marketOf = (stocks: number, seed = 1) => createMarket({ seed, stocks, asOf, exchange: 'NSE' })
+
+describe('the made-up market', () => {
+  it('knows the check digits of real ISINs', () => {
+    const real = ['INE002A01018', 'INE467B01029', 'INE009A01021', 'INE101A01026', 'US0378331005']
+    expect(real.map((isin) => checkDigitOf(isin.slice(0, -1)))).toEqual(real.map((isin) => Number(isin.at(-1))))
+  })
+
+  it('lists as many stocks as asked, up to 50,000, with nothing that identifies one twice', () => {
+    const { stocks } = marketOf(50_000)
+    expect(stocks).toHaveLength(50_000)
+    for (const field of ['Symbol', 'ISIN', 'Sid', 'Name'] as const) expect(new Set(stocks.map((stock) => stock[field])).size).toBe(50_000)
+    expect(new Set(stocks.map((stock) => stock.Symbol.toLowerCase())).size).toBe(50_000)
+    expect(
+      stocks.filter(({ ISIN }) => !/^INE\d{3}[A-Z]01\d\d\d$/.test(ISIN) || checkDigitOf(ISIN.slice(0, -1)) !== Number(ISIN.at(-1))),
+    ).toEqual([])
+    expect(stocks.filter((stock) => !/^[A-Z0-9&-]{1,14}$/.test(stock.Symbol))).toEqual([])
+  })
+
+  it('refuses more stocks than it can name', () => {
+    expect(() => marketOf(50_001)).toThrow(RangeError)
+    expect(marketOf(0).stocks).toEqual([])
+  })
+
+  it('lists the largest first, and only large ones have derivatives', () => {
+    const { stocks } = marketOf(2_775)
+    const sizes = stocks.map(({ Mcap }) => Mcap)
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a))
+    expect(stocks.filter(({ FnoFlag }) => FnoFlag === 1).length).toBeGreaterThan(100)
+    expect(stocks.slice(300).every(({ FnoFlag }) => FnoFlag === 0)).toBe(true)
+  })
+
+  it('has the awkward symbols among the first few', () => {
+    const symbols = marketOf(10).stocks.map((stock) => stock.Symbol)
+    expect(symbols).toEqual(expect.arrayContaining(['M&M', 'M&MFIN', 'BAJAJ-AUTO', '360ONE', '20MICRONS', 'J&KBANK']))
+  })
+
+  it('starts a longer list like a shorter one', () => {
+    expect(marketOf(500).stocks.slice(0, 50)).toEqual(marketOf(50).stocks)
+  })
+
+  it('is the same for the same seed and another for another', () => {
+    expect(marketOf(40)).toEqual(expect.objectContaining({ stocks: marketOf(40).stocks, sheet: marketOf(3).sheet }))
+    expect(marketOf(40, 2).stocks).not.toEqual(marketOf(40).stocks)
+    expect(marketOf(1, 2).sheet).not.toEqual(marketOf(1).sheet)
+  })
+
+  it('has 194 indices, of which two share a symbol and some have names that break naive code', () => {
+    const { indices } = marketOf(1)
+    expect(indices).toHaveLength(194)
+    expect(new Set(indices.map(({ Sid }) => Sid)).size).toBe(194)
+    const repeated = indices.filter(({ Sym }, i) => indices.findIndex((other) => other.Sym === Sym) !== i)
+    expect(repeated.map(({ Sym }) => Sym)).toEqual(['CAPINS'])
+    for (const sign of [' ', '/', ':', '%', '(']) expect(indices.some(({ DispSym }) => DispSym.includes(sign))).toBe(true)
+    expect(indices.some(({ Sym }) => /[a-z]/.test(Sym) && Sym.includes(' '))).toBe(true)
+  })
+
+  it('finds stocks and indices by what identifies them, and never one as the other', () => {
+    const market = marketOf(2_775)
+    for (const stock of market.stocks) {
+      expect(market.stockByIsin(stock.ISIN)).toBe(stock)
+      expect(market.stockBySid(stock.Sid)).toBe(stock)
+      expect(market.indexBySid(stock.Sid)).toBeUndefined()
+    }
+    for (const index of market.indices) expect(market.indexBySid(String(index.Sid))).toBe(index)
+  })
+
+  it('gives the same random numbers for a key whatever was asked before', () => {
+    const market = marketOf(1)
+    const first = market.random('news', 'INE1').next()
+    market.random('deals').next()
+    expect(market.random('news', 'INE1').next()).toBe(first)
+    expect(market.random('news', 'INE2').next()).not.toBe(first)
+  })
+
+  it('keeps random numbers within what was asked', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.integer({ min: -1_000, max: 1_000 }), fc.nat(1_000), fc.nat(4), (key, least, width, digits) => {
+        const random = marketOf(0).random(key)
+        const whole = random.int(least, least + width)
+        expect(Number.isInteger(whole) && whole >= least && whole <= least + width).toBe(true)
+        const decimal = random.decimal(least, least + width + 1, digits)
+        expect(decimal >= least && decimal < least + width + 1).toBe(true)
+        expect(Number(decimal.toFixed(digits))).toBe(decimal)
+      }),
+      { numRuns: 20 },
+    )
+  })
+})

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import { hosts } from '../../src/model/settings.js'
+import { instantOf } from '../../src/model/trading-day.js'
+import { serveSimulator } from '../../src/simulator/index.js'
+import { ask, askNote, askPost, endpoints, serve } from './support.js'
+
+const browser = { headers: { 'user-agent': 'Mozilla/5.0' } }
+
+describe('the simulator', () => {
+  it('listens on loopback and names every address, each with its own prefix', async () => {
+    const { origin, settings, environment, market } = await serve()
+    expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    for (const host of hosts) {
+      expect(settings.urls[host]).toBe(`${origin}/${host}`)
+      expect(environment).toContain(`SCRIPSTREAM_${host.toUpperCase()}_URL=${origin}/${host}`)
+    }
+    expect(environment).toEqual(expect.arrayContaining([`SCRIPSTREAM_SHEET_ID=${market.sheet.id}`, `SIMULATOR=${origin}`]))
+    expect(settings).toMatchObject({ sheetId: market.sheet.id, asmTabId: market.sheet.asmTabId, gsmTabId: market.sheet.gsmTabId })
+  })
+
+  it('answers with the sample as JSON, with its length', async () => {
+    const simulator = await serve()
+    const { status, type, length, text } = await askNote(simulator)
+    expect({ status, type }).toEqual({ status: 200, type: 'application/json' })
+    expect(JSON.parse(text)).toEqual({ isin: simulator.market.stocks[0]?.ISIN, day: '2026-02-12' })
+    expect(length).toBe(String(text.length))
+    expect(await askNote(simulator)).toEqual({ status, type, length, text, retryAfter: undefined })
+  })
+
+  it('answers 404 where the sample is nothing', async () => {
+    const { settings, stats } = await serve()
+    expect(await askPost(`${settings.urls.static}/notes`, { data: { isin: 'INE000000000' } })).toMatchObject({ status: 404 })
+    expect(await ask(`${settings.urls.archive}/content/list_11022026.csv`, browser)).toMatchObject({ status: 404 })
+    expect(stats()).toMatchObject({ violations: [], unknown: [] })
+  })
+
+  it('reads placeholders from the path and the query, over several segments and through percent signs', async () => {
+    const { urls } = (await serve()).settings
+    expect(await ask(`${urls.archive}/content/list_12022026.csv`, browser)).toMatchObject({ type: 'text/csv', text: 'A,B\n1,2\n3,4\n' })
+    expect(await ask(`${urls.web}/stocks/market/a%26b/`)).toMatchObject({ type: 'text/html', text: 'page stocks/market/a&b' })
+    expect(await ask(`${urls.sheet}/d/x/tq?tqx=out:json&gid=12`)).toMatchObject({ type: 'text/plain', text: 'x/12' })
+    expect(await ask(`${urls.sheet}/d/x/tq?gid=12&tqx=out%3Ajson`)).toMatchObject({ text: 'x/12' })
+  })
+
+  it('prefers an address that is spelt out to one that fits anything', async () => {
+    const { urls } = (await serve()).settings
+    expect(await ask(`${urls.web}/start/`)).toMatchObject({ text: 'start' })
+  })
+
+  it('tells the uses of one path apart by what they accept', async () => {
+    const { urls } = (await serve()).settings
+    const scan = (which: string) => askPost(`${urls.analytics}/scan`, { which, count: 5, page: 1 }, { origin: 'https://x' })
+    expect((await scan('a')).text).toBe('{"scanned":"scan-a"}')
+    expect((await scan('b')).text).toBe('{"scanned":"scan-b"}')
+  })
+
+  it('refuses what no use accepts, naming the field of the closest one', async () => {
+    const simulator = await serve()
+    const { analytics, static: files } = simulator.settings.urls
+    const messages = [
+      await askPost(`${analytics}/scan`, { which: 'b', count: 6, page: 1 }),
+      await askPost(`${files}/notes`, { data: { isin: 7 } }),
+      await askPost(`${files}/notes`, { data: { isin: 'x', pages: 7 } }),
+      await askPost(`${files}/notes`, []),
+    ].map(({ status, text }) => `${status} ${JSON.parse(text).message}`)
+    expect(messages).toEqual([
+      expect.stringMatching(/^400 scan-b: count: .*expected 5/),
+      expect.stringMatching(/^400 note: data\.isin: .*expected string/),
+      expect.stringMatching(/^400 note: data\.pages: Unrecognized key/),
+      expect.stringMatching(/^400 note: body: .*expected object/),
+    ])
+    expect(simulator.stats().violations).toEqual(messages.map((message) => message.slice(4)))
+    expect(simulator.stats().endpoints.note?.statuses).toEqual({ 400: 3 })
+  })
+
+  it('refuses a body that is not JSON or does not say so, and a missing header', async () => {
+    const { settings, stats } = await serve()
+    const { analytics, archive, static: files } = settings.urls
+    const asJson = { method: 'POST', headers: { 'content-type': 'application/json' } } as const
+    await ask(`${files}/notes`, { ...asJson, body: '{' })
+    await ask(`${files}/notes`, { method: 'POST', body: '{}' })
+    await askPost(`${analytics}/scan`, { which: 'a', count: 5, page: 1 })
+    await ask(`${archive}/content/list_12022026.csv`)
+    expect(stats().violations).toEqual([
+      'note: body: is not JSON',
+      'note: content-type: must be application/json, not absent',
+      'scan-a: origin: the header is missing',
+      expect.stringMatching(/^table: user-agent: /),
+    ])
+  })
+
+  it('answers 404 to what it does not know, and writes it down', async () => {
+    const { origin, settings, stats } = await serve()
+    const { web, sheet, archive } = settings.urls
+    const unknown = [
+      `${origin}/notes`,
+      `${web}/start`,
+      `${sheet}/d/x/tq?gid=1`,
+      `${settings.urls.static}/notes`,
+      `${archive}/content/list_%.csv`,
+    ]
+    for (const address of unknown) expect(await ask(address)).toMatchObject({ status: 404 })
+    expect(stats()).toMatchObject({
+      endpoints: {},
+      violations: [],
+      unknown: unknown.map((address) => `GET ${address.slice(origin.length)}`),
+    })
+  })
+
+  it('answers 500 and reports it where a sample fails', async () => {
+    const { settings, stats } = await serve()
+    expect(await ask(`${settings.urls.news}/broken`)).toMatchObject({ status: 500 })
+    expect(stats().violations).toEqual(['broken: the sample failed: a bug'])
+  })
+
+  it('counts requests, items and the most in flight at once', async () => {
+    const simulator = await serve({ latencyMs: { min: 20, max: 25 } })
+    await Promise.all([0, 1, 2, 2].map((rank) => askNote(simulator, rank)))
+    await askNote(simulator, 0)
+    const key = (rank: number) => JSON.stringify({ data: { isin: simulator.market.stocks[rank]?.ISIN } })
+    expect(simulator.stats().endpoints).toEqual({
+      note: { requests: 5, inFlight: 0, maxInFlight: 4, statuses: { 200: 5 }, items: { [key(0)]: 2, [key(1)]: 1, [key(2)]: 2 } },
+    })
+  })
+
+  it('gives its counts and takes changes over HTTP too', async () => {
+    const simulator = await serve()
+    const { origin, stats } = simulator
+    await askNote(simulator)
+    expect(JSON.parse((await ask(`${origin}/__stats`)).text)).toEqual(stats())
+    const change = { reset: true, asOf: '2026-02-13T20:00:00+05:30', faults: [{ on: '*', mode: 'null' }] }
+    expect(await askPost(`${origin}/__control`, change)).toMatchObject({ status: 200 })
+    expect(stats().endpoints).toEqual({})
+    expect(simulator.market.asOf).toBe(instantOf('2026-02-13', '20:00'))
+    expect((await askNote(simulator)).text).toBe('null')
+    expect(await askPost(`${origin}/__control`, { fault: [] })).toMatchObject({ status: 400, text: expect.stringContaining('fault') })
+  })
+
+  it('moves on to another day without losing its stocks', async () => {
+    const simulator = await serve()
+    const { stocks } = simulator.market
+    expect(JSON.parse((await askNote(simulator)).text).day).toBe('2026-02-12')
+    simulator.control({ asOf: instantOf('2026-02-13', '20:00') })
+    expect(JSON.parse((await askNote(simulator)).text).day).toBe('2026-02-13')
+    expect(simulator.market.stocks).toBe(stocks)
+  })
+
+  it('follows a running clock in whole minutes', async () => {
+    let now = instantOf('2026-02-12', '10:00') + 1_234
+    const simulator = await serve({ asOf: () => now })
+    const { market } = simulator
+    expect(market.asOf).toBe(instantOf('2026-02-12', '10:00'))
+    now += 58_000
+    expect(simulator.market).toBe(market)
+    now += 58_000
+    expect(simulator.market.asOf).toBe(instantOf('2026-02-12', '10:01'))
+  })
+
+  it('says so when its port is taken', async () => {
+    const { origin } = await serve()
+    await expect(serveSimulator({ endpoints, port: Number(new URL(origin).port) })).rejects.toThrow('EADDRINUSE')
+  })
+
+  it('leaves nothing open when it is closed, whatever is in flight', async () => {
+    const open = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap')
+    await expect.poll(open).toEqual([]) // the servers of the tests before are gone
+    const simulator = await serveSimulator({ endpoints, stocks: 5, faults: [{ on: 'note', mode: 'hang' }] })
+    expect(open()).toHaveLength(1)
+    const hanging = expect(askNote(simulator)).rejects.toThrow()
+    await expect.poll(() => simulator.stats().endpoints.note?.inFlight).toBe(1)
+    await simulator.close()
+    await hanging
+    await expect.poll(open).toEqual([])
+    expect(simulator.stats().endpoints.note).toMatchObject({ inFlight: 0, statuses: { closed: 1 } })
+    await expect(ask(simulator.origin)).rejects.toThrow('ECONNREFUSED')
+  })
+})
