@@ -5,9 +5,9 @@ const CHUNK = 1 << 20
 
 /**
  * Writes a file as a whole: beside the target, checked and synced, then moved over it. A failure leaves the target as it was and
- * no temporary file. The modification time becomes `asOf`, the instant as of which the content holds. Resolves to the bytes written.
+ * no temporary file. The modification time becomes `asOf` (epoch milliseconds), the instant as of which the content holds. Resolves to the bytes written.
  */
-export const writeWhole = async (path: string, parts: Iterable<string>, asOf: number): Promise<number> => {
+export const writeWhole = async (path: string, parts: Iterable<string>, asOf?: number): Promise<number> => {
   await mkdir(dirname(path), { recursive: true })
   const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${process.pid}.tmp`)
   try {
@@ -21,7 +21,7 @@ export const writeWhole = async (path: string, parts: Iterable<string>, asOf: nu
   }
 }
 
-const writeParts = async (handle: FileHandle, parts: Iterable<string>, asOf: number): Promise<number> => {
+const writeParts = async (handle: FileHandle, parts: Iterable<string>, asOf: number | undefined): Promise<number> => {
   let bytes = 0
   for (const chunk of chunksOf(parts)) {
     await handle.writeFile(chunk)
@@ -29,7 +29,7 @@ const writeParts = async (handle: FileHandle, parts: Iterable<string>, asOf: num
   }
   const { size } = await handle.stat()
   if (size !== bytes) throw new Error(`only ${size} of ${bytes} bytes were written`)
-  await handle.utimes(asOf / 1_000, asOf / 1_000)
+  if (asOf !== undefined) await handle.utimes(asOf / 1_000, asOf / 1_000)
   await handle.datasync()
   return bytes
 }

@@ -7,6 +7,6 @@ export interface Files {
   read(file: string): Observable<string | undefined>
   exists(file: string): Observable<boolean>
   tail(file: string): Observable<Tail | undefined>
-  /** Puts a whole file in place of whatever was there, dated `asOf`; emits its size in bytes. Readers see the old one or the new one. */
-  write(file: string, parts: Iterable<string>, asOf: number): Observable<number>
+  /** Puts a whole file in place of whatever was there, dated `asOf` if given; emits its size in bytes. Readers see the old one or the new one. */
+  write(file: string, parts: Iterable<string>, asOf?: number): Observable<number>
 }

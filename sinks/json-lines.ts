@@ -1,5 +1,5 @@
 import { map, type Observable } from 'rxjs'
-import { StorageError } from '../src/model/errors.js'
+import { DamagedFile } from '../src/model/errors.js'
 import type { Files } from './files.js'
 
 /** The text of a JSON array with one record per line, part by part. `lines` are JSON texts. */
@@ -12,22 +12,26 @@ export function* arrayText(lines: Iterable<string>): Generator<string> {
   yield isFirst ? '[]\n' : '\n]\n'
 }
 
-/** The records of a stored JSON array; none if there is no such file. One that is no array is an error: it must not be written over. */
+/** A stored JSON document; nothing if there is no such file. One that is no JSON is a `DamagedFile`. */
+export const readDocument = (files: Files, file: string): Observable<unknown> =>
+  files.read(file).pipe(map((text) => (text === undefined ? undefined : parse(text, file))))
+
+/** The records of a stored JSON array; none if there is no such file. */
 export const readArray = (files: Files, file: string): Observable<readonly unknown[]> =>
-  files.read(file).pipe(
-    map((text) => {
-      if (text === undefined) return []
-      const records = parse(text)
-      if (!Array.isArray(records))
-        throw new StorageError(`${file} is not a JSON array, so its records cannot be kept: move it away and run again`)
-      return records
+  readDocument(files, file).pipe(
+    map((records = []) => {
+      if (Array.isArray(records)) return records
+      throw unusable(file)
     }),
   )
 
-const parse = (text: string): unknown => {
+const parse = (text: string, file: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined
+    throw unusable(file)
   }
 }
+
+const unusable = (file: string): DamagedFile =>
+  new DamagedFile(`${file} is damaged, and what it holds is needed now: move it away and run again`)

@@ -16,7 +16,7 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
         const line = stored?.text.trimEnd().split('\n').at(-1)
         return of(stored && line ? { line, asOf: stored.asOf } : undefined)
       }),
-    write: (file, parts, asOf) =>
+    write: (file, parts, asOf = Date.now()) =>
       defer(() => {
         const text = [...parts].join('')
         files.set(file, { text, asOf })

@@ -7,7 +7,7 @@ const NOTHING = { files: 0, bytes: 0 }
 
 /** Stores nothing: hands the items that are meant for one output to a listener. */
 export const passingOn = (wanted: Output | undefined, listen: (settled: Settled) => void): Storage => ({
-  stored: { exists: () => of(false), tail: () => of(undefined), rows: () => of([]) },
+  stored: { exists: () => of(false), tail: () => of(undefined), document: () => of(undefined) },
   open: (output) => (settled$) =>
     concat(
       settled$.pipe(

@@ -5,7 +5,7 @@ import { arrayPerItem } from './array-per-item.js'
 import { candlesPerItem } from './candles-per-item.js'
 import { documentPerItem } from './document-per-item.js'
 import type { Files } from './files.js'
-import { readArray } from './json-lines.js'
+import { readDocument } from './json-lines.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 import { textFile } from './text-file.js'
 
@@ -14,11 +14,11 @@ export const storageOver = (files: Files): Storage => ({
   stored: {
     exists: files.exists,
     tail: files.tail,
-    rows: (file) => readArray(files, file),
+    document: (file) => readDocument(files, file),
   },
   open: (output, context) => sinkOf(output, context, files),
   keep: (name, document): Observable<void> =>
-    files.write(`.scripstream/${name}`, [`${JSON.stringify(document, null, 2)}\n`], Date.parse('2000-01-01')).pipe(map(() => undefined)),
+    files.write(`.scripstream/${name}`, [`${JSON.stringify(document, null, 2)}\n`]).pipe(map(() => undefined)),
 })
 
 const sinkOf = (output: Output, context: SinkContext, files: Files): Sink => {

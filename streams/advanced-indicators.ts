@@ -2,7 +2,7 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { found } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
-import { ofStock } from '../src/model/stock.js'
+import { ofStock, sidOf } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
@@ -55,7 +55,7 @@ export const advancedIndicators = defineStream({
   timeoutMs: 10_000,
   endpoints: [indicator],
   work: perStock((stock, { ask, settings: { exchange } }) =>
-    ask(indicator, { exchange, segment: 'E', security_id: stock.Sid, isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
+    ask(indicator, { exchange, segment: 'E', security_id: sidOf(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
       map((rows) => found(rows.map((row) => ofStock(stock, row)))),
     ),
   ),

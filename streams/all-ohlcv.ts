@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sidOf } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { CANDLE_COLUMNS, missingCandles } from '../src/pipeline/missing-candles.js'
 import { perStock } from '../src/pipeline/work.js'
@@ -15,7 +16,7 @@ export const allOhlcv = defineStream({
   timeoutMs: 30_000,
   endpoints: [stockCandles],
   work: perStock((stock, tools, file) => {
-    const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: stock.Sid }
+    const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: sidOf(stock) }
     return missingCandles(stockCandles, instrument, tools, file)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],

@@ -94,9 +94,9 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
 const storedDeals = (failed: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Row[]> =>
   failed.length === 0
     ? of([])
-    : stored.rows(file).pipe(
+    : stored.document(file).pipe(
         map((rows) =>
-          rows.filter(isRow).filter(({ date }) => {
+          (Array.isArray(rows) ? rows : []).filter(isRow).filter(({ date }) => {
             const day = readDay(date) ?? ''
             return failed.some(({ start, end }) => day >= start && day <= end)
           }),

@@ -1,8 +1,8 @@
-import { forkJoin, from, map, type Observable, of, switchMap } from 'rxjs'
+import { forkJoin, from, map, mergeMap, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
 import type { SampleMarket } from '../src/model/market.js'
 import { found, skipped } from '../src/model/outcome.js'
-import { type Row, Rows } from '../src/model/row.js'
+import { isRow, type Row, Rows } from '../src/model/row.js'
 import { addDays, dayAt } from '../src/model/trading-day.js'
 import { recover } from '../src/operators/recover.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -39,7 +39,11 @@ const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observab
     recover((reason) => of({ rows: [], failure: `${endpoint.name}: ${reason}` })),
   )
 
-const keyOf = (row: Row): string => String(row.news_id || `${row.news_date}_${row.caption || row.descriptor || 'Unknown'}`)
+/** Filings of an earlier run: what a failed path may have given then is not lost by writing what the other path gives now. */
+const storedFilings = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
+  stored.document(file).pipe(map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])))
+
+const keyOf = (row: Row): string => String(row.news_id || `${row.news_date ?? ''}_${row.caption || row.descriptor || 'Unknown'}`)
 
 /** Filings of each stock from both of the provider's paths, merged by the six rules of the interface document, newest first. */
 export const companyFilings = defineStream({
@@ -51,13 +55,17 @@ export const companyFilings = defineStream({
   endpoints: [legacy, lodr],
   work: perStock((stock, tools, file) => {
     const both$ = forkJoin([pathOf(legacy, stock.ISIN, tools), pathOf(lodr, stock.ISIN, tools)]).pipe(
-      switchMap((paths) =>
-        from(paths.flatMap(({ rows }) => rows)).pipe(
+      switchMap((paths) => {
+        const fresh = paths.flatMap(({ rows }) => rows)
+        const failures = paths.flatMap(({ failure }) => failure ?? [])
+        const earlier$ = failures.length > 0 && fresh.length > 0 ? storedFilings(file, tools) : of([])
+        return earlier$.pipe(
+          mergeMap((earlier) => from([...fresh, ...earlier])),
           uniqueBy(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
           sortDescending((row) => String(row.news_date || '1900-01-01')),
-          map((rows) => found(rows, paths.flatMap(({ failure }) => failure ?? []).join('; ') || undefined)),
-        ),
-      ),
+          map((rows) => found(rows, failures.join('; ') || undefined)),
+        )
+      }),
     )
     if (tools.settings.forceUpdate) return both$
     return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skipped) : both$)))

@@ -1,6 +1,6 @@
 import type { StreamTally } from '../model/tally.js'
 import { count, countdown, counted, duration, bytes as inBytes, rate } from './format.js'
-import type { Glyphs, Line, Size, Style } from './terminal.js'
+import type { Glyphs, Line, Size, Span, Style } from './terminal.js'
 import { clean, padEnd, padStart } from './text.js'
 
 export interface FrameContext {
@@ -11,21 +11,24 @@ export interface FrameContext {
 }
 
 /**
- * What the terminal shows at a moment: a line for each stream and a total. Where they do not fit, the running streams and the total;
+ * What the terminal shows at a moment: a line for each stream that takes part, and a total. Where they do not fit, the running streams and the total;
  * never more lines than the terminal has rows, less the one for the cursor.
  */
 export const frameOf = (streams: readonly StreamTally[], context: FrameContext): readonly Line[] => {
-  const layout = layoutOf(streams, context.size.columns)
+  const taking = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
+  const layout = layoutOf(taking, context.size.columns)
   const room = Math.max(0, context.size.rows - 2)
-  const shown = streams.length <= room ? streams : streams.filter(({ state }) => state === 'running').slice(0, room)
-  return [...shown.map((stream) => lineOf(stream, layout, context)), totalLine(streams, context)]
+  const shown = taking.length <= room ? taking : taking.filter(({ state }) => state === 'running').slice(0, room)
+  return [...shown.map((stream) => lineOf(stream, layout, context)), totalLine(taking, context)]
 }
 
-/** Columns of each cell, the gap before it included; a bar of 0 is left out. */
+/** Columns of each cell, the gap before it included; 0 leaves it out, the bar first, then the rate, then the time. */
 interface Layout {
   readonly name: number
   readonly bar: number
   readonly count: number
+  readonly rate: number
+  readonly time: number
   readonly isWide: boolean
 }
 
@@ -38,7 +41,14 @@ const layoutOf = (streams: readonly StreamTally[], columns: number): Layout => {
   const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
   const counts = Math.max(8, ...streams.map((stream) => countOf(stream).length + 1))
   const room = columns - 1 - (2 + name + counts + RATE + TIME + LOST)
-  return { name, count: counts, bar: room < BAR.least ? 0 : Math.min(BAR.most, room), isWide: columns >= 150 }
+  return {
+    name,
+    count: counts,
+    bar: room < BAR.least ? 0 : Math.min(BAR.most, room),
+    rate: room < 0 ? 0 : RATE,
+    time: room + RATE < 0 ? 0 : TIME,
+    isWide: columns >= 150,
+  }
 }
 
 const lineOf = (stream: StreamTally, layout: Layout, context: FrameContext): Line => {
@@ -61,20 +71,24 @@ const markOf = ({ state, lost, degraded }: StreamTally, glyphs: Glyphs): readonl
 }
 
 const workCells = (stream: StreamTally, layout: Layout, { now, glyphs }: FrameContext): Line => {
-  const { startedAt = now, finishedAt = now, settled, total, lost, degraded, state } = stream
+  const { startedAt = now, finishedAt = now, settled, total, state } = stream
   const elapsed = finishedAt - startedAt
   const full = Math.floor(doneShare(stream) * layout.bar)
   const isTiming = total !== undefined && settled > 0 && settled < total
-  const left = isTiming ? `${countdown(((total - settled) * elapsed) / settled)} left` : ''
+  const left = isTiming ? `${countdown(((total - settled) * elapsed) / settled)} left` : settled > 0 ? 'finishing' : ''
   return [
     [glyphs.full.repeat(full), state === 'success' ? 'green' : 'cyan'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
     [padStart(countOf(stream), layout.count)],
-    [padStart(rate(settled, elapsed), RATE), 'dim'],
-    [padStart(state === 'running' ? left : duration(elapsed), TIME)],
-    [padEnd(lost > 0 ? `  ${count(lost)} lost` : '', degraded > 0 && lost === 0 ? 0 : LOST), 'red'],
-    [lost === 0 && degraded > 0 ? padEnd(`  ${count(degraded)} partly`, LOST) : '', 'yellow'],
+    [layout.rate === 0 ? '' : padStart(rate(settled, elapsed), layout.rate), 'dim'],
+    [layout.time === 0 ? '' : padStart(state === 'running' ? left : duration(elapsed), layout.time)],
+    lossCell(stream, layout),
   ]
+}
+
+const lossCell = ({ lost, degraded }: StreamTally, { isWide }: Layout): Span => {
+  const text = lost > 0 ? `  ${count(lost)} lost` : degraded > 0 ? `  ${count(degraded)} partly` : ''
+  return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
 }
 
 const doneShare = ({ settled, total, state }: StreamTally): number => {
@@ -95,29 +109,18 @@ const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamTally
       ]
     : []
 
-const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs }: FrameContext): Line => {
+const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, size }: FrameContext): Line => {
   const sum = (read: (stream: StreamTally) => number): number => streams.reduce((total, stream) => total + read(stream), 0)
-  const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
-  const ended = active.filter(({ state }) => state === 'success' || state === 'failed')
+  const ended = streams.filter(({ state }) => state !== 'waiting' && state !== 'running').length
+  const failed = streams.filter(({ state }) => state === 'failed').length
+  const [items, lost] = [sum(({ settled }) => settled), sum((stream) => stream.lost)]
+  const [requests, limited] = [sum((stream) => stream.requests), sum(({ rateLimited }) => rateLimited)]
   const gap = ` ${glyphs.dot} `
-  const [lost, limited, failed] = [sum((s) => s.lost), sum((s) => s.rateLimited), active.filter(({ state }) => state === 'failed').length]
   return [
-    [`  ${duration(now - startedAt)}`],
-    [
-      `${gap}${ended.length} of ${counted(active.length, 'stream')}${gap}${counted(
-        sum((s) => s.settled),
-        'item',
-      )}`,
-    ],
+    [`  ${duration(now - startedAt)}${gap}${ended} of ${counted(streams.length, 'stream')}${gap}${counted(items, 'item')}`],
     [failed > 0 ? `${gap}${failed} failed` : '', 'red'],
     [lost > 0 ? `${gap}${count(lost)} lost` : '', 'red'],
     [limited > 0 ? `${gap}${count(limited)} x 429` : '', 'yellow'],
-    [
-      `${gap}${counted(
-        sum((s) => s.requests),
-        'request',
-      )}`,
-      'dim',
-    ],
+    [size.columns < 100 ? '' : `${gap}${counted(requests, 'request')}`, 'dim'],
   ]
 }

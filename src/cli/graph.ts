@@ -1,4 +1,5 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { filesOf } from './files.js'
 import { counted } from './format.js'
 import { byPhase, type PhaseOfStreams } from './phases.js'
 
@@ -42,8 +43,8 @@ const barriersOf = ([first, ...later]: readonly string[]): readonly string[] => 
   ]
 }
 
-const outputOf = ({ name, outputs }: StreamDefinition): string =>
-  `  ${idOf(name)} --> ${idOf(name)}_out[("${outputs.map(({ file }) => label(file)).join('<br/>')}")]`
+const outputOf = (stream: StreamDefinition): string =>
+  `  ${idOf(stream.name)} --> ${idOf(stream.name)}_out[("${filesOf(stream).map(label).join('<br/>')}")]`
 
 const idOf = (name: string): string => `s_${name.replace(/\W/g, '_')}`
 

@@ -1,4 +1,4 @@
-import type { SettingRow } from './parts.js'
+import type { SettingRow } from '../config.js'
 import { wrap } from './text.js'
 
 export const examples = {
@@ -45,7 +45,7 @@ export const settingsText = (rows: readonly SettingRow[], columns: number): stri
     '',
     'Settings (a flag wins over the environment, that over the file, that over the default):',
     ...rows.flatMap(({ name, env, default: usual, description }) => [
-      `  ${name}${env === undefined ? '' : `  (${env})`}`,
+      `  ${name}${env === '' ? '' : `  (${env})`}`,
       ...wrap(`      ${description}${usual === '' ? '' : `; default ${usual}`}`, columns),
     ]),
     '',

@@ -1,4 +1,5 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { filesOf } from './files.js'
 import { counted } from './format.js'
 import { byPhase } from './phases.js'
 import type { Line } from './terminal.js'
@@ -12,7 +13,8 @@ export const listLines = (streams: readonly StreamDefinition[], columns: number)
     ...members.flatMap((stream) => entryLines(stream, columns)),
   ])
 
-const entryLines = ({ name, summary, workers, critical, work, endpoints, outputs }: StreamDefinition, columns: number): readonly Line[] => {
+const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] => {
+  const { name, summary, workers, critical, work, endpoints } = stream
   const facts = [
     counted(workers, 'worker'),
     ...(work.of === undefined ? [] : [`follows ${work.of}`]),
@@ -22,7 +24,7 @@ const entryLines = ({ name, summary, workers, critical, work, endpoints, outputs
     summary,
     facts.join(', '),
     ...endpoints.map(({ method, host, path }) => `asks ${method} ${host} ${path}`),
-    `writes ${outputs.map(({ file }) => file).join(', ')}`,
+    `writes ${filesOf(stream).join(', ')}`,
   ]
   return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrap(`      ${detail}`, columns)).map((line): Line => [[line]])]
 }
@@ -44,6 +46,6 @@ export const listDocument = (streams: readonly StreamDefinition[]): readonly obj
         host: endpoint.host,
         path: endpoint.path,
       })),
-      outputs: outputs.map(({ shape, file }) => ({ shape, file })),
+      outputs: outputs.flatMap((output) => filesOf({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
     })),
   )

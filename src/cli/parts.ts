@@ -1,8 +1,8 @@
-import type { Logger } from 'pino'
 import type { Observable, SchedulerLike } from 'rxjs'
-import type { Collector } from '../collector.js'
+import type { Collector, CollectorOptions } from '../collector.js'
+import type { SettingRow, Sources } from '../config.js'
 import type { RunReport } from '../model/report.js'
-import type { Settings, SettingsInput } from '../model/settings.js'
+import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
 import type { Signal } from './signals.js'
@@ -20,30 +20,13 @@ export interface Shell {
   readonly exit: (code: number) => void
 }
 
-/** A row of the settings table in the help. */
-export interface SettingRow {
-  readonly name: string
-  readonly env?: string | undefined
-  readonly default: string
-  readonly description: string
-}
-
 /** What the commands are put together from. */
 export interface Parts {
   readonly version: string
   readonly streams: readonly StreamDefinition[]
   readonly settingRows: readonly SettingRow[]
-  readonly loadSettings: (sources: {
-    readonly flags: Partial<SettingsInput>
-    readonly env: NodeJS.ProcessEnv
-    readonly configFile?: string
-    readonly streams: readonly StreamDefinition[]
-  }) => Settings
-  readonly createCollector: (options: {
-    readonly settings: Settings
-    readonly streams: readonly StreamDefinition[]
-    readonly logger?: Logger
-  }) => Collector
+  readonly loadSettings: (sources: Sources) => Settings
+  readonly createCollector: (options: CollectorOptions) => Collector
   /** Keeps the report of a run that the collector did not see to its end. */
   readonly keep: (settings: Settings, report: RunReport) => Observable<void>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>

@@ -15,14 +15,17 @@ export const itemsOf = ({ items }: ScriptReport): number => Object.values(items)
 /** Whether running the stream again could bring what is missing now. */
 export const isIncomplete = (script: ScriptReport): boolean => script.outcome === 'failed' || lostOf(script) > 0 || script.degraded > 0
 
-/** Whether the run was interrupted while this stream was at work. */
-export const wasStopped = (script: ScriptReport, { outcome }: RunReport): boolean =>
-  outcome === 'interrupted' && script.outcome === 'failed' && script.error === undefined
+/** Whether the stream had no part in the run: not asked for, switched off, or not yet begun. */
+export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): boolean =>
+  outcome === 'disabled' || (outcome === 'skipped' && durationMs + requests + files === 0)
+
+/** Whether the run ended while this stream was at work; a stream that fails by itself says why. */
+export const wasStopped = ({ outcome, error }: ScriptReport): boolean => outcome === 'failed' && error === undefined
 
 /** What went wrong, stream by stream: how much, then each reason with the first symbols it was seen with. */
 export const problemLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts)
-    .map(([name, script]) => ({ name, script, sum: sumOf(script, report) }))
+    .map(([name, script]) => ({ name, script, sum: sumOf(script) }))
     .filter(({ sum }) => sum !== '')
     .flatMap(({ name, script, sum }) => [`  ${name}: ${sum}`, ...reasonsOf(script.problems.filter(isFailure)).map((line) => `    ${line}`)])
 
@@ -34,11 +37,11 @@ export const noticeLines = (report: RunReport): readonly string[] =>
 
 const isFailure = ({ item, status }: Problem): boolean => item !== undefined || status !== undefined
 
-const sumOf = (script: ScriptReport, report: RunReport): string => {
+const sumOf = (script: ScriptReport): string => {
   const lost = lostOf(script)
   const statuses = Object.entries(script.items).filter(([status, n]) => n > 0 && !GOOD.has(status))
   return [
-    ...(script.outcome === 'failed' && !wasStopped(script, report) ? [`failed: ${clean(script.error ?? 'no reason given')}`] : []),
+    ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
     ...(lost > 0
       ? [
           `${count(lost)} of ${counted(itemsOf(script), 'item')} lost (${statuses.map(([status, n]) => `${count(n)} ${status}`).join(', ')})`,

@@ -1,6 +1,6 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { count, duration, bytes as inBytes } from './format.js'
-import { isIncomplete, lostOf, wasStopped } from './problems.js'
+import { isIdle, isIncomplete, lostOf, wasStopped } from './problems.js'
 import { type Column, tableOf, widestOf } from './table.js'
 import type { Line, Style } from './terminal.js'
 
@@ -22,16 +22,18 @@ export interface Results {
   readonly namesFiles: boolean
 }
 
-/** A line for each stream, in the widest table that fits: with the files it wrote, without them, at last without their size. */
+/** A line for each stream that ran, in the widest table that fits: with the files it wrote, without them, at last without their size. */
 export const resultsOf = (report: RunReport, { columns, files }: ResultsContext): Results => {
-  const rows = Object.entries(report.scripts).map(
-    ([name, script]): Row => ({
-      ...script,
-      name,
-      result: wordFor(script, report),
-      writes: script.files > 0 ? (files.get(name) ?? []).join(', ') : '',
-    }),
-  )
+  const rows = Object.entries(report.scripts)
+    .filter(([, script]) => !isIdle(script))
+    .map(
+      ([name, script]): Row => ({
+        ...script,
+        name,
+        result: wordFor(script),
+        writes: script.files > 0 ? (files.get(name) ?? []).join(', ') : '',
+      }),
+    )
   const usual = columnsFor(rows)
   const [wide, normal, narrow] = [[...usual, ...wideColumns], usual, usual.filter(({ title }) => title !== 'size')].map((chosen) =>
     tableOf(chosen, rows),
@@ -41,10 +43,10 @@ export const resultsOf = (report: RunReport, { columns, files }: ResultsContext)
   return { lines: (fits(normal) ? normal : narrow) ?? [], namesFiles: false }
 }
 
-const wordFor = (script: ScriptReport, report: RunReport): string => {
-  if (wasStopped(script, report)) return 'stopped'
+const wordFor = (script: ScriptReport): string => {
+  if (wasStopped(script)) return 'stopped'
   if (script.outcome === 'success') return isIncomplete(script) ? 'partial' : 'ok'
-  return script.outcome === 'disabled' ? 'off' : script.outcome
+  return script.outcome
 }
 
 const styles: Readonly<Record<string, Style>> = {
@@ -53,7 +55,6 @@ const styles: Readonly<Record<string, Style>> = {
   stopped: 'yellow',
   failed: 'red',
   skipped: 'dim',
-  off: 'dim',
 }
 
 const figure = (title: string, read: (row: Row) => number, style?: Style): Column<Row> => ({
@@ -79,7 +80,7 @@ const columnsFor = (rows: readonly Row[]): readonly Column<Row>[] => {
     {
       title: 'time',
       align: 'right',
-      cell: ({ durationMs, outcome }) => (outcome === 'disabled' || durationMs === 0 ? '-' : duration(durationMs)),
+      cell: ({ durationMs }) => duration(durationMs),
     },
   ]
 }

@@ -1,9 +1,10 @@
-import { type Logger, pino } from 'pino'
+import { pino } from 'pino'
 import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, take, tap } from 'rxjs'
 import { messageOf } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Settings } from '../model/settings.js'
 import { createTally } from '../model/tally.js'
+import type { Log } from '../pipeline/log.js'
 import { conduct, type Ending } from './conduct.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
@@ -23,8 +24,10 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
     const tally = createTally()
     const mode = resolveMode(flags.progress, shell.stderr, shell.env)
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
-    const logger = pino({ level: flags.logLevel }, { write: progress.above })
-    const event$ = eventsOf({ flags, settings, parts, logger }).pipe(tap((event) => tellAdded(event, flags, progress)))
+    const log = pino({ level: flags.logLevel }, { write: progress.above })
+    const event$ = eventsOf({ flags, settings, parts, log, clock: () => shell.scheduler.now() }).pipe(
+      tap((event) => tellAdded(event, flags, progress)),
+    )
     const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => shell.exit(exitCodeOf(signal)))
     const keepsProgress = flags.json || shell.stdout.isTTY !== true
     return conduct(event$, { tally, progress, shell, keepsProgress }).pipe(
@@ -46,12 +49,13 @@ interface RunContext {
   readonly flags: RunFlags
   readonly settings: Settings
   readonly parts: Parts
-  readonly logger: Logger
+  readonly log: Log
+  readonly clock: () => number
 }
 
-const eventsOf = ({ flags, settings, parts, logger }: RunContext): Observable<RunEvent> => {
+const eventsOf = ({ flags, settings, parts, log, clock }: RunContext): Observable<RunEvent> => {
   const { streams, createCollector, serveSimulator } = parts
-  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, logger }).events(flags.run))
+  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, log, clock }).events(flags.run))
   const serve = () =>
     serveSimulator({
       endpoints: streams.flatMap(({ endpoints }) => endpoints),
@@ -61,7 +65,7 @@ const eventsOf = ({ flags, settings, parts, logger }: RunContext): Observable<Ru
       exchange: settings.exchange,
     })
   return whileServing(serve, (simulator) =>
-    createCollector({ settings: { ...settings, ...simulator.settings }, streams, logger }).events(flags.run),
+    createCollector({ settings: { ...settings, ...simulator.settings }, streams, log, clock }).events(flags.run),
   )
 }
 

@@ -1,6 +1,6 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
-import { isIncomplete, noticeLines, problemLines } from './problems.js'
+import { isIdle, isIncomplete, noticeLines, problemLines } from './problems.js'
 import { commandLine, withOnly } from './rerun.js'
 import { type ResultsContext, resultsOf } from './results.js'
 import type { Line, Style } from './terminal.js'
@@ -22,7 +22,8 @@ export const summaryOf = (report: RunReport, context: SummaryContext): readonly 
   const results = resultsOf(report, context)
   return [
     ...headLines(report, context.columns),
-    ...(Object.keys(report.scripts).length > 0 ? [[], ...results.lines] : []),
+    ...(results.lines.length > 1 ? [[], ...results.lines] : []),
+    ...idleLines(report, context.columns),
     ...section('Missing', problemLines(report), context.columns),
     ...section('Notes', noticeLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),
@@ -48,12 +49,12 @@ const headLines = (report: RunReport, columns: number): readonly Line[] => {
 
 const sentenceOf = (report: RunReport): string => {
   const ran = scriptsThatRan(report)
-  const span = `${counted(ran.length, 'stream')}, ${counted(report.stocks, 'stock')}, ${duration(report.durationMs)}.`
+  const scope = `(${counted(report.stocks, 'stock')}, ${duration(report.durationMs)})`
   switch (report.outcome) {
     case 'complete':
-      return span
+      return `${counted(ran.length, 'stream')} ${scope}.`
     case 'partial':
-      return `something is missing from ${count(ran.filter(isIncomplete).length)} of ${span}`
+      return `something is missing from ${count(ran.filter(isIncomplete).length)} of ${counted(ran.length, 'stream')} ${scope}.`
     case 'failed':
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'no reason given')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
@@ -62,6 +63,19 @@ const sentenceOf = (report: RunReport): string => {
         'stream',
       )} had ended after ${duration(report.durationMs)}. What was written is whole; the rest is as it was before.`
   }
+}
+
+/** The streams that the table leaves out, by the reason why they did not run. */
+const idleLines = ({ scripts, outcome }: RunReport, columns: number): readonly Line[] => {
+  const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
+  const lines = [
+    [outcome === 'interrupted' || outcome === 'failed' ? 'not begun' : 'not asked for', 'skipped'],
+    ['switched off', 'disabled'],
+  ].flatMap(([title, state]) => {
+    const names = idle.filter(([, script]) => script.outcome === state).map(([name]) => name)
+    return names.length > 0 ? wrap(`${title}: ${names.join(', ')}`, columns) : []
+  })
+  return lines.map((line): Line => [[line, 'dim']])
 }
 
 const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
@@ -85,10 +99,13 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   ]
 }
 
-const MADE_UP = '  This data is made up. To ask a provider, set its addresses (scripstream run --help) and another --out folder.'
+const MADE_UP = '  This data is made up. To ask a provider, set its addresses and another --out folder; how to:'
+
+/** Not broken into lines: it is there to be copied. */
+const command = (args: readonly string[]): Line => [[`    ${commandLine(args)}`, 'cyan']]
 
 const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryContext): readonly Line[] => {
-  if (report.outcome === 'complete') return section('Next', isSimulated ? [MADE_UP] : [], columns)
+  if (report.outcome === 'complete') return isSimulated ? [...section('Next', [MADE_UP], columns), command(['run', '--help'])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const isLimited = incomplete.some(([, { items }]) => items.rate_limit > 0)
   const advice = {
@@ -100,7 +117,6 @@ const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryCon
     interrupted: ['  Run it again:'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
-  const command = commandLine(report.outcome === 'partial' && names.length > 0 ? withOnly(args, names) : args)
-  // A command is not broken into lines: it is there to be copied.
-  return [...section('Next', advice, columns), [[`    ${command}`, 'cyan']]]
+  const again = report.outcome === 'partial' && names.length > 0 ? withOnly(args, names) : args
+  return [...section('Next', advice, columns), command(again)]
 }

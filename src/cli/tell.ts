@@ -3,6 +3,7 @@ import type { RunReport } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Ending } from './conduct.js'
+import { filesOf } from './files.js'
 import type { Shell } from './parts.js'
 import { commandLine } from './rerun.js'
 import type { RunFlags } from './run-flags.js'
@@ -51,10 +52,8 @@ export const jsonOf = (document: unknown): string =>
 
 const summaryText = (report: RunReport, { flags, settings, shell, streams, isKept }: TellContext): string => {
   const { columns } = sizeOf(shell.stdout)
-  const files = new Map(streams.map(({ name, outputs }) => [name, outputs.map(({ file }) => fileText(file, settings.exchange))]))
+  const files = new Map(streams.map((stream) => [stream.name, filesOf(stream, settings.exchange)]))
   const isSimulated = flags.simulate !== undefined
   const summary = summaryOf(report, { columns, files, out: settings.out, args: flags.args, isKept, isSimulated })
   return `${summary.map((line) => paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)).join('\n')}\n`
 }
-
-const fileText = (file: string, exchange: string): string => file.replaceAll('{exch}', exchange.toLowerCase())

@@ -84,6 +84,13 @@ export class StorageError extends CollectError {
   readonly status = 'error'
 }
 
+/** A file of an earlier run cannot be read, and what it holds is needed: it stays as it is, and what needed it is lost. */
+export class DamagedFile extends CollectError {
+  override readonly name = 'DamagedFile'
+  readonly verdict = 'give-up'
+  readonly status = 'error'
+}
+
 /** A setting is wrong or missing: nothing was asked yet. The message names it, where it came from, and the way out. */
 export class UsageError extends CollectError {
   override readonly name = 'UsageError'

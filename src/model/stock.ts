@@ -1,3 +1,4 @@
+import { NothingAnswered } from './errors.js'
 import { fileNamesOf } from './file-name.js'
 import type { Item } from './outcome.js'
 import { type Row, textOf } from './row.js'
@@ -36,6 +37,12 @@ const stockOf = (row: Row): Stock => ({
 export const stockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => {
   const names = fileNamesOf(stocks.map((stock) => ({ key: stock.Symbol, id: stock.ISIN })))
   return stocks.map((stock, rank) => ({ key: stock.Symbol, rank, fileName: names[rank] as string, value: stock }))
+}
+
+/** The security id of a stock, without which neither its indicators nor its candles can be asked. */
+export const sidOf = ({ Sid }: Stock): string => {
+  if (Sid === '') throw new NothingAnswered('the master list gives no Sid for it')
+  return Sid
 }
 
 /** A record of a stock as it lies in a file of many stocks: whose it is first, then the record as answered. */

@@ -22,8 +22,8 @@ export interface Tail {
 export interface Stored {
   exists(file: string): Observable<boolean>
   tail(file: string): Observable<Tail | undefined>
-  /** The records of a JSON array file; none where it is missing or cannot be read. */
-  rows(file: string): Observable<readonly unknown[]>
+  /** A JSON document; nothing if there is no such file. Errors with `DamagedFile` if it is none. */
+  document(file: string): Observable<unknown>
 }
 
 /** What a sink needs to know of the run. */
