@@ -103,9 +103,9 @@ const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamTally
   isWide
     ? [
         [padStart(counted(requests, 'request'), 16), 'dim'],
-        [padStart(retries > 0 ? `${count(retries)} again` : '', 13), 'yellow'],
-        [padStart(rateLimited > 0 ? `${count(rateLimited)} x 429` : '', 13), 'yellow'],
-        [files > 0 ? `  ${counted(files, 'file')}, ${inBytes(bytes)}` : '', 'dim'],
+        [padEnd(files > 0 ? `  ${counted(files, 'file')}, ${inBytes(bytes)}` : '', 24), 'dim'],
+        [retries > 0 ? `  ${count(retries)} again` : '', 'yellow'],
+        [rateLimited > 0 ? `  ${count(rateLimited)} x 429` : '', 'yellow'],
       ]
     : []
 

@@ -43,7 +43,7 @@ Exit codes:
 export const settingsText = (rows: readonly SettingRow[], columns: number): string =>
   [
     '',
-    'Settings (a flag wins over the environment, that over the file, that over the default):',
+    ...wrap('Settings (a flag wins over the environment, that over the file, that over the default):', columns),
     ...rows.flatMap(({ name, env, default: usual, description }) => [
       `  ${name}${env === '' ? '' : `  (${env})`}`,
       ...wrap(`      ${description}${usual === '' ? '' : `; default ${usual}`}`, columns),

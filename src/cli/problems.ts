@@ -27,7 +27,10 @@ export const problemLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts)
     .map(([name, script]) => ({ name, script, sum: sumOf(script) }))
     .filter(({ sum }) => sum !== '')
-    .flatMap(({ name, script, sum }) => [`  ${name}: ${sum}`, ...reasonsOf(script.problems.filter(isFailure)).map((line) => `    ${line}`)])
+    .flatMap(({ name, script, sum }) => {
+      const news = script.problems.filter((problem) => isFailure(problem) && !sum.includes(clean(problem.reason)))
+      return [`  ${name}: ${sum}`, ...reasonsOf(news).map((line) => `    ${line}`)]
+    })
 
 /** What streams had to say that is no failure. */
 export const noticeLines = (report: RunReport): readonly string[] =>

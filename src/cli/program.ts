@@ -72,9 +72,9 @@ const addRun = (program: Command, { args, shell, parts, act }: ProgramContext): 
     .addOption(streamsOption('--skip', 'all streams but these'))
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
     .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
-    .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given').preset('500'))
+    .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
-    .option('--json', 'print the run report as JSON, and nothing else, on stdout', false)
+    .option('--json', 'print the run report as JSON, and nothing else, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .addHelpText('after', () => exampleText(examples.run) + settingsText(parts.settingRows, sizeOf(shell.stdout).columns) + EXIT_CODES)
     .action((input: RunInput) => act(runCommand(flagsOf(input, args), shell, parts)))
@@ -118,9 +118,9 @@ const addList = (program: Command, { shell, parts, act }: ProgramContext): void 
   program
     .command('list')
     .description('Shows the streams: phases, workers, endpoints and outputs.')
-    .option('--json', 'as JSON', false)
+    .option('--json', 'as JSON')
     .addHelpText('after', exampleText(examples.list))
-    .action(({ json }: { readonly json: boolean }) =>
+    .action(({ json }: { readonly json?: boolean }) =>
       act(
         printed(shell, () =>
           json

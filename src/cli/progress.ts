@@ -1,11 +1,10 @@
-import { clearScreenDown, moveCursor } from 'node:readline'
+import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import type { Tally } from '../model/tally.js'
 import { frameOf } from './frame.js'
 import { endLine, stateLine } from './lines.js'
-import { canRedraw, type Glyphs, hideCursor, paintLine, showCursor, sizeOf, type TerminalStream } from './terminal.js'
-import { width } from './text.js'
+import { canRedraw, type Glyphs, hideCursor, paintLine, showCursor, sizeOf, type TerminalStream, trimmed, widthOf } from './terminal.js'
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
@@ -46,6 +45,7 @@ const REST_OF_LINE = '\x1b[K'
 /** A line for each stream, redrawn in place; nothing is written before the run has started. */
 const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress => {
   let drawn: readonly number[] = []
+  let drawnColumns = sizeOf(stream).columns
   let startedAt = 0
   const timer = new Subscription()
 
@@ -53,7 +53,11 @@ const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress =
     const { columns } = sizeOf(stream)
     // In a window that became narrower, lines drawn before have been broken into several.
     const height = drawn.reduce((rows, length) => rows + Math.max(1, Math.ceil(length / columns)), 0)
+    // A Ctrl+C leaves its ^C where the cursor was.
+    cursorTo(stream, 0)
     if (height > 0) moveCursor(stream, 0, -height)
+    if (columns !== drawnColumns) clearScreenDown(stream)
+    drawnColumns = columns
     drawn = []
   }
   const draw = (): void => {
@@ -62,7 +66,7 @@ const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress =
     erase()
     stream.write(frame.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''))
     clearScreenDown(stream)
-    drawn = frame.map((line) => Math.min(size.columns - 1, width(line.map(([text]) => text).join(''))))
+    drawn = frame.map((line) => Math.min(size.columns - 1, widthOf(trimmed(line))))
   }
   return {
     tell: (event) => {

@@ -19,17 +19,23 @@ export interface RunFlags {
 export interface RunInput extends RunOptions {
   readonly out?: string
   readonly config?: string
-  readonly simulate?: number
+  /** `true` where no number was given. */
+  readonly simulate?: number | true
   readonly progress: ProgressMode
-  readonly json: boolean
+  readonly json?: boolean
   readonly logLevel: string
 }
 
-export const flagsOf = ({ out, config, simulate, progress, json, logLevel, ...run }: RunInput, args: readonly string[]): RunFlags => ({
+const SIMULATED_STOCKS = 500
+
+export const flagsOf = (
+  { out, config, simulate, progress, json = false, logLevel, ...run }: RunInput,
+  args: readonly string[],
+): RunFlags => ({
   run,
   out,
   config,
-  simulate,
+  simulate: simulate === true ? SIMULATED_STOCKS : simulate,
   progress,
   json,
   logLevel,

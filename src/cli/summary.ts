@@ -1,6 +1,6 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
-import { isIdle, isIncomplete, noticeLines, problemLines } from './problems.js'
+import { isIdle, isIncomplete, noticeLines, problemLines, wasStopped } from './problems.js'
 import { commandLine, withOnly } from './rerun.js'
 import { type ResultsContext, resultsOf } from './results.js'
 import type { Line, Style } from './terminal.js'
@@ -87,7 +87,9 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
   const names = areNamed ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
   if (files === 0 && !context.isKept) return []
-  const where = `${clean(context.out)}: ${files === 0 ? 'nothing' : `${counted(files, 'file')}, ${inBytes(size)}`}`
+  // What a stream had written when it was stopped, nobody counted.
+  const isStopped = Object.values(report.scripts).some(wasStopped)
+  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : `${isStopped ? 'at least ' : ''}${counted(files, 'file')}, ${inBytes(size)}`}`
   const lines = [
     ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
     ...(context.isKept ? ['  .scripstream/report.json (the report of this run)'] : []),

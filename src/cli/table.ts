@@ -1,4 +1,4 @@
-import type { Line, Style } from './terminal.js'
+import { type Line, type Style, widthOf } from './terminal.js'
 import { padEnd, padStart, width } from './text.js'
 
 export interface Column<Row> {
@@ -26,5 +26,4 @@ export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row
   )
 }
 
-export const widestOf = (lines: readonly Line[]): number =>
-  Math.max(0, ...lines.map((line) => line.reduce((total, [text]) => total + width(text), 0)))
+export const widestOf = (lines: readonly Line[]): number => Math.max(0, ...lines.map(widthOf))

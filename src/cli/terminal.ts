@@ -29,11 +29,19 @@ export const sizeOf = ({ columns, rows }: TerminalStream): Size => ({ columns: c
 export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
   stream.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false', undefined].includes(env.CI)
 
+export const widthOf = (line: Line): number => line.reduce((total, [text]) => total + width(text), 0)
+
+/** The line without blanks at its end. */
+export const trimmed = (spans: Line): Line => {
+  const last = spans.findLastIndex(([text]) => text.trim() !== '')
+  return spans.slice(0, last + 1).map(([text, style], place) => [place === last ? text.trimEnd() : text, style])
+}
+
 /** Puts spans into one line of at most so many columns, coloured where the stream can show it (NO_COLOR, FORCE_COLOR, TERM). */
 export const paintLine = (spans: Line, columns: number, stream: TerminalStream): string => {
   let room = columns
   let line = ''
-  for (const [text, style] of spans) {
+  for (const [text, style] of trimmed(spans)) {
     if (room <= 0) break
     const shown = cut(text, room)
     room -= width(shown)

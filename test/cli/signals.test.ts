@@ -1,0 +1,61 @@
+import { EventEmitter } from 'node:events'
+import { NEVER, Observable, of, Subject, throwError } from 'rxjs'
+import { describe, expect, test } from 'vitest'
+import { exitCodeOf, type Signal, signalsOf, untilSignal } from '../../src/cli/signals.js'
+
+describe('signals', () => {
+  test('have the exit codes that shells expect', () => {
+    expect([exitCodeOf('SIGHUP'), exitCodeOf('SIGINT'), exitCodeOf('SIGTERM')]).toEqual([129, 130, 143])
+  })
+
+  test('are listened to only while someone is subscribed', () => {
+    const emitter = new EventEmitter()
+    const seen: Signal[] = []
+    const listening = signalsOf(emitter).subscribe((signal) => seen.push(signal))
+    emitter.emit('SIGTERM')
+    emitter.emit('SIGINT')
+    listening.unsubscribe()
+    expect(seen).toEqual(['SIGTERM', 'SIGINT'])
+    expect(emitter.eventNames()).toEqual([])
+  })
+})
+
+describe('untilSignal', () => {
+  const watch = <T>(source$: Observable<T>, signal$ = new Subject<Signal>()) => {
+    const log: unknown[] = []
+    source$.pipe(untilSignal(signal$)).subscribe({
+      next: (value) => log.push(value),
+      error: (error: Error) => log.push(error.message),
+      complete: () => log.push('complete'),
+    })
+    return { log, signal$ }
+  }
+
+  test('mirrors a source that ends by itself and stops listening', () => {
+    const { log, signal$ } = watch(of(1, 2))
+    expect(log).toEqual([1, 2, 'complete'])
+    expect(signal$.observed).toBe(false)
+  })
+
+  test('passes an error on', () => expect(watch(throwError(() => new Error('broken'))).log).toEqual(['broken']))
+
+  test('unsubscribes from the source before it tells of the signal', () => {
+    const { log, signal$ } = watch(new Observable(() => () => log.push('aborted')))
+    signal$.next('SIGINT')
+    signal$.next('SIGINT')
+    expect(log).toEqual(['aborted', 'SIGINT', 'complete'])
+  })
+
+  test('does not subscribe to the source if the signal is already there', () => {
+    const log: unknown[] = []
+    of<Signal>('SIGTERM').subscribe((signal) => log.push(signal))
+    NEVER.pipe(untilSignal(of<Signal>('SIGTERM'))).subscribe({ next: (value) => log.push(value), complete: () => log.push('complete') })
+    expect(log).toEqual(['SIGTERM', 'SIGTERM', 'complete'])
+  })
+
+  test('ends both when it is unsubscribed from', () => {
+    const [source$, signal$] = [new Subject<number>(), new Subject<Signal>()]
+    source$.pipe(untilSignal(signal$)).subscribe().unsubscribe()
+    expect([source$.observed, signal$.observed]).toEqual([false, false])
+  })
+})

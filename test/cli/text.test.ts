@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { clean, cut, padEnd, padStart, width, wrap } from '../../src/cli/text.js'
+
+describe('text from outside', () => {
+  test('loses escape sequences, control characters, line separators and marks that turn its direction', () => {
+    expect(clean('\x1b[2J\x1b]0;title\x07RED\x1b[31m\u009b1m a\nb\u2028c\u202ed')).toBe('RED a b c d')
+  })
+
+  test('keeps nothing that a terminal obeys, whatever it is made of', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}\u2028\u2029\u202a-\u202e]/u.test(clean(text))))
+  })
+})
+
+describe('the width of a text', () => {
+  test.each([
+    ['RELIANCE', 8],
+    ['é', 1],
+    ['e\u0301', 1],
+    ['日本', 4],
+    ['📈', 2],
+  ])('%s takes %i columns', (text, columns) => expect(width(text)).toBe(columns))
+
+  test('is never exceeded by what is cut to it', () => {
+    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, columns) => width(cut(text, columns)) <= columns))
+  })
+
+  test('decides how much is cut and padded', () => {
+    expect([cut('market-news', 20), cut('market-news', 7), cut('日本語', 4), cut('abc', 1), cut('abc', 0)]).toEqual([
+      'market-news',
+      'market…',
+      '日…',
+      '…',
+      '',
+    ])
+    expect([padEnd('日', 4), padStart('日', 4), padEnd('long', 2)]).toEqual(['日  ', '  日', 'long'])
+  })
+})
+
+describe('wrapping', () => {
+  test('breaks at spaces and sets the lines below in by two more than the first', () => {
+    expect(wrap('  one two three four', 10)).toEqual(['  one two', '    three', '    four'])
+  })
+
+  test('leaves a word whole that is longer than a line', () => {
+    expect(wrap('a incremental_price_bands.json b', 10)).toEqual(['a', '  incremental_price_bands.json', '  b'])
+  })
+
+  test('leaves an empty text one empty line', () => expect(wrap('', 10)).toEqual(['']))
+})

@@ -1,0 +1,106 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { closest } from '../../src/cli/suggest.js'
+import { readAsOf, readJsonFile, readStreams, readSymbols, readWhole } from '../../src/cli/values.js'
+import { UsageError } from '../../src/model/errors.js'
+
+const fileWith = (content: string): string => {
+  const path = join(mkdtempSync(join(tmpdir(), 'scripstream-')), 'given')
+  writeFileSync(path, content)
+  return path
+}
+
+describe('--as-of', () => {
+  test.each([
+    ['2026-02-12', '2026-02-12T18:29:59.000Z'],
+    ['2024-02-29', '2024-02-29T18:29:59.000Z'],
+    ['2026-02-12T20:00:00+05:30', '2026-02-12T14:30:00.000Z'],
+    ['2026-02-12T14:30:00Z', '2026-02-12T14:30:00.000Z'],
+    ['2026-02-12T14:30:00.250Z', '2026-02-12T14:30:00.250Z'],
+  ])('%s is the instant %s', (text, instant) => expect(new Date(readAsOf(text)).toISOString()).toBe(instant))
+
+  test.each([
+    '2024-02-30',
+    '2023-02-29',
+    '02-01-2024',
+    '2026-2-1',
+    '2026-02-12T20:00:00',
+    '2026-02-30T20:00:00Z',
+    '2026-02-12T25:00:00Z',
+    '2026-02-12 ',
+    'now',
+    '',
+  ])('"%s" is refused with the flag named', (text) => {
+    expect(() => readAsOf(text)).toThrow(UsageError)
+    expect(() => readAsOf(text)).toThrow(/^--as-of: /)
+  })
+})
+
+describe('--symbols', () => {
+  test('takes a list, trimmed, each symbol once', () => {
+    expect(readSymbols(' TCS, M&M,,TCS ,BAJAJ-AUTO')).toEqual(['TCS', 'M&M', 'BAJAJ-AUTO'])
+  })
+
+  test('reads a file with a symbol per line or commas between, and comments', () => {
+    const path = fileWith('\ufeff# mine\r\nTCS\r\nINFY, M&M # both\n\n#ITC\nTCS\n')
+    expect(readSymbols(`@${path}`)).toEqual(['TCS', 'INFY', 'M&M'])
+  })
+
+  test.each(['', ',', '@/nowhere/at/all', `@${fileWith('# nothing\n')}`])('"%s" is refused', (text) => {
+    expect(() => readSymbols(text)).toThrow(UsageError)
+  })
+})
+
+describe('--only and --skip', () => {
+  const known = ['market-news', 'all-indices', 'master-data']
+
+  test('take names, each once', () => {
+    expect(readStreams('--only', 'market-news, all-indices,market-news', known)).toEqual(['market-news', 'all-indices'])
+  })
+
+  test('suggest the name that was meant', () => {
+    expect(() => readStreams('--only', 'market-new', known)).toThrow(/^--only: .*"market-new"\. Did you mean market-news\?/)
+  })
+
+  test('suggest nothing for a name that is far from all', () => {
+    expect(() => readStreams('--skip', 'zzz', known)).toThrow(/^--skip: no stream is called "zzz"\n/)
+  })
+
+  test('refuse an empty list', () => expect(() => readStreams('--only', ' ,', known)).toThrow(UsageError))
+
+  test('find the closest name in spite of case and swapped letters', () => {
+    expect([closest('MARKET-NEWS', known), closest('all-indcies', known), closest('', known)]).toEqual([
+      'market-news',
+      'all-indices',
+      undefined,
+    ])
+  })
+})
+
+describe('whole numbers', () => {
+  test('are taken within their bounds, both included', () => {
+    expect([readWhole('--port', '0', 0, 65_535), readWhole('--port', '65535', 0, 65_535)]).toEqual([0, 65_535])
+  })
+
+  test.each(['-1', '65536', '1.5', '1e3', '0x10', ' 1', '', 'abc'])('"%s" is refused', (text) => {
+    expect(() => readWhole('--port', text, 0, 65_535)).toThrow(/^--port: .* is no whole number from 0 to 65535$/)
+  })
+})
+
+describe('a JSON file', () => {
+  const Names = z.array(z.string())
+
+  test('is read and checked', () => expect(readJsonFile('--faults', fileWith('["a"]'), Names)).toEqual(['a']))
+
+  test.each([
+    ['/nowhere', /--faults: the file "\/nowhere" cannot be read/],
+    [fileWith('{'), /--faults: .* is not JSON/],
+    [fileWith('[1]'), /--faults: .* does not hold what it should[^]*expected string/],
+  ])('%s is refused with the flag and the reason', (path, message) => {
+    expect(() => readJsonFile('--faults', path, Names)).toThrow(UsageError)
+    expect(() => readJsonFile('--faults', path, Names)).toThrow(message)
+  })
+})

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { type Simulator, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+
+const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface Place {
+  readonly cwd: string
+  readonly env?: Record<string, string>
+}
+
+/** Starts the built command, in an environment without anything of ours. */
+export const start = (args: readonly string[], { env = {}, cwd }: Place) => {
+  if (!existsSync(main)) throw new Error('the command is not built: npm run build')
+  const { PATH = '' } = process.env
+  return spawn(process.execPath, [main, ...args], { cwd, env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+export const endOf = async (child: ReturnType<typeof start>): Promise<Ended> => {
+  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
+  return { code: code as number | null, stdout, stderr }
+}
+
+/** Runs the built command to its end. */
+export const run = (args: readonly string[], place: Place): Promise<Ended> => endOf(start(args, place))
+
+/** A folder that goes with the test. */
+export const emptyFolder = (): string => {
+  const path = mkdtempSync(join(tmpdir(), 'scripstream-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+/** An embedded provider that goes with the test, and the environment that leads to it. */
+export const provider = async (
+  options: Omit<SimulatorOptions, 'endpoints'> = {},
+): Promise<{ simulator: Simulator; env: Record<string, string> }> => {
+  const simulator = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks: 12,
+    asOf: Date.parse('2026-02-12T20:00:00+05:30'),
+    candleDays: 40,
+    ...options,
+  })
+  onTestFinished(() => simulator.close())
+  const env = Object.fromEntries(simulator.environment.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
+  return { simulator, env: { ...env, SCRIPSTREAM_BACKOFF_MS: '1', SCRIPSTREAM_THROTTLE_MS: '1' } }
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { RunReport } from '../../src/model/report.js'
+import { emptyFolder, endOf, provider, run, start } from './command.js'
+
+describe('a wrong call ends with 2 before anything is asked', () => {
+  it.each([
+    ['an unknown stream', ['run', '--only', 'market-new'], {}, /market-news/],
+    ['an unknown option', ['run', '--onyl', 'market-news'], {}, /--only/],
+    ['a day that does not exist', ['run', '--as-of', '2024-02-30'], {}, /--as-of/],
+    ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT is "many"/],
+    ['a configuration file that is missing', ['run', '--config', 'none.json'], {}, /none\.json/],
+    ['a stream left out that another needs', ['run', '--skip', 'master-data'], {}, /master-data/],
+  ])('%s', async (_, args, wrong, told) => {
+    const { simulator, env } = await provider()
+    const { code, stdout, stderr } = await run(args, { cwd: emptyFolder(), env: { ...env, ...wrong } })
+    expect(code).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toMatch(told)
+    expect(simulator.stats().endpoints).toEqual({})
+  })
+
+  it('addresses that are not set', async () => {
+    const { code, stderr } = await run(['run'], { cwd: emptyFolder() })
+    expect(code).toBe(2)
+    for (const name of ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID', 'run --simulate']) expect(stderr).toContain(name)
+  })
+})
+
+it('ends with 1 and asks nothing else when the master list cannot be had', async () => {
+  const { simulator, env } = await provider({ faults: [{ on: 'master', mode: 'status', status: 503 }] })
+  const { code, stdout } = await run(['run', '--json'], { cwd: emptyFolder(), env })
+  expect(code).toBe(1)
+  expect((JSON.parse(stdout) as RunReport).outcome).toBe('failed')
+  expect(Object.keys(simulator.stats().endpoints)).toEqual(['master'])
+})
+
+it('ends with 3 when one stream fails and the rest is complete', async () => {
+  const { env } = await provider({ faults: [{ on: 'deal', mode: 'status', status: 500 }] })
+  const { code, stdout } = await run(['run', '--json', '--as-of', '2026-02-12', '--skip', 'all-ohlcv,indices-ohlcv'], {
+    cwd: emptyFolder(),
+    env,
+  })
+  expect(code).toBe(3)
+  const { outcome, scripts } = JSON.parse(stdout) as RunReport
+  expect(outcome).toBe('partial')
+  const failed = Object.entries(scripts).filter(([, script]) => script.outcome === 'failed')
+  expect(failed.map(([name]) => name)).toEqual(['bulk-block-deals'])
+  expect(failed[0]?.[1].error).toContain('500')
+})
+
+it('ends with 1, the path and the cause when the outputs cannot be written', async () => {
+  const { env } = await provider()
+  const cwd = emptyFolder()
+  writeFileSync(join(cwd, 'data'), 'mine')
+  const { code, stderr } = await run(['run'], { cwd, env })
+  expect(code).toBe(1)
+  expect(stderr).toContain(join(cwd, 'data'))
+  expect(stderr).toContain('in the way')
+  expect(readFileSync(join(cwd, 'data'), 'utf8')).toBe('mine')
+})
+
+it.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('aborts what is in flight on %s, keeps an interrupted report and ends with %i', async (signal, expected) => {
+  const { simulator, env } = await provider({ faults: [{ on: 'news', mode: 'hang' }] })
+  const cwd = emptyFolder()
+  const child = start(['run', '--json'], { cwd, env })
+  const ended = endOf(child)
+  while ((simulator.stats().endpoints.news?.inFlight ?? 0) < 12) await pause(5)
+  child.kill(signal)
+  const { code, stdout } = await ended
+  expect(code).toBe(expected)
+  expect((JSON.parse(stdout) as RunReport).outcome).toBe('interrupted')
+  expect((JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8')) as RunReport).outcome).toBe('interrupted')
+  while ((simulator.stats().endpoints.news?.inFlight ?? 0) > 0) await pause(5)
+  expect(existsSync(join(cwd, 'data/market_news'))).toBe(false)
+})
+
+it('goes on when nobody reads its output any more', async () => {
+  const cwd = emptyFolder()
+  const child = start(['run', '--simulate=4'], { cwd })
+  child.stdout.destroy()
+  child.stderr.destroy()
+  const [code] = await once(child, 'exit')
+  expect(code).toBe(0)
+  expect(existsSync(join(cwd, 'data/all_indices_list.json'))).toBe(true)
+})

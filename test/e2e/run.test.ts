@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { RunReport } from '../../src/model/report.js'
+import { streams } from '../../streams/index.js'
+import { emptyFolder, provider, run } from './command.js'
+
+const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('.scripstream'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+
+const hashOf = (folder: string): string => {
+  const hash = createHash('sha256')
+  for (const file of filesIn(folder)) hash.update(file.slice(folder.length)).update(readFileSync(file))
+  return hash.digest('hex')
+}
+
+it('runs the whole graph on the embedded provider and ends with 0', async () => {
+  const cwd = emptyFolder()
+  const { code, stdout, stderr } = await run(['run', '--simulate=8', '--json'], { cwd })
+  expect(code, stderr).toBe(0)
+  const report = JSON.parse(stdout) as RunReport
+  expect(report.outcome).toBe('complete')
+  expect(report.stocks).toBe(8)
+  expect(Object.values(report.scripts).map(({ outcome }) => outcome)).toEqual(streams.map(() => 'success'))
+  expect(JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8'))).toEqual(report)
+})
+
+it('writes the same bytes in two runs over the same answers, and asks nothing that the contract does not know', async () => {
+  const { simulator, env } = await provider()
+  const [cwd, one, other] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  expect((await run(['run', '--out', one, ...EVENING], { cwd, env })).code).toBe(0)
+  expect((await run(['run', '--out', other, ...EVENING], { cwd, env })).code).toBe(0)
+  expect(filesIn(one).length).toBeGreaterThan(200)
+  expect(hashOf(other)).toBe(hashOf(one))
+  expect(simulator.stats().violations).toEqual([])
+  expect(simulator.stats().unknown).toEqual([])
+})
+
+it('asks on a second day for the missing candles only, and on the same evening for none', async () => {
+  const { simulator, env } = await provider({ asOf: Date.parse('2026-02-11T20:00:00+05:30') })
+  const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const candles = (folder: string, asOf: string) =>
+    run(['run', '--out', folder, '--only', 'all-ohlcv', '--as-of', asOf, '--json'], { cwd, env })
+  await candles(out, '2026-02-11T20:00:00+05:30')
+  simulator.control({ asOf: Date.parse('2026-02-12T20:00:00+05:30'), reset: true })
+  await candles(out, '2026-02-12T20:00:00+05:30')
+  const starts = Object.keys(simulator.stats().endpoints.ohlcv?.items ?? {}).map((body) => (JSON.parse(body) as { START: number }).START)
+  expect(new Set(starts)).toEqual(new Set([Date.parse('2026-02-11T00:00:00+05:30') / 1000 + 1]))
+  await candles(whole, '2026-02-12T20:00:00+05:30')
+  expect(hashOf(out)).toBe(hashOf(whole))
+
+  simulator.control({ reset: true })
+  const again = JSON.parse((await candles(out, '2026-02-12T20:30:00+05:30')).stdout) as RunReport
+  expect(again.scripts['all-ohlcv']?.items.skipped).toBe(12)
+  expect(simulator.stats().endpoints.ohlcv?.requests ?? 0).toBe(0)
+})
+
+it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
+  const { env } = await provider()
+  const [cwd, out] = [emptyFolder(), emptyFolder()]
+  const args = ['run', '--out', out, '--json', ...EVENING]
+  const first = JSON.parse((await run(args, { cwd, env: { ...env, FETCH_OHLCV: 'false', NEWS_LIMIT: '7' } })).stdout) as RunReport
+  expect(first.scripts['all-ohlcv']?.outcome).toBe('disabled')
+  expect(existsSync(join(out, 'ohlcv_data'))).toBe(false)
+  const news = readdirSync(join(out, 'market_news')).map(
+    (file) => JSON.parse(readFileSync(join(out, 'market_news', file), 'utf8')) as { News: unknown[] },
+  )
+  expect(Math.max(...news.map(({ News }) => News.length))).toBe(7)
+
+  const second = JSON.parse(
+    (await run([...args, '--only', 'company-filings'], { cwd, env: { ...env, FORCE_UPDATE: 'false' } })).stdout,
+  ) as RunReport
+  const { items } = second.scripts['company-filings'] ?? {}
+  expect(items?.skipped).toBe(first.scripts['company-filings']?.items.success)
+  expect(second.scripts['market-news']?.outcome).toBe('skipped')
+})

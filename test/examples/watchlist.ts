@@ -1,0 +1,25 @@
+import { firstValueFrom, map, mergeMap, type Observable } from 'rxjs'
+import { createCollector, serveSimulator, sinks, streams } from 'scripstream'
+
+/** News of a few stocks, item by item, as they come in. */
+const newsOf = (symbols: readonly string[], settings: Parameters<typeof createCollector>[0]['settings']): Observable<string> =>
+  createCollector({ settings })
+    .stream('market-news', { symbols })
+    .pipe(
+      mergeMap(({ item, rows }) => rows.map((news) => ({ symbol: item.key, ...(news as { Title: string; Sentiment: string }) }))),
+      map(({ symbol, Title, Sentiment }) => `${symbol} ${Sentiment}: ${Title}`),
+    )
+
+/** A watchlist app on the embedded provider; with a provider of your own, `settings` is `{ urls: { analytics: 'https://…', … } }`. */
+export const watchlist = async (print: (line: string) => void): Promise<void> => {
+  const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 20 })
+  const watching = newsOf(['M&M', '360ONE'], provider.settings).subscribe({ next: print, error: (error: Error) => print(error.message) })
+
+  const files: sinks.MemoryFiles = new Map()
+  const collector = createCollector({ settings: { ...provider.settings, fetchOhlcv: false }, storage: sinks.memory(files) })
+  const report = await firstValueFrom(collector.run())
+  print(`${report.outcome}: ${files.size} files in memory`)
+
+  watching.unsubscribe() // aborts whatever is still in flight
+  await provider.close()
+}

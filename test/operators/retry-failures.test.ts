@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import { BadAnswer, HttpError, NothingAnswered, StorageError, Throttled, TransportError } from '../../src/model/errors.js'
+import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
+import { type Context, marbles } from '../support/marbles.js'
+
+const retrying = (policy: Partial<RetryPolicy> = {}) =>
+  retryFailures<string>({ retries: 2, backoffMs: 8, random: () => 0, ...policy })
+
+/** A source that meets each subscription with the next of the given marbles. */
+const inTurn = (m: Context, attempts: readonly string[], error: unknown) => {
+  const sources = attempts.map((attempt) => m.cold<string>(attempt, {}, error))
+  let attempt = 0
+  return { sources, next: () => sources[attempt++] ?? m.cold<string>('#', {}, new Error('asked too often')) }
+}
+
+describe('retryFailures', () => {
+  it(
+    'asks a source that answers only once',
+    marbles((m) => {
+      const source = m.cold<string>('-a-(b|)')
+      const expected = '             -a-(b|)'
+
+      m.expect(source.pipe(retrying())).toBeObservable(expected)
+      m.expect(source).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'ends with an empty source',
+    marbles((m) => {
+      const source = m.cold<string>('--|')
+      const expected = '             --|'
+
+      m.expect(source.pipe(retrying())).toBeObservable(expected)
+      m.expect(source).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'waits with a source that never answers',
+    marbles((m) => {
+      const source = m.cold<string>('-')
+
+      m.expect(source.pipe(retrying())).toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('^')
+    }),
+  )
+
+  it(
+    'asks again after a back-off that doubles, then hands on the last error',
+    marbles((m) => {
+      const error = new HttpError(503)
+      const source = m.cold<string>('-#', {}, error)
+      const subs = [
+        '                          ^!               ',
+        '                          -----^!          ',
+        '                          --------------^! ',
+      ]
+      const expected = '            ---------------# '
+
+      m.expect(source.pipe(retrying())).toBeObservable(expected, {}, error)
+      m.expect(source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'waits between half of the longest back-off and all of it, as the dice fall',
+    marbles((m) => {
+      const error = new HttpError(500)
+      const source = m.cold<string>('#', {}, error)
+
+      m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable('   ----#', {}, error)
+      m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable(' ------#', {}, error)
+      m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable('   --------#', {}, error)
+    }),
+  )
+
+  it(
+    'never backs off for longer than 30 s',
+    marbles((m) => {
+      const error = new HttpError(500)
+      const source = m.cold<string>('#', {}, error)
+      const subs = ['(^!)', '20s (^!)', '50s (^!)', '80s (^!)']
+
+      m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable('80s #', {}, error)
+      m.expect(source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'asks again at once after a 429, whose pause was kept already',
+    marbles((m) => {
+      const error = new Throttled(undefined)
+      const source = m.cold<string>('--#', {}, error)
+      const subs = [
+        '                          ^-!    ',
+        '                          --^-!  ',
+        '                          ----^-!',
+      ]
+      const expected = '            ------#'
+
+      m.expect(source.pipe(retrying())).toBeObservable(expected, {}, error)
+      m.expect(source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'hands on the answer of a later attempt',
+    marbles((m) => {
+      const { sources, next } = inTurn(m, ['-#', '--(a|)'], new TransportError('reset', 'gone'))
+      const source = m.cold<string>('-')
+      m.expect(source).toHaveSubscriptions([])
+      const expected = '            -------(a|)'
+
+      m.expect(deferred(next).pipe(retrying())).toBeObservable(expected)
+      for (const [place, subs] of ['^!', '-----^-!'].entries()) m.expect(sources[place] ?? source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  const retried = [new HttpError(500), new HttpError(503), new TransportError('reset', 'gone'), new BadAnswer('html', 'a page')]
+  for (const error of retried)
+    it(
+      `asks again after: ${error.message}`,
+      marbles((m) => {
+        const source = m.cold<string>('#', {}, error)
+
+        m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('----#', {}, error)
+        m.expect(source).toHaveSubscriptions(['(^!)', '----(^!)'])
+      }),
+    )
+
+  const final = [
+    new HttpError(400),
+    new HttpError(404),
+    new TransportError('tls', 'no trust'),
+    new NothingAnswered('no tier'),
+    new StorageError('the disk is full'),
+    new TypeError('a bug'),
+  ]
+  for (const error of final)
+    it(
+      `never asks again after: ${error.message}`,
+      marbles((m) => {
+        const source = m.cold<string>('-#', {}, error)
+
+        m.expect(source.pipe(retrying())).toBeObservable('-#', {}, error)
+        m.expect(source).toHaveSubscriptions('^!')
+      }),
+    )
+
+  it(
+    'asks once where no retries are granted',
+    marbles((m) => {
+      const error = new HttpError(503)
+      const source = m.cold<string>('-#', {}, error)
+
+      m.expect(source.pipe(retrying({ retries: 0 }))).toBeObservable('-#', {}, error)
+      m.expect(source).toHaveSubscriptions('^!')
+    }),
+  )
+
+  it(
+    'asks no more when it is unsubscribed during a back-off',
+    marbles((m) => {
+      const source = m.cold<string>('-#', {}, new HttpError(503))
+      const unsub = '                ---!'
+
+      m.expect(source.pipe(retrying()), unsub).toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('^!')
+    }),
+  )
+
+  it(
+    'tells of each further attempt, not of the first nor of giving up',
+    marbles((m) => {
+      let retries = 0
+      const source = m.cold<string>('-#', {}, new HttpError(503))
+      source.pipe(retrying({ onRetry: () => retries++ })).subscribe({ error: () => undefined })
+      m.flush()
+
+      m.expect(source).toHaveSubscriptions(['^!', '-----^!', '--------------^!'])
+      expect(retries).toBe(2)
+    }),
+  )
+
+  for (const callback of ['onRetry', 'random'] as const)
+    it(
+      `ends with the error of a throwing ${callback}`,
+      marbles((m) => {
+        const bug = new TypeError('a bug')
+        const throws = () => {
+          throw bug
+        }
+        const source = m.cold<string>('-#', {}, new HttpError(503))
+
+        m.expect(source.pipe(retrying({ [callback]: throws }))).toBeObservable('-#', {}, bug)
+        m.expect(source).toHaveSubscriptions('^!')
+      }),
+    )
+})

@@ -1,0 +1,183 @@
+import { lastValueFrom } from 'rxjs'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import { isLost } from '../../src/model/outcome.js'
+import type { RunReport, ScriptReport } from '../../src/model/report.js'
+import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { MASTER } from '../../src/pipeline/work.js'
+import { type Fault, type Simulator, serveSimulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+import { EVENING } from './support.js'
+
+const STOCKS = 12
+const NEXT_EVENING = EVENING + 86_400_000
+const ATTEMPTS = 3
+
+let simulator: Simulator
+beforeAll(async () => {
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  simulator = await serveSimulator({ endpoints, stocks: STOCKS, candleDays: 40, asOf: EVENING })
+})
+afterAll(() => simulator.close())
+beforeEach(() => simulator.control({ faults: [], asOf: EVENING, reset: true }))
+
+const collector = (files: MemoryFiles) =>
+  createCollector({
+    settings: { ...simulator.settings, backoffMs: 0, throttleMs: 0, retries: ATTEMPTS - 1 },
+    storage: memory(files),
+    clock: () => EVENING,
+  })
+
+interface Ran {
+  readonly report: RunReport
+  readonly script: ScriptReport
+  /** What the stream's part in the run wrote or left: every file but those of streams that it needs, and the report. */
+  readonly texts: Readonly<Record<string, string>>
+}
+
+const textsOf = (files: MemoryFiles): Readonly<Record<string, string>> =>
+  Object.fromEntries([...files].filter(([file]) => !file.startsWith('.scripstream/')).map(([file, { text }]) => [file, text]))
+
+const run = async ({ name }: StreamDefinition, files: MemoryFiles = new Map(), asOf = EVENING): Promise<Ran> => {
+  const report = await lastValueFrom(collector(files).run({ only: [name], asOf }))
+  const script = report.scripts[name]
+  if (script === undefined) throw new Error(`${name} is not in the report`)
+  return { report, script, texts: textsOf(files) }
+}
+
+const namesOf = ({ endpoints }: StreamDefinition): readonly string[] => [...new Set(endpoints.map(({ name }) => name))]
+const faultsOn = (stream: StreamDefinition, fault: Omit<Fault, 'on'>): Fault[] => namesOf(stream).map((on) => ({ on, ...fault }))
+
+/** How often each item of the stream's endpoints was asked. */
+const askedOf = (stream: StreamDefinition): readonly number[] =>
+  namesOf(stream).flatMap((name) => Object.values(simulator.stats().endpoints[name]?.items ?? {}))
+
+const inFlightOf = (stream: StreamDefinition): number =>
+  namesOf(stream).reduce((sum, name) => sum + (simulator.stats().endpoints[name]?.inFlight ?? 0), 0)
+
+const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((sum, items) => sum + items, 0)
+const lostOf = ({ items }: ScriptReport): number =>
+  Object.entries(items).reduce((sum, [status, count]) => (isLost({ status: status as 'error' }) ? sum + count : sum), 0)
+
+/** How many items the stream is about, when all goes well. */
+const totalOf = ({ work }: StreamDefinition): number =>
+  work.of === MASTER ? STOCKS : work.of === undefined ? work.parts.length : simulator.market.indices.length
+
+const until = async (what: string, isSo: () => boolean): Promise<void> => {
+  for (let turn = 0; turn < 50_000; turn += 1) {
+    if (isSo()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  throw new Error(`never came about: ${what}`)
+}
+
+describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name', ({ stream }) => {
+  it('accounts for every item and writes its files when all goes well', async () => {
+    const { report, script, texts } = await run(stream)
+    expect(report.outcome).toBe('complete')
+    expect(script).toMatchObject({ outcome: 'success', retries: 0, rateLimited: 0, degraded: 0, problems: [] })
+    expect(itemsOf(script)).toBe(totalOf(stream))
+    expect(lostOf(script)).toBe(0)
+    expect(script.items.success).toBeGreaterThan(0)
+    expect(script.files).toBeGreaterThan(0)
+    expect(script.bytes).toBeGreaterThan(2)
+    expect(Object.keys(texts).length).toBeGreaterThanOrEqual(script.files)
+    expect(simulator.stats()).toMatchObject({ violations: [], unknown: [] })
+    expect(new Set(askedOf(stream))).toEqual(new Set([1]))
+    expect(script.requests).toBe(askedOf(stream).length)
+  })
+
+  it('writes the same bytes when it runs again into an empty place', async () => {
+    const first = await run(stream)
+    expect((await run(stream)).texts).toEqual(first.texts)
+  })
+
+  it('stays within its workers', async () => {
+    await run(stream)
+    for (const name of namesOf(stream)) expect(simulator.stats().endpoints[name]?.maxInFlight ?? 0).toBeLessThanOrEqual(stream.workers)
+  })
+
+  it.each<{ what: string; fault: Omit<Fault, 'on'> }>([
+    { what: 'a 429', fault: { mode: 'status', status: 429, times: 1 } },
+    { what: 'a 429 that asks for no pause', fault: { mode: 'status', status: 429, retryAfter: 0, times: 1 } },
+    { what: 'a 503', fault: { mode: 'status', status: 503, times: 1 } },
+    { what: 'an HTML page', fault: { mode: 'html', times: 1 } },
+    { what: 'garbage', fault: { mode: 'garbage', times: 1 } },
+    { what: 'half a body', fault: { mode: 'truncate', times: 1 } },
+    { what: 'no body', fault: { mode: 'no-body', times: 1 } },
+    { what: 'null', fault: { mode: 'null', times: 1 } },
+    { what: 'a reset connection', fault: { mode: 'reset', times: 1 } },
+    { what: 'a 429 and another', fault: { mode: 'status', status: 429, times: ATTEMPTS - 1 } },
+  ])('writes the same bytes when $what comes first, and counts the further attempts', async ({ fault }) => {
+    const clean = await run(stream)
+    simulator.control({ faults: faultsOn(stream, fault), reset: true })
+    const { report, script, texts } = await run(stream)
+    expect(texts).toEqual(clean.texts)
+    expect(report.outcome).toBe('complete')
+    expect(script.items).toEqual(clean.script.items)
+    const further = clean.script.requests * (fault.times ?? 0)
+    expect(script).toMatchObject({ outcome: 'success', retries: further, requests: clean.script.requests + further })
+    expect(script.rateLimited).toBe(fault.status === 429 ? further : 0)
+  })
+
+  it('loses every item with a reason when the provider is out, and writes nothing for them', async () => {
+    simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
+    const { report, script, texts } = await run(stream)
+    expect(report.outcome).toBe(stream.critical ? 'failed' : 'partial')
+    expect(lostOf(script) + script.degraded).toBe(totalOf(stream))
+    if (script.degraded === 0) expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
+    expect(script.problems.length).toBeGreaterThan(0)
+    for (const { reason } of script.problems) expect(reason).toContain('503')
+    for (const file of Object.keys(texts)) {
+      const isOfStream = stream.outputs.some((output) => file.startsWith(output.file.split('{')[0] || file.slice(0, 1)))
+      if (isOfStream && !file.startsWith('master_') && file !== 'all_indices_list.json') expect(texts[file]).toBe('[]\n')
+    }
+    expect(new Set(askedOf(stream))).toEqual(new Set([ATTEMPTS]))
+  })
+
+  it('leaves what an earlier run wrote as it is when the provider is out', async () => {
+    const files: MemoryFiles = new Map()
+    const { texts } = await run(stream, files)
+    simulator.control({ asOf: NEXT_EVENING, faults: faultsOn(stream, { mode: 'status', status: 503 }), reset: true })
+    const { report, script } = await run(stream, files, NEXT_EVENING)
+    expect(askedOf(stream).length).toBeGreaterThan(0)
+    expect(lostOf(script) + script.degraded).toBe(totalOf(stream))
+    expect(report.outcome).toBe(stream.critical ? 'failed' : 'partial')
+    expect(textsOf(files)).toEqual(texts)
+  })
+
+  it('leaves nothing in flight and no report when it is cancelled half-way', async () => {
+    const { stocks, indices } = simulator.market
+    const half = <T>(list: readonly T[]): readonly T[] => list.slice(list.length >> 1)
+    const items = [...half(stocks).flatMap(({ ISIN, Sid }) => [ISIN, Sid]), ...half(indices).map(({ Sid }) => String(Sid))]
+    simulator.control({ faults: faultsOn(stream, { mode: 'hang', ...(stream.work.of === undefined ? {} : { items }) }) })
+    const files: MemoryFiles = new Map()
+    const seen: string[] = []
+    const subscription = collector(files)
+      .events({ only: [stream.name], asOf: EVENING })
+      .subscribe(({ type }) => seen.push(type))
+    await until('a hanging request', () => inFlightOf(stream) > 0)
+    subscription.unsubscribe()
+    const seenBefore = seen.length
+    await until('nothing in flight', () => Object.values(simulator.stats().endpoints).every(({ inFlight }) => inFlight === 0))
+    expect(seen).not.toContain('run-finished')
+    expect(seen).toHaveLength(seenBefore)
+    expect([...files.keys()].filter((file) => file.startsWith('.scripstream/'))).toEqual([])
+  })
+})
+
+describe.each(streams.filter(({ critical }) => critical).map((stream) => ({ name: stream.name, stream })))(
+  'without $name',
+  ({ stream }) => {
+    it('nothing else is asked, and the report says why', async () => {
+      simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
+      const files: MemoryFiles = new Map()
+      const report = await lastValueFrom(collector(files).run({ asOf: EVENING }))
+      expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
+      expect(Object.keys(simulator.stats().endpoints)).toEqual(namesOf(stream))
+      expect(textsOf(files)).toEqual({})
+      for (const { name } of streams) expect(report.scripts[name]?.outcome).toBe(name === stream.name ? 'failed' : 'skipped')
+    })
+  },
+)

@@ -1,0 +1,122 @@
+import { defer, lastValueFrom, of } from 'rxjs'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import type { RunReport, ScriptReport } from '../../src/model/report.js'
+import { hosts, type SettingsInput } from '../../src/model/settings.js'
+import { instantOf } from '../../src/model/trading-day.js'
+import type { RunOptions } from '../../src/pipeline/start.js'
+import type { HttpReply, Transport } from '../../src/provider/http.js'
+
+/** The evening of Thursday, 12 February 2026. */
+export const EVENING = instantOf('2026-02-12', '20:00')
+
+/** A request as a fake provider sees it. `path` begins with the host's name: `/static/staticscanx/deal`. */
+export interface Asked {
+  readonly path: string
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Answers a request: a number is a status, text a 200 as it is, anything else a 200 as JSON. */
+export type Answer = (asked: Asked) => unknown
+
+export interface FakeStock {
+  readonly Sym: string
+  readonly Isin: string
+  readonly DispSym: string
+  readonly Sid: number
+  readonly FnoFlag: number
+}
+
+export const stockNamed = (Sym: string, place: number): FakeStock => ({
+  Sym,
+  Isin: `INE${String(place).padStart(9, '0')}`,
+  DispSym: `${Sym} Limited`,
+  Sid: 1_000 + place,
+  FnoFlag: 0,
+})
+
+export const ALPHA = stockNamed('ALPHA', 1)
+export const BETA = stockNamed('BETA', 2)
+
+export const jsonOf = (text: string): unknown => JSON.parse(text)
+
+const isMaster = ({ path, body }: Asked): boolean => path === '/analytics/customscan/fetchdt' && JSON.stringify(body).includes('"Isin"')
+
+const replyOf = (answer: unknown): HttpReply => {
+  if (typeof answer === 'number') return { status: answer, body: Buffer.alloc(0) }
+  return { status: 200, body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)) }
+}
+
+/** A transport that answers at once, and what it was asked. */
+export const fakeProvider = (answer: Answer): { readonly send: Transport; readonly asked: readonly Asked[] } => {
+  const asked: Asked[] = []
+  const send: Transport = ({ url, body, headers }) =>
+    defer(() => {
+      const { hostname, pathname, search } = new URL(url)
+      const request = { path: `/${hostname}${pathname}${search}`, headers, body: body === undefined ? undefined : jsonOf(body) }
+      asked.push(request)
+      return of(replyOf(answer(request)))
+    })
+  return { send, asked }
+}
+
+export interface Collecting extends RunOptions {
+  readonly stream: string
+  readonly answer: Answer
+  /** Rows of the master list; ALPHA and BETA if absent. */
+  readonly master?: readonly object[]
+  readonly files?: MemoryFiles
+  readonly settings?: SettingsInput
+}
+
+export interface Collected {
+  readonly report: RunReport
+  /** The part of the report that is about the stream. */
+  readonly script: ScriptReport
+  /** Everything that was asked but the master list. */
+  readonly asked: readonly Asked[]
+  readonly files: MemoryFiles
+  /** Text of a file; `undefined` if there is none. */
+  readonly text: (file: string) => string | undefined
+}
+
+/** Settings that ask hosts named like the services, without a pause between attempts. */
+export const SETTINGS = {
+  urls: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
+  sheetId: 'SHEET',
+  asmTabId: '11',
+  gsmTabId: '22',
+  backoffMs: 0,
+  throttleMs: 0,
+} satisfies SettingsInput
+
+/** One run of one stream over answers that a test gives. */
+export const collect = async ({
+  stream,
+  answer,
+  master = [ALPHA, BETA],
+  files = new Map(),
+  settings,
+  ...options
+}: Collecting): Promise<Collected> => {
+  const provider = fakeProvider((asked) => (isMaster(asked) ? { data: master } : answer(asked)))
+  const collector = createCollector({
+    settings: { ...SETTINGS, ...settings },
+    storage: memory(files),
+    transport: provider.send,
+    clock: () => EVENING,
+    random: () => 0.5,
+  })
+  const report = await lastValueFrom(collector.run({ asOf: EVENING, only: [stream], ...options }))
+  const script = report.scripts[stream]
+  if (script === undefined) throw new Error(`no ${stream} in the report`)
+  return { report, script, asked: provider.asked.filter((one) => !isMaster(one)), files, text: (file) => files.get(file)?.text }
+}
+
+/** The text of a JSON array as it is stored. */
+export const arrayOf = (...records: readonly unknown[]): string =>
+  records.length === 0 ? '[]\n' : `[\n${records.map((record) => JSON.stringify(record)).join(',\n')}\n]\n`
+
+/** Puts a text into files as an earlier run would have left it. */
+export const withFile = (file: string, text: string, asOf = EVENING - 86_400_000): MemoryFiles => new Map([[file, { text, asOf }]])

@@ -1,0 +1,192 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+/** Texts of source files by path, relative to the project. */
+type Sources = Readonly<Record<string, string>>
+
+const LONGEST = 200
+const PIPELINE_AND_BELOW = ['model', 'operators', 'provider', 'pipeline'] as const
+const REGISTRY_AND_BELOW = [...PIPELINE_AND_BELOW, 'sinks', 'streams'] as const
+
+/** What each layer may import besides itself. A file of `src` that is no layer of its own goes by its name. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  operators: ['model'],
+  provider: ['model', 'operators'],
+  simulator: ['model', 'src/provider/endpoint.ts'],
+  pipeline: ['model', 'operators', 'provider'],
+  sinks: PIPELINE_AND_BELOW,
+  streams: PIPELINE_AND_BELOW,
+  collector: REGISTRY_AND_BELOW,
+  config: REGISTRY_AND_BELOW,
+  index: [...REGISTRY_AND_BELOW, 'simulator', 'collector', 'config'],
+  cli: [...REGISTRY_AND_BELOW, 'simulator', 'collector', 'config', 'index'],
+}
+
+const layerOf = (file: string): string => {
+  const [top = '', next = ''] = file.split('/')
+  return top === 'src' ? next.replace(/\.ts$/, '') : top
+}
+
+const importsOf = (text: string): readonly string[] =>
+  [...text.matchAll(/(?:^|[\s;}])(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(([, target = '']) => target)
+
+/** The project's own files that a file imports. */
+const neighboursOf = (file: string, sources: Sources): readonly string[] =>
+  importsOf(sources[file] ?? '')
+    .filter((target) => target.startsWith('.'))
+    .map((target) => posix.join(dirname(file), target).replace(/\.js$/, '.ts'))
+
+const wrongImports = (sources: Sources): readonly string[] =>
+  Object.keys(sources).flatMap((file) => {
+    const allowed = MAY_IMPORT[layerOf(file)]
+    if (allowed === undefined) return [`${file} is in no layer`]
+    return neighboursOf(file, sources)
+      .filter((target) => ![layerOf(file), ...allowed].some((name) => name === layerOf(target) || name === target))
+      .map((target) => `${file} imports ${target}`)
+  })
+
+const brokenImports = (sources: Sources): readonly string[] =>
+  Object.keys(sources).flatMap((file) =>
+    neighboursOf(file, sources)
+      .filter((target) => !(target in sources))
+      .map((target) => `${file} imports ${target}`),
+  )
+
+const circles = (sources: Sources): readonly string[] => {
+  const done = new Set<string>()
+  const found: string[] = []
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) found.push([...path.slice(path.indexOf(file)), file].join(' > '))
+    if (path.includes(file) || done.has(file)) return
+    for (const next of neighboursOf(file, sources)) walk(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of Object.keys(sources)) walk(file, [])
+  return found
+}
+
+const linesOf = (text: string): number => text.replace(/\n$/, '').split('\n').length
+
+const longFiles = (sources: Sources): readonly string[] => Object.keys(sources).filter((file) => linesOf(sources[file] ?? '') > LONGEST)
+
+const httpClients = (sources: Sources): readonly string[] =>
+  Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)))
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+
+const ownTime = (sources: Sources): readonly string[] =>
+  Object.keys(sources)
+    .filter((file) => ['operators', 'pipeline', 'streams'].includes(layerOf(file)))
+    .flatMap((file) => {
+      const text = withoutComments(sources[file] ?? '').replaceAll('clock = Date.now', '')
+      return [...text.matchAll(/\bDate\.now\b|\bnew Date\(\s*\)|\bset(?:Timeout|Interval)\(/g)].map(([what]) => `${file}: ${what}`)
+    })
+
+const defaultExports = (sources: Sources): readonly string[] =>
+  Object.keys(sources).filter((file) => /^export default\b|\bas default\b/m.test(sources[file] ?? ''))
+
+const root = join(import.meta.dirname, '..')
+const sources: Sources = Object.fromEntries(
+  ['src', 'streams', 'sinks'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => posix.join(folder, name))
+      .map((file) => [file, readFileSync(join(root, file), 'utf8')] as const),
+  ),
+)
+
+describe('the house', () => {
+  it('is read as a whole', () => {
+    const layers = new Set(Object.keys(sources).map(layerOf))
+    expect([...layers].sort()).toEqual(Object.keys(MAY_IMPORT).sort())
+    expect(brokenImports(sources)).toEqual([])
+  })
+
+  it('imports downwards only', () => expect(wrongImports(sources)).toEqual([]))
+  it('has no circle of imports', () => expect(circles(sources)).toEqual([]))
+  it('has no file over 200 lines', () => expect(longFiles(sources)).toEqual([]))
+  it('takes the time from the scheduler and the injected clock', () => expect(ownTime(sources)).toEqual([]))
+  it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
+
+  it('has one file that sends requests, and the embedded provider as the only server', () => {
+    expect(httpClients(sources).filter((file) => layerOf(file) !== 'cli')).toEqual(
+      expect.arrayContaining(['src/provider/http.ts', 'src/simulator/server.ts']),
+    )
+    const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
+    expect(undici).toEqual(['src/provider/http.ts'])
+    expect(httpClients(sources).filter((file) => !['provider', 'simulator'].includes(layerOf(file)))).toEqual([])
+  })
+})
+
+describe('the checks of the house', () => {
+  it.each([
+    ['src/model/a.ts', '../operators/b.js'],
+    ['src/operators/a.ts', '../provider/b.js'],
+    ['src/provider/a.ts', '../pipeline/b.js'],
+    ['src/simulator/a.ts', '../provider/http.js'],
+    ['src/simulator/a.ts', '../operators/b.js'],
+    ['src/pipeline/a.ts', '../simulator/b.js'],
+    ['src/pipeline/a.ts', '../../streams/b.js'],
+    ['sinks/a.ts', '../streams/b.js'],
+    ['streams/a.ts', '../sinks/b.js'],
+    ['streams/a.ts', '../src/collector.js'],
+    ['src/config.ts', './collector.js'],
+    ['src/collector.ts', './index.js'],
+    ['src/index.ts', './cli/b.js'],
+    ['elsewhere/a.ts', './b.js'],
+  ])('see that %s must not import %s', (file, target) => {
+    expect(wrongImports({ [file]: `import { b } from '${target}'\n` })).toHaveLength(1)
+  })
+
+  it.each([
+    ['src/simulator/a.ts', '../provider/endpoint.js'],
+    ['sinks/a.ts', '../src/pipeline/b.js'],
+    ['src/collector.ts', '../streams/index.js'],
+    ['src/cli/a.ts', '../simulator/b.js'],
+    ['src/cli/a.ts', './b.js'],
+  ])('see that %s may import %s', (file, target) => {
+    expect(wrongImports({ [file]: `export * from '${target}'\n` })).toEqual([])
+  })
+
+  it.each([
+    ["import '../x.js'"],
+    ["import type { X } from '../x.js'"],
+    ["import {\n  type X,\n  y,\n} from '../x.js'"],
+    ["export * as x from '../x.js'"],
+    ["const x = await import('../x.js')"],
+    ["type X = import('../x.js').X"],
+  ])('see the import in %j', (text) => expect(importsOf(text)).toEqual(['../x.js']))
+
+  it('see a circle of any length', () => {
+    const ring = { 'src/model/a.ts': "from './b.js'", 'src/model/b.ts': "from './c.js'", 'src/model/c.ts': "from './a.js'" }
+    expect(circles(ring)).toEqual(['src/model/a.ts > src/model/b.ts > src/model/c.ts > src/model/a.ts'])
+    expect(circles({ 'src/model/a.ts': "from './a.js'" })).toHaveLength(1)
+    expect(circles({ ...ring, 'src/model/c.ts': '' })).toEqual([])
+  })
+
+  it('see a file of 201 lines, and none in one of 200', () => {
+    expect(longFiles({ a: 'x\n'.repeat(201) })).toEqual(['a'])
+    expect(longFiles({ a: 'x\n'.repeat(200) })).toEqual([])
+  })
+
+  it('see a second HTTP client and a missing file', () => {
+    expect(
+      httpClients({ 'streams/a.ts': "import { request } from 'undici'", 'sinks/b.ts': "import { get } from 'node:https'" }),
+    ).toHaveLength(2)
+    expect(brokenImports({ 'src/model/a.ts': "import './gone.js'" })).toEqual(['src/model/a.ts imports src/model/gone.ts'])
+    expect(defaultExports({ a: 'export default 1', b: "export { x as default } from './x.js'" })).toEqual(['a', 'b'])
+  })
+
+  it.each(['Date.now()', 'const clock = () => Date.now', 'new Date()', 'setTimeout(f, 1)', 'setInterval(f, 1)'])('see %s', (text) => {
+    expect(ownTime({ 'streams/a.ts': text })).toHaveLength(1)
+    expect(ownTime({ 'src/operators/a.ts': text })).toHaveLength(1)
+    expect(ownTime({ 'src/pipeline/a.ts': text })).toHaveLength(1)
+    expect(ownTime({ 'src/cli/a.ts': text })).toEqual([])
+  })
+
+  it('let a clock default to the real one, and a given instant become a date', () => {
+    expect(ownTime({ 'src/pipeline/a.ts': '({ clock = Date.now }) => new Date(clock()) // not Date.now()' })).toEqual([])
+  })
+})

@@ -1,0 +1,59 @@
+import { settingRows } from '../../src/config.js'
+import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { streams } from '../../streams/index.js'
+
+const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
+
+const names = ({ outputs, work }: StreamDefinition): string =>
+  outputs
+    .flatMap(({ file }) => (work.parts.length < 2 ? [file] : work.parts.map(({ fileName }) => file.replace(/\{(?!exch)\w+\}/, fileName))))
+    .map(code)
+    .join(', ')
+
+const node = ({ name, workers }: StreamDefinition): string => `${name}["${name} (${workers})"]`
+
+const phase = (title: string, wanted: StreamDefinition['phase'], joined: string): string =>
+  [
+    `  subgraph ${wanted}["${title}"]`,
+    `    ${streams
+      .filter((stream) => stream.phase === wanted)
+      .map(node)
+      .join(joined)}`,
+    '  end',
+  ].join('\n')
+
+/** What the README shows of the code, by the name of the markers around it. */
+export const blocks = (example: string): Readonly<Record<string, string>> => ({
+  graph: [
+    '```mermaid',
+    'flowchart LR',
+    phase('1: core, one after the other', 'core', ' --> '),
+    phase('2: enrichment, side by side', 'enrichment', '\n    '),
+    phase('2.5: candles, beside phase 2', 'candles', '\n    '),
+    '  core --> first{{barrier}} --> enrichment --> second{{barrier}} --> report([run report])',
+    '  first --> candles --> second',
+    ...streams.flatMap(({ name, work }) => (work.of === undefined || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
+    '```',
+  ].join('\n'),
+  outputs: table(
+    ['stream', 'writes', 'what'],
+    streams.map((stream) => [code(stream.name), names(stream), stream.summary]),
+  ),
+  settings: table(
+    ['setting', 'environment', 'default', 'what'],
+    settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
+  ),
+  example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
+})
+
+/** The README with its blocks as the code has them now. */
+export const withBlocks = (readme: string, example: string): string =>
+  Object.entries(blocks(example)).reduce((text, [name, block]) => {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+    const [from, to] = [text.indexOf(open), text.indexOf(close)]
+    if (from < 0 || to < from) throw new Error(`the README has no block ${name}`)
+    return `${text.slice(0, from + open.length)}\n\n${block}\n\n${text.slice(to)}`
+  }, readme)
