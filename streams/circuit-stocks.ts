@@ -21,24 +21,26 @@ const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircu
 
 const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
 
+const Scan = z.strictObject({
+  data: z.strictObject({
+    sort: z.literal('Mcap'),
+    sorder: z.literal('desc'),
+    count: z.literal(500),
+    fields: exactly(FIELDS),
+    params: z.tuple([
+      z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
+      condition('OgInst', 'ES'),
+      condition('Seg', 'E'),
+    ]),
+    pgno: z.literal(1),
+  }),
+})
+
 const circuit = post({
   name: 'circuit',
   host: 'analytics',
   path: '/customscan/fetchdt',
-  input: z.strictObject({
-    data: z.strictObject({
-      sort: z.literal('Mcap'),
-      sorder: z.literal('desc'),
-      count: z.literal(500),
-      fields: exactly(FIELDS),
-      params: z.tuple([
-        z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
-        condition('OgInst', 'ES'),
-        condition('Seg', 'E'),
-      ]),
-      pgno: z.literal(1),
-    }),
-  }),
+  input: Scan,
   read: (text): readonly Row[] => {
     const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text)
     if (data === undefined) throw new BadAnswer('schema', 'the scan holds no list')
@@ -76,6 +78,21 @@ const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefin
 const data = webData(samplePage)
 const page = webPage(samplePage)
 
+const scanOf = (side: Side): z.output<typeof Scan> => ({
+  data: {
+    sort: 'Mcap',
+    sorder: 'desc',
+    count: 500,
+    fields: FIELDS,
+    params: [
+      { field: FLAGS[side], op: '', val: '1' },
+      { field: 'OgInst', op: '', val: 'ES' },
+      { field: 'Seg', op: '', val: 'E' },
+    ],
+    pgno: 1,
+  },
+})
+
 /** The record of the circuit files; a figure that the provider does not give is null. */
 const recordOf = (row: Row): Row => ({
   Symbol: row.Sym ?? row.sym ?? null,
@@ -100,28 +117,11 @@ export const circuitStocks = defineStream({
   workers: 2,
   timeoutMs: 10_000,
   endpoints: [circuit, buildIdPage, data, page],
-  work: perPart(['upper', 'lower'], (side, { ask, shared }) =>
-    firstThatAnswers([
-      {
-        name: 'scan',
-        ask: () =>
-          ask(circuit, {
-            data: {
-              sort: 'Mcap',
-              sorder: 'desc',
-              count: 500,
-              fields: FIELDS,
-              params: [
-                { field: FLAGS[side], op: '', val: '1' },
-                { field: 'OgInst', op: '', val: 'ES' },
-                { field: 'Seg', op: '', val: 'E' },
-              ],
-              pgno: 1,
-            },
-          }),
-      },
-      ...webTiers(data, page, WEB_KEYS[side], { ask, shared }),
-    ]).pipe(map((rows) => found(rows.map(recordOf)))),
-  ),
+  work: perPart(['upper', 'lower'], (side, { ask, shared, notice }) => {
+    const tiers = [{ name: 'scan', ask: () => ask(circuit, scanOf(side)) }, ...webTiers(data, page, WEB_KEYS[side], { ask, shared })]
+    return firstThatAnswers(tiers, (failure) => notice(`a source of ${side} failed: ${failure}`)).pipe(
+      map((rows) => found(rows.map(recordOf))),
+    )
+  }),
   outputs: [{ shape: 'array-per-item', file: '{side}_circuit_stocks.json', emptyWhenLost: true }],
 })

@@ -76,15 +76,16 @@ export const surveillanceLists = defineStream({
   timeoutMs: 10_000,
   requires: ['sheetId', 'asmTabId', 'gsmTabId'],
   endpoints: [sheet, buildIdPage, data, page],
-  work: perPart(['asm', 'gsm'], (list, { ask, shared, settings }) => {
+  work: perPart(['asm', 'gsm'], (list, { ask, shared, settings, notice }) => {
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
-    return firstThatAnswers([
+    const tiers = [
       { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }).pipe(map(usable)) },
       ...webTiers(data, page, webKey(list, settings.exchange), { ask, shared }).map((tier) => ({
         ...tier,
         ask: () => tier.ask().pipe(map((rows) => usable(rows.map(recordOf).filter((record) => record.Symbol !== '')))),
       })),
-    ]).pipe(map((rows) => found(rows)))
+    ]
+    return firstThatAnswers(tiers, (failure) => notice(`a source of ${list} failed: ${failure}`)).pipe(map((rows) => found(rows)))
   }),
   outputs: [{ shape: 'array-per-item', file: '{exch}_{list}_list.json', emptyWhenLost: true }],
 })

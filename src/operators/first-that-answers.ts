@@ -8,9 +8,20 @@ export interface Tier<T> {
   readonly ask: () => Observable<T>
 }
 
-/** Asks one tier after the other until one answers. If none does: `NothingAnswered` with each one's reason. */
-export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], reasons: readonly string[] = []): Observable<T> => {
-  const [tier, ...rest] = tiers
-  if (tier === undefined) return throwError(() => new NothingAnswered(reasons.join('; ')))
-  return defer(tier.ask).pipe(recover((reason) => firstThatAnswers(rest, [...reasons, `${tier.name}: ${reason}`])))
+/**
+ * Asks one tier after the other until one answers; each that fails is told. If none answers: `NothingAnswered` with each one's reason.
+ */
+export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], tell: (failure: string) => void = () => undefined): Observable<T> => {
+  const from = (place: number, failures: readonly string[]): Observable<T> => {
+    const tier = tiers[place]
+    if (tier === undefined) return throwError(() => new NothingAnswered(failures.join('; ')))
+    return defer(tier.ask).pipe(
+      recover((reason) => {
+        const failure = `${tier.name}: ${reason}`
+        tell(failure)
+        return from(place + 1, [...failures, failure])
+      }),
+    )
+  }
+  return from(0, [])
 }
