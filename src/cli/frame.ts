@@ -11,8 +11,8 @@ export interface FrameContext {
 }
 
 /**
- * What the terminal shows at a moment: a line for each stream that takes part, and a total. Where they do not fit, the running streams and the total;
- * never more lines than the terminal has rows, less the one for the cursor.
+ * What the terminal shows at a moment: a line for each stream that takes part, and a total. Where they do not fit, the running
+ * streams and the total; never more lines than the terminal has rows, less the one for the cursor.
  */
 export const frameOf = (streams: readonly StreamTally[], context: FrameContext): readonly Line[] => {
   const taking = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))

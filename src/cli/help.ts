@@ -1,4 +1,5 @@
 import type { SettingRow } from '../config.js'
+import { Fault, faultModes } from '../simulator/index.js'
 import { wrap } from './text.js'
 
 export const examples = {
@@ -17,7 +18,7 @@ export const examples = {
   ],
   simulate: [
     ['scripstream simulate --port 8080 --stocks 2775', 'a whole market on a port of your choice'],
-    ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"status","status":429,"times":1}]'],
+    ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"hang","times":1}]'],
     ['scripstream simulate > simulator.env', 'then, elsewhere: . ./simulator.env && scripstream run'],
   ],
   list: [
@@ -38,6 +39,17 @@ Exit codes:
   3        finished, but something is missing
   130 143  interrupted
 `
+
+/** What an entry of a `--faults` file may hold. */
+export const faultsText = (columns: number): string =>
+  [
+    '',
+    'A fault in a --faults file:',
+    ...Object.entries(Fault.shape).flatMap(([name, schema]) =>
+      wrap(`  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`, columns),
+    ),
+    '',
+  ].join('\n')
 
 /** Everything that can be set, with its variable and default. */
 export const settingsText = (rows: readonly SettingRow[], columns: number): string =>

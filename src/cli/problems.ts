@@ -42,14 +42,12 @@ const isFailure = ({ item, status }: Problem): boolean => item !== undefined || 
 
 const sumOf = (script: ScriptReport): string => {
   const lost = lostOf(script)
-  const statuses = Object.entries(script.items).filter(([status, n]) => n > 0 && !GOOD.has(status))
+  const statuses = Object.entries(script.items)
+    .filter(([status, n]) => n > 0 && !GOOD.has(status))
+    .map(([status, n]) => `${count(n)} ${status}`)
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
-    ...(lost > 0
-      ? [
-          `${count(lost)} of ${counted(itemsOf(script), 'item')} lost (${statuses.map(([status, n]) => `${count(n)} ${status}`).join(', ')})`,
-        ]
-      : []),
+    ...(lost > 0 ? [`${count(lost)} of ${counted(itemsOf(script), 'item')} lost (${statuses.join(', ')})`] : []),
     ...(script.degraded > 0 ? [`${counted(script.degraded, 'item')} only partly answered`] : []),
   ].join('; ')
 }

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { defer, lastValueFrom, type Observable, of } from 'rxjs'
 import { graphOf } from './graph.js'
-import { EXIT_CODES, examples, exampleText, settingsText } from './help.js'
+import { EXIT_CODES, examples, exampleText, faultsText, settingsText } from './help.js'
 import { listDocument, listLines } from './list.js'
 import type { Parts, Shell } from './parts.js'
 import { progressModes } from './progress.js'
@@ -108,7 +108,7 @@ const addSimulate = (program: Command, { shell, parts, act }: ProgramContext): v
     .addOption(wholeOption('--latency <ms>', 'pause before each answer', [0, 60_000]).default(0))
     .option('--faults <file>', 'JSON file with a list of things that go wrong')
     .option('--as-of <iso>', '"now" of the market: a day (its evening in India) or an instant with its offset', readAsOf)
-    .addHelpText('after', exampleText(examples.simulate))
+    .addHelpText('after', () => exampleText(examples.simulate) + faultsText(sizeOf(shell.stdout).columns))
     .action(({ latency, faults, asOf, ...rest }: SimulateInput) =>
       act(simulateCommand({ ...rest, latencyMs: latency, faults, asOf }, shell, parts)),
     )

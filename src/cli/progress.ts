@@ -1,10 +1,10 @@
-import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import type { Tally } from '../model/tally.js'
+import { createCanvas } from './canvas.js'
 import { frameOf } from './frame.js'
 import { endLine, stateLine } from './lines.js'
-import { canRedraw, type Glyphs, hideCursor, paintLine, showCursor, sizeOf, type TerminalStream, trimmed, widthOf } from './terminal.js'
+import { canRedraw, type Glyphs, type TerminalStream } from './terminal.js'
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
@@ -40,59 +40,35 @@ export const createProgress = (mode: Exclude<ProgressMode, 'auto'>, context: Pro
 
 const REDRAW_MS = 100
 const LINE_MS = 5_000
-const REST_OF_LINE = '\x1b[K'
 
 /** A line for each stream, redrawn in place; nothing is written before the run has started. */
 const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress => {
-  let drawn: readonly number[] = []
-  let drawnColumns = sizeOf(stream).columns
-  let startedAt = 0
+  const canvas = createCanvas(stream)
   const timer = new Subscription()
+  let startedAt: number | undefined
 
-  const erase = (): void => {
-    const { columns } = sizeOf(stream)
-    // In a window that became narrower, lines drawn before have been broken into several.
-    const height = drawn.reduce((rows, length) => rows + Math.max(1, Math.ceil(length / columns)), 0)
-    // A Ctrl+C leaves its ^C where the cursor was.
-    cursorTo(stream, 0)
-    if (height > 0) moveCursor(stream, 0, -height)
-    if (columns !== drawnColumns) clearScreenDown(stream)
-    drawnColumns = columns
-    drawn = []
-  }
   const draw = (): void => {
-    const size = sizeOf(stream)
-    const frame = frameOf(tally.streams(), { now: scheduler.now(), startedAt, size, glyphs })
-    erase()
-    stream.write(frame.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''))
-    clearScreenDown(stream)
-    drawn = frame.map((line) => Math.min(size.columns - 1, widthOf(trimmed(line))))
+    const at = startedAt
+    if (at !== undefined) canvas.draw((size) => frameOf(tally.streams(), { now: scheduler.now(), startedAt: at, size, glyphs }))
   }
   return {
     tell: (event) => {
       if (event.type !== 'run-started') return
       startedAt = event.at
-      hideCursor(stream)
       timer.add(interval(REDRAW_MS, scheduler).subscribe(draw))
       draw()
     },
     above: (text) => {
-      const wasDrawn = drawn.length > 0
-      erase()
-      if (wasDrawn) clearScreenDown(stream)
+      const wasDrawn = canvas.erase()
       stream.write(text)
       if (wasDrawn) draw()
     },
     end: ({ keep } = { keep: false }) => {
       if (timer.closed) return
       timer.unsubscribe()
-      if (drawn.length === 0) return
       if (keep) draw()
-      else {
-        erase()
-        clearScreenDown(stream)
-      }
-      showCursor(stream)
+      else canvas.erase()
+      canvas.close()
     },
   }
 }

@@ -35,7 +35,7 @@ export const resultsOf = (report: RunReport, { columns, files }: ResultsContext)
       }),
     )
   const usual = columnsFor(rows)
-  const [wide, normal, narrow] = [[...usual, ...wideColumns], usual, usual.filter(({ title }) => title !== 'size')].map((chosen) =>
+  const [wide, normal, narrow] = [[...usual, ...wideColumnsFor(rows)], usual, usual.filter(({ title }) => title !== 'size')].map((chosen) =>
     tableOf(chosen, rows),
   )
   const fits = (lines: readonly Line[] | undefined): boolean => lines !== undefined && widestOf(lines) <= columns
@@ -85,8 +85,10 @@ const columnsFor = (rows: readonly Row[]): readonly Column<Row>[] => {
   ]
 }
 
-const wideColumns: readonly Column<Row>[] = [
+const wideColumnsFor = (rows: readonly Row[]): readonly Column<Row>[] => [
   figure('requests', ({ requests }) => requests),
   figure('429', ({ rateLimited }) => rateLimited, 'yellow'),
-  { title: 'written', align: 'left', cell: ({ writes }) => writes },
+  ...(rows.some(({ writes }) => writes !== '') ? [written] : []),
 ]
+
+const written: Column<Row> = { title: 'written', align: 'left', cell: ({ writes }) => writes }

@@ -89,7 +89,8 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   if (files === 0 && !context.isKept) return []
   // What a stream had written when it was stopped, nobody counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
-  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : `${isStopped ? 'at least ' : ''}${counted(files, 'file')}, ${inBytes(size)}`}`
+  const amount = `${isStopped ? 'at least ' : ''}${counted(files, 'file')}, ${inBytes(size)}`
+  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : amount}`
   const lines = [
     ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
     ...(context.isKept ? ['  .scripstream/report.json (the report of this run)'] : []),

@@ -39,12 +39,14 @@ export const createShell = (options: { out?: RecorderOptions; err?: RecorderOpti
   }
 }
 
+const part = { key: 'all', rank: 0, fileName: 'all', value: 'all' }
+
 export const defineTestStream = (facts: Partial<StreamDefinition> & Pick<StreamDefinition, 'name' | 'phase'>): StreamDefinition => ({
   summary: `the ${facts.name}`,
   workers: 1,
   timeoutMs: 1_000,
   endpoints: [],
-  work: { parts: [], each: () => EMPTY },
+  work: { parts: [part], each: () => EMPTY },
   outputs: [{ shape: 'text', file: `${facts.name}.csv` }],
   ...facts,
 })

@@ -98,7 +98,7 @@ describe('a JSON file', () => {
   test.each([
     ['/nowhere', /--faults: the file "\/nowhere" cannot be read/],
     [fileWith('{'), /--faults: .* is not JSON/],
-    [fileWith('[1]'), /--faults: .* does not hold what it should[^]*expected string/],
+    [fileWith('[1]'), /--faults: .* does not hold what it should[\s\S]*expected string/],
   ])('%s is refused with the flag and the reason', (path, message) => {
     expect(() => readJsonFile('--faults', path, Names)).toThrow(UsageError)
     expect(() => readJsonFile('--faults', path, Names)).toThrow(message)

@@ -1,0 +1,97 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { runProgram } from '../../src/cli/program.js'
+import { outliveReader } from '../../src/cli/terminal.js'
+import { createRecorder } from './screen.js'
+import { createParts, createShell } from './support.js'
+
+const type = async (...args: string[]) => {
+  const shell = createShell()
+  const code = await runProgram(args, shell, createParts())
+  return { code, out: shell.out.text(), err: shell.err.text() }
+}
+
+const faultsFile = (content: string): string => {
+  const path = join(mkdtempSync(join(tmpdir(), 'scripstream-')), 'faults.json')
+  writeFileSync(path, content)
+  return path
+}
+
+describe('wrong usage', () => {
+  test.each([
+    [[], 'Usage: scripstream'],
+    [['rum'], 'Did you mean run?'],
+    [['run', '--simulat'], 'Did you mean --simulate?'],
+    [['run', 'extra'], 'too many arguments'],
+    [['run', '--out'], 'argument missing'],
+    [['run', '--progress', 'loud'], 'auto, bars, lines, none'],
+    [['run', '--log-level', 'loud'], 'silent'],
+    [['run', '--simulate=0'], '--simulate: "0" is no whole number from 1'],
+    [['run', '--simulate', 'many'], '--simulate: "many"'],
+    [['run', '--as-of', '2024-02-30'], '--as-of: "2024-02-30"'],
+    [['run', '--symbols', '@/nowhere'], '--symbols: the file "/nowhere" cannot be read'],
+    [['run', '--only', 'market-new'], 'Did you mean market-news?'],
+    [['run', '--skip', 'nothing-like-it'], '"scripstream list" shows them all'],
+    [['simulate', '--port', '70000'], '--port: "70000" is no whole number from 0 to 65535'],
+    [['simulate', '--stocks', '-1'], '--stocks: "-1"'],
+    [['simulate', '--latency', '1.5'], '--latency: "1.5"'],
+    [['simulate', '--faults', '/nowhere'], '--faults: the file "/nowhere" cannot be read'],
+    [['simulate', '--faults', faultsFile('[{"on":"news","mode":"smoke"}]')], '--faults: '],
+    [['simulate', '--faults', faultsFile('[{"on":"newz","mode":"hang"}]')], 'names the endpoint "newz"'],
+  ])('%j is told on stderr and ends with 2', async (args, message) => {
+    const { code, out, err } = await type(...args)
+    expect(err).toContain(message)
+    expect([code, out]).toEqual([2, ''])
+  })
+})
+
+describe('help', () => {
+  test.each([[['--help']], [['run', '--help']], [['simulate', '--help']], [['list', '--help']], [['graph', '--help']]])(
+    'is printed for %j on stdout, with examples, within 80 columns',
+    async (args) => {
+      const { code, out, err } = await type(...args)
+      expect(out).toMatch(/\nExamples:\n {2}scripstream /)
+      const long = out.split('\n').filter((line) => line.length > 80)
+      expect([code, err, long]).toEqual([0, '', []])
+    },
+  )
+
+  test('of a run shows the settings and the exit codes', async () => {
+    const { out } = await type('run', '--help')
+    expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      folder that the outputs are written to; default ./data\n')
+    expect(out).toContain('  3        finished, but something is missing\n')
+  })
+
+  test('is not needed for the version', async () => expect(await type('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' }))
+})
+
+describe('list and graph', () => {
+  test('list shows the streams', async () => {
+    const { code, out } = await type('list')
+    expect(code).toBe(0)
+    expect(out).toContain('  market-news\n')
+  })
+
+  test('list --json prints one document', async () => {
+    const { out } = await type('list', '--json')
+    expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['master-data', 'market-news', 'surveillance-lists'])
+  })
+
+  test('graph prints a flowchart', async () => expect((await type('graph')).out).toMatch(/^flowchart LR\n/))
+})
+
+describe('a reader that goes away', () => {
+  test.each(['EPIPE', 'EIO'])('does not end the run (%s)', (code) => {
+    const { stream } = createRecorder()
+    outliveReader(stream)
+    expect(() => stream.emit('error', Object.assign(new Error('gone'), { code }))).not.toThrow()
+  })
+
+  test('is not confused with a disk that is full', () => {
+    const { stream } = createRecorder()
+    outliveReader(stream)
+    expect(() => stream.emit('error', Object.assign(new Error('full'), { code: 'ENOSPC' }))).toThrow('full')
+  })
+})

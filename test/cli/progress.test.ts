@@ -1,0 +1,273 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createProgress, type Progress, type ProgressMode, resolveMode } from '../../src/cli/progress.js'
+import { glyphsFor } from '../../src/cli/terminal.js'
+import { width } from '../../src/cli/text.js'
+import type { RunEvent, StreamStart } from '../../src/model/event.js'
+import { createTally } from '../../src/model/tally.js'
+import { createRecorder, type RecorderOptions } from './screen.js'
+import { advance, createShell, type TestShell } from './support.js'
+
+interface Show {
+  readonly shell: TestShell
+  readonly progress: Progress
+  readonly tell: (...events: RunEvent[]) => void
+}
+
+const show = (mode: Exclude<ProgressMode, 'auto'>, err: RecorderOptions, env: NodeJS.ProcessEnv = {}): Show => {
+  const shell = createShell({ err })
+  const tally = createTally()
+  const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(env), scheduler: shell.scheduler })
+  const tell = (...events: RunEvent[]): void => {
+    for (const event of events) {
+      tally.record(event)
+      progress.tell(event)
+    }
+  }
+  return { shell, progress, tell }
+}
+
+const started = (...streams: (string | StreamStart)[]): RunEvent => ({
+  type: 'run-started',
+  at: 0,
+  run: 'r',
+  asOf: 0,
+  streams: streams.map((stream) => (typeof stream === 'string' ? { name: stream, state: 'waiting' } : stream)),
+})
+const begun = (stream: string, total: number, at = 0): RunEvent[] => [
+  { type: 'stream-started', at, stream },
+  { type: 'items-known', stream, total },
+]
+const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): RunEvent[] =>
+  Array.from({ length: times }, (_, place) => [
+    { type: 'requested' as const, stream },
+    { type: 'settled' as const, stream, item: `S${place}`, status },
+  ]).flat()
+const ended = (stream: string, at: number, error?: string): RunEvent => ({
+  type: 'stream-finished',
+  at,
+  stream,
+  outcome: error === undefined ? 'success' : 'failed',
+  files: 2,
+  bytes: 12_345,
+  ...(error === undefined ? {} : { error }),
+})
+
+/** A run in the middle: one stream of every kind. */
+const middle: readonly RunEvent[] = [
+  started(
+    'master-data',
+    'listing-dates',
+    'market-news',
+    'incremental-price-bands',
+    { name: 'all-ohlcv', state: 'disabled' },
+    'all-indices',
+  ),
+  ...begun('master-data', 1),
+  ...settled('master-data', 1),
+  ended('master-data', 1_500),
+  ...begun('listing-dates', 1, 1_500),
+  ended('listing-dates', 2_000, 'dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host'),
+  ...begun('market-news', 2_775, 2_000),
+  ...settled('market-news', 1_000),
+  ...settled('market-news', 12, 'rate_limit'),
+  { type: 'rate-limited', stream: 'market-news' },
+  { type: 'retried', stream: 'market-news' },
+  { type: 'stream-started', at: 2_000, stream: 'all-indices' },
+]
+
+beforeEach(() => {
+  vi.stubEnv('FORCE_COLOR', undefined)
+  vi.stubEnv('NO_COLOR', undefined)
+})
+afterEach(() => vi.unstubAllEnvs())
+
+describe('bars', () => {
+  test('show every stream that takes part and a total, at 80 columns', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    tell(...middle)
+    advance(shell.scheduler, 12_000)
+    expect(shell.err.screen()).toEqual([
+      '✔ master-data             ██████████         1/1   0.7/s       1.5s',
+      '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.i…',
+      '▸ market-news             ███░░░░░░░ 1,012/2,775   101/s   18s left  12 lost',
+      '· incremental-price-bands waiting',
+      '▸ all-indices             ░░░░░░░░░░',
+      '  12s · 2 of 5 streams · 1,013 items · 1 failed · 12 lost · 1 x 429',
+      '',
+    ])
+  })
+
+  test('have longer bars, requests, files and further attempts at 200 columns', () => {
+    const { shell, tell } = show('bars', { columns: 200 })
+    tell(...middle)
+    advance(shell.scheduler, 12_000)
+    const bar = (full: number): string => '█'.repeat(full) + '░'.repeat(40 - full)
+    expect(shell.err.screen()).toEqual([
+      `✔ master-data             ${bar(40)}         1/1   0.7/s       1.5s                   1 request  2 files, 12 kB`,
+      '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
+      `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost     1,012 requests                          1 again  1 x 429`,
+      '· incremental-price-bands waiting',
+      `▸ all-indices             ${bar(0)}${' '.repeat(49)}0 requests`,
+      '  12s · 2 of 5 streams · 1,013 items · 1 failed · 12 lost · 1 x 429 · 1,013 requests',
+      '',
+    ])
+  })
+
+  test.each([20, 40, 50, 60, 79, 80, 100, 149, 150, 300])('never reach the last of %i columns', (columns) => {
+    const { shell, tell } = show('bars', { columns })
+    tell(...middle)
+    advance(shell.scheduler, 12_000)
+    for (const line of shell.err.screen()) expect(width(line)).toBeLessThan(columns)
+  })
+
+  test('show the running streams and the total where not all lines fit', () => {
+    const { shell, tell } = show('bars', { columns: 80, rows: 6 })
+    tell(...middle)
+    advance(shell.scheduler, 12_000)
+    expect(shell.err.screen().map((line) => line.slice(0, 20))).toEqual([
+      '▸ market-news       ',
+      '▸ all-indices       ',
+      '  12s · 2 of 5 strea',
+      '',
+    ])
+  })
+
+  test('show the total alone on a terminal of two rows', () => {
+    const { shell, tell } = show('bars', { columns: 80, rows: 2 })
+    tell(...middle)
+    advance(shell.scheduler, 12_000)
+    expect(shell.err.screen()).toHaveLength(2)
+  })
+
+  test('never show more than all items done', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    tell(started('market-news'), ...begun('market-news', 3), ...settled('market-news', 5))
+    advance(shell.scheduler, 1_000)
+    expect(shell.err.screen()[0]).toBe('▸ market-news ██████████████████████████     3/3   5.0/s  finishing')
+  })
+
+  test('are drawn again at most ten times a second, however much happens', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    tell(started('market-news'), ...begun('market-news', 5_000))
+    for (let at = 10; at <= 1_000; at += 10) {
+      tell(...settled('market-news', 5))
+      advance(shell.scheduler, at)
+    }
+    expect(shell.err.text().split('market-news').length - 1).toBeLessThanOrEqual(11)
+  })
+
+  test('take the place of the lines before them after the terminal became narrower', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    tell(started('market-news', 'all-indices'), ...begun('market-news', 10))
+    advance(shell.scheduler, 100)
+    shell.err.resize(40)
+    const before = shell.err.text().length
+    advance(shell.scheduler, 200)
+    // The line with the bar is now broken in two, the other two are short.
+    expect(shell.err.text().slice(before).startsWith('\x1b[1G\x1b[4A\x1b[0J')).toBe(true)
+  })
+
+  test('disappear at the end and give the cursor back, once', () => {
+    const { shell, progress, tell } = show('bars', { columns: 80 })
+    tell(...middle)
+    progress.end()
+    progress.end()
+    expect(shell.err.screen()).toEqual([''])
+    expect(
+      shell.err
+        .text()
+        .split('\x1b[?25')
+        .map((part) => part[0]),
+    ).toEqual([undefined, 'l', 'h'])
+    advance(shell.scheduler, 60_000)
+    expect(shell.err.screen()).toEqual([''])
+  })
+
+  test('stay in their last state where asked to', () => {
+    const { shell, progress, tell } = show('bars', { columns: 80 })
+    tell(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ended('market-news', 400))
+    progress.end({ keep: true })
+    expect(shell.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
+  })
+
+  test('give way to lines that stay', () => {
+    const { shell, progress, tell } = show('bars', { columns: 80 })
+    tell(started('market-news'))
+    progress.above('a log line\n')
+    expect(shell.err.screen()).toEqual(['a log line', '· market-news waiting', '  0.0s · 0 of 1 stream · 0 items', ''])
+  })
+
+  test('write nothing for a run that never starts', () => {
+    const { shell, progress } = show('bars', { columns: 80 })
+    advance(shell.scheduler, 1_000)
+    progress.end({ keep: true })
+    expect(shell.err.text()).toBe('')
+  })
+
+  test('are made of plain characters where the locale has no others', () => {
+    const { shell, tell } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
+    tell(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1))
+    advance(shell.scheduler, 1_000)
+    expect(shell.err.screen()[0]).toBe('> market-news #############.............     1/2   1.0/s    1s left')
+  })
+
+  test('are coloured where the terminal can and nobody forbids it', () => {
+    const { shell, tell } = show('bars', { columns: 80, colours: true })
+    tell(started('market-news'))
+    expect(shell.err.text()).toContain('\x1b[2m· \x1b[22m')
+  })
+})
+
+describe('lines', () => {
+  test('tell every five seconds how the run stands, and how each stream ended', () => {
+    const { shell, tell } = show('lines', {})
+    tell(...middle)
+    advance(shell.scheduler, 5_000)
+    tell(...settled('market-news', 1_763))
+    advance(shell.scheduler, 9_999)
+    tell(ended('market-news', 10_000))
+    advance(shell.scheduler, 10_000)
+    expect(shell.err.text().split('\n')).toEqual([
+      'master-data: done, 1/1 item in 1.5s, 2 files (12 kB)',
+      'listing-dates: failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
+      '5.0s: 2 of 5 streams done, 12 items lost; market-news 1,012/2,775, all-indices 0',
+      'market-news: done, 2,775/2,775 items in 8.0s, 12 lost, 2 files (12 kB)',
+      '10s: 3 of 5 streams done, 12 items lost; all-indices 0',
+      '',
+    ])
+  })
+
+  test('stop with the run', () => {
+    const { shell, progress, tell } = show('lines', {})
+    tell(started('market-news'))
+    progress.end()
+    advance(shell.scheduler, 60_000)
+    expect(shell.err.text()).toBe('')
+  })
+})
+
+describe('none', () => {
+  test('writes nothing but what others write', () => {
+    const { shell, progress, tell } = show('none', { columns: 80 })
+    tell(...middle)
+    progress.above('a log line\n')
+    progress.end({ keep: true })
+    advance(shell.scheduler, 60_000)
+    expect(shell.err.text()).toBe('a log line\n')
+  })
+})
+
+describe('auto', () => {
+  const terminal = createRecorder({ columns: 80 }).stream
+  const pipe = createRecorder().stream
+
+  test.each([
+    ['a terminal', terminal, {}, 'bars'],
+    ['a terminal with CI=false', terminal, { CI: 'false' }, 'bars'],
+    ['a pipe', pipe, {}, 'lines'],
+    ['a build server', terminal, { CI: 'true' }, 'lines'],
+    ['a dumb terminal', terminal, { TERM: 'dumb' }, 'lines'],
+  ] as const)('for %s means the right thing', (_, stream, env, mode) => expect(resolveMode('auto', stream, env)).toBe(mode))
+
+  test('is not asked where a mode is given', () => expect(resolveMode('bars', pipe, { CI: '1' })).toBe('bars'))
+})

@@ -1,0 +1,324 @@
+import { concat, EMPTY, NEVER, Observable, of, throwError } from 'rxjs'
+import { describe, expect, test } from 'vitest'
+import type { Parts } from '../../src/cli/parts.js'
+import { runProgram } from '../../src/cli/program.js'
+import type { CollectorOptions, RunOptions } from '../../src/collector.js'
+import type { Sources } from '../../src/config.js'
+import { StorageError, UsageError } from '../../src/model/errors.js'
+import type { RunEvent } from '../../src/model/event.js'
+import type { RunOutcome, RunReport } from '../../src/model/report.js'
+import { Settings } from '../../src/model/settings.js'
+import type { Simulator, SimulatorOptions } from '../../src/simulator/index.js'
+import { createParts, createShell, runReport, type TestShell } from './support.js'
+
+const started: RunEvent = {
+  type: 'run-started',
+  at: 0,
+  run: 'r1',
+  asOf: 0,
+  streams: [
+    { name: 'master-data', state: 'waiting' },
+    { name: 'market-news', state: 'waiting' },
+    { name: 'surveillance-lists', state: 'skipped' },
+  ],
+}
+const finished = (outcome: RunOutcome): RunEvent => ({ type: 'run-finished', report: runReport({ outcome }) })
+
+const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Parts> = {}, shell: TestShell = createShell()) => ({
+  shell,
+  code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], shell, createParts(event$, changes)),
+})
+
+/** Parts that remember what they were given. */
+const recording = () => {
+  const seen: {
+    sources?: Sources
+    collector?: CollectorOptions
+    run?: RunOptions
+    simulator?: SimulatorOptions
+    kept: RunReport[]
+    closed: number
+  } = { kept: [], closed: 0 }
+  const simulator = {
+    origin: 'http://127.0.0.1:1',
+    settings: { urls: { news: 'http://127.0.0.1:1/news' }, sheetId: 's', asmTabId: 'a', gsmTabId: 'g' },
+    environment: ['SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news'],
+    close: () => {
+      seen.closed += 1
+      return Promise.resolve()
+    },
+  } as unknown as Simulator
+  const changes: Partial<Parts> = {
+    loadSettings: (sources) => {
+      seen.sources = sources
+      return Settings.parse(sources.flags ?? {})
+    },
+    createCollector: (collector) => {
+      seen.collector = collector
+      return {
+        events: (options = {}) => {
+          seen.run = options
+          return of(started, finished('complete'))
+        },
+        run: () => EMPTY,
+        stream: () => EMPTY,
+      }
+    },
+    serveSimulator: (options) => {
+      seen.simulator = options
+      return Promise.resolve(simulator)
+    },
+    keep: (_, report) => of(void seen.kept.push(report)),
+  }
+  return { seen, changes }
+}
+
+describe('the exit code of a run', () => {
+  test.each([
+    ['complete', 0],
+    ['failed', 1],
+    ['partial', 3],
+  ] as const)('that is %s is %i', async (outcome, expected) => {
+    expect(await run('', of(started, finished(outcome))).code).toBe(expected)
+  })
+
+  test('that ends without a report is 1, with a message', async () => {
+    const { shell, code } = run('', of(started))
+    expect(await code).toBe(1)
+    expect(shell.err.text()).toContain('the run ended without a report')
+  })
+
+  test('that never began is 1, with a message', async () => {
+    const { shell, code } = run('', EMPTY)
+    expect(await code).toBe(1)
+    expect(shell.err.text()).toContain('the run ended without a report')
+    expect(shell.out.text()).toBe('')
+  })
+
+  test('that lacks a setting is 2, with what is wrong on stderr and nothing on stdout', async () => {
+    const { shell, code } = run(
+      '--json',
+      throwError(() => new UsageError('not set:\nSCRIPSTREAM_NEWS_URL')),
+    )
+    expect(await code).toBe(2)
+    expect(shell.err.text()).toBe('scripstream: not set:\n  SCRIPSTREAM_NEWS_URL\n')
+    expect(shell.out.text()).toBe('')
+  })
+
+  test('whose settings are wrong is 2', async () => {
+    const loadSettings = (): never => {
+      throw new UsageError('NEWS_LIMIT is "x"')
+    }
+    expect(await run('', EMPTY, { loadSettings }).code).toBe(2)
+  })
+
+  test('that cannot write is 1, with its report kept if that is possible', async () => {
+    const { seen, changes } = recording()
+    const event$ = concat(
+      of(started),
+      throwError(() => new StorageError('the disk is full')),
+    )
+    const { shell, code } = run('--json', event$, { keep: changes.keep ?? (() => EMPTY) })
+    expect(await code).toBe(1)
+    expect(JSON.parse(shell.out.text())).toMatchObject({ outcome: 'failed', error: 'the disk is full' })
+    expect(seen.kept.map(({ outcome }) => outcome)).toEqual(['failed'])
+  })
+
+  test('that meets a bug is 1, with the place of the bug', async () => {
+    const { shell, code } = run(
+      '',
+      concat(
+        of(started),
+        throwError(() => new TypeError('x is not a function')),
+      ),
+    )
+    expect(await code).toBe(1)
+    expect(shell.err.text()).toMatch(/unexpected error: TypeError: x is not a function\n {2}at /)
+    expect(shell.out.text()).toMatch(/^Failed: x is not a function\./)
+  })
+})
+
+describe('an interrupted run', () => {
+  const interrupted = (args: string, changes: Partial<Parts> = {}) => {
+    const log: string[] = []
+    const event$ = new Observable<RunEvent>((subscriber) => {
+      subscriber.next(started)
+      subscriber.next({ type: 'stream-started', at: 0, stream: 'master-data' })
+      return () => log.push('aborted')
+    })
+    const keep: Parts['keep'] = (_, { outcome }) => of(void log.push(`kept ${outcome}`))
+    return { log, ...run(args, event$, { keep, ...changes }) }
+  }
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('ends with the code of %s, its report kept after everything in flight was aborted', async (signal, expected) => {
+    const { log, shell, code } = interrupted('')
+    shell.signal$.next(signal)
+    expect(await code).toBe(expected)
+    expect(log).toEqual(['aborted', 'kept interrupted'])
+    expect(shell.out.text()).toMatch(/^Interrupted: 0 of 3 streams had ended/)
+    expect(shell.out.text()).toMatch(/Run it again:\n {4}scripstream run\n$/)
+  })
+
+  test('prints its report as JSON and the command to run it again beside it', async () => {
+    const { shell, code } = interrupted('--json --symbols M&M')
+    shell.signal$.next('SIGINT')
+    await code
+    expect(JSON.parse(shell.out.text())).toMatchObject({ run: 'r1', outcome: 'interrupted' })
+    expect(shell.err.text()).toContain("Run it again: scripstream run --json --symbols 'M&M'")
+  })
+
+  test('says so if its report cannot be kept', async () => {
+    const { shell, code } = interrupted('', { keep: () => throwError(() => new StorageError('the disk is full')) })
+    shell.signal$.next('SIGINT')
+    expect(await code).toBe(130)
+    expect(shell.err.text()).toContain('the report could not be kept: the disk is full')
+    expect(shell.out.text()).not.toContain('report.json')
+  })
+
+  test('ends at once on a second signal', () => {
+    const { shell } = interrupted('', { keep: () => NEVER })
+    shell.signal$.next('SIGINT')
+    expect(shell.exits).toEqual([])
+    shell.signal$.next('SIGTERM')
+    expect(shell.exits).toEqual([143])
+  })
+
+  test('has no report if it had not begun', async () => {
+    const { shell, code } = run('--json', NEVER)
+    shell.signal$.next('SIGINT')
+    expect(await code).toBe(130)
+    expect(shell.out.text()).toBe('')
+    expect(shell.err.text()).toContain('Interrupted before the run had begun')
+  })
+
+  test('leaves no one listening', async () => {
+    const { shell, code } = interrupted('')
+    shell.signal$.next('SIGINT')
+    await code
+    expect(shell.signal$.observed).toBe(false)
+  })
+})
+
+describe('what a run prints', () => {
+  const event$ = of(started, finished('complete'))
+
+  test('is the summary on stdout', async () => {
+    const { shell, code } = run('', event$)
+    await code
+    expect(shell.out.text()).toMatch(/^Complete: 1 stream \(500 stocks, 12s\)\./)
+    expect(shell.err.text()).toBe('')
+  })
+
+  test('with --json is one document on stdout and nothing else', async () => {
+    const { shell, code } = run('--json', event$)
+    await code
+    expect(JSON.parse(shell.out.text())).toEqual(runReport())
+  })
+
+  test('is safe for a terminal as JSON, and the same when read', async () => {
+    const report = runReport({ outcome: 'failed', error: 'a\u009b2Jb\u2028c\x1bd\x7f' })
+    const { shell, code } = run('--json', of<RunEvent[]>(started, { type: 'run-finished', report }))
+    await code
+    expect(shell.out.text()).not.toMatch(/[\u007f-\u009f\u2028]/)
+    expect(JSON.parse(shell.out.text())).toEqual(report)
+  })
+
+  test('leaves the bars on a terminal only where no summary follows there', async () => {
+    const terminal = { columns: 80 }
+    const [both, piped] = [createShell({ out: terminal, err: terminal }), createShell({ err: terminal })]
+    await run('', event$, {}, both).code
+    await run('', event$, {}, piped).code
+    expect(both.err.screen()).toEqual([''])
+    expect(piped.err.screen().slice(0, 2)).toEqual(['· master-data waiting', '· market-news waiting'])
+  })
+
+  test('names the streams that --only brings in', async () => {
+    const { shell, code } = run('--only market-news', event$)
+    await code
+    expect(shell.err.text()).toBe('Also running what --only needs: master-data\n')
+  })
+})
+
+describe('what a run is asked', () => {
+  test('reaches settings and collector', async () => {
+    const { seen, changes } = recording()
+    const args =
+      '--out there --config my.json --only market-news --only surveillance-lists --skip master-data --symbols B,A --as-of 2026-02-12'
+    await run(args, EMPTY, changes).code
+    expect(seen.sources).toMatchObject({ flags: { out: 'there' }, configFile: 'my.json' })
+    expect(seen.run).toEqual({
+      only: ['market-news', 'surveillance-lists'],
+      skip: ['master-data'],
+      symbols: ['B', 'A'],
+      asOf: Date.parse('2026-02-12T18:29:59Z'),
+    })
+    expect(seen.simulator).toBeUndefined()
+  })
+
+  test('leaves out what was not said', async () => {
+    const { seen, changes } = recording()
+    await run('', EMPTY, changes).code
+    expect(seen.sources).toEqual({ flags: {}, env: {}, streams: expect.anything() })
+    expect(seen.run).toEqual({})
+  })
+
+  test.each([
+    ['--simulate', 500],
+    ['--simulate=50', 50],
+    ['--simulate 7 --json', 7],
+  ])('with %s goes to an embedded provider of %i stocks, which is closed afterwards', async (args, stocks) => {
+    const { seen, changes } = recording()
+    expect(await run(args, EMPTY, changes).code).toBe(0)
+    expect(seen.simulator).toMatchObject({ stocks, exchange: 'NSE' })
+    expect(seen.collector?.settings).toMatchObject({ urls: { news: 'http://127.0.0.1:1/news' }, sheetId: 's' })
+    expect(seen.closed).toBe(1)
+  })
+
+  test('is logged to stderr at the level that was asked for', async () => {
+    const { changes } = recording()
+    const createCollector: Parts['createCollector'] = ({ log }) => ({
+      events: () => {
+        log?.debug({}, 'too fine')
+        log?.info({ stream: 'market-news' }, 'a line')
+        return of(started, finished('complete'))
+      },
+      run: () => EMPTY,
+      stream: () => EMPTY,
+    })
+    const { shell, code } = run('--log-level info', EMPTY, { ...changes, createCollector })
+    await code
+    expect(JSON.parse(shell.err.text())).toMatchObject({ stream: 'market-news', msg: 'a line' })
+  })
+})
+
+describe('simulate', () => {
+  const simulate = (args: string[]) => {
+    const { seen, changes } = recording()
+    const shell = createShell()
+    return { seen, shell, code: runProgram(['simulate', ...args], shell, createParts(EMPTY, changes)) }
+  }
+
+  test('serves until a signal comes and prints the environment that leads there', async () => {
+    const { seen, shell, code } = simulate(['--stocks', '7', '--seed', '3', '--latency', '5', '--port', '8080', '--as-of', '2026-02-12'])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(seen.simulator).toMatchObject({ stocks: 7, seed: 3, latencyMs: 5, port: 8080, asOf: Date.parse('2026-02-12T18:29:59Z') })
+    expect(shell.out.text()).toBe('export SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news\n')
+    expect(shell.err.text()).toBe('Serving 7 made-up stocks at http://127.0.0.1:1; Ctrl+C ends it.\n')
+    shell.signal$.next('SIGTERM')
+    expect(await code).toBe(143)
+    await Promise.resolve()
+    expect(seen.closed).toBe(1)
+  })
+
+  test('says of a port that is taken that it is', async () => {
+    const shell = createShell()
+    const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })
+    const parts = createParts(EMPTY, { serveSimulator: () => Promise.reject(taken) })
+    expect(await runProgram(['simulate', '--port', '8080'], shell, parts)).toBe(2)
+    expect(shell.err.text()).toMatch(/^scripstream: --port: 8080 is taken/)
+  })
+})

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest'
+import { commandLine, withOnly } from '../../src/cli/rerun.js'
+import { type SummaryContext, summaryOf } from '../../src/cli/summary.js'
+import { trimmed } from '../../src/cli/terminal.js'
+import { width } from '../../src/cli/text.js'
+import type { RunReport } from '../../src/model/report.js'
+import { runReport, scriptReport } from './support.js'
+
+const files: SummaryContext['files'] = new Map([
+  ['master-data', ['master_data_response.json', 'master_isin_map.json']],
+  ['market-news', ['market_news/{SYMBOL}_news.json']],
+  ['surveillance-lists', ['nse_asm_list.json', 'nse_gsm_list.json']],
+])
+
+const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
+  const context = { columns: 80, files, out: './data', args: ['run'], isKept: true, isSimulated: false, ...changes }
+  return summaryOf(report, context).map((line) =>
+    trimmed(line)
+      .map(([text]) => text)
+      .join(''),
+  )
+}
+
+const master = scriptReport({ durationMs: 100, files: 2, bytes: 20_500 })
+const news = scriptReport({
+  durationMs: 9_000,
+  requests: 510,
+  items: { success: 400, empty: 100, skipped: 0, rate_limit: 0, error: 0 },
+  files: 400,
+  bytes: 4_800_000,
+})
+const skipped = scriptReport({
+  outcome: 'skipped',
+  durationMs: 0,
+  requests: 0,
+  files: 0,
+  bytes: 0,
+  items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
+})
+
+describe('the summary of a complete run', () => {
+  const report = runReport({ scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } } })
+
+  test('tells what each stream brought and where it is', () => {
+    expect(print(report)).toEqual([
+      'Complete: 2 streams (500 stocks, 12s).',
+      '',
+      'stream       result   ok  empty  lost  files    size  time',
+      'master-data  ok        1      -     -      2   21 kB  0.1s',
+      'market-news  ok      400    100     -    400  4.8 MB  9.0s',
+      'switched off: all-ohlcv',
+      '',
+      'Written to ./data: 402 files, 4.8 MB',
+      '  master_data_response.json, master_isin_map.json,',
+      '    market_news/{SYMBOL}_news.json',
+      '  .scripstream/report.json (the report of this run)',
+    ])
+  })
+
+  test('names the files beside the figures where there is room', () => {
+    expect(print(report, { columns: 200 }).slice(2)).toEqual([
+      'stream       result   ok  empty  lost  files    size  time  requests  429  written',
+      'master-data  ok        1      -     -      2   21 kB  0.1s         1    -  master_data_response.json, master_isin_map.json',
+      'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -  market_news/{SYMBOL}_news.json',
+      'switched off: all-ohlcv',
+      '',
+      'Written to ./data: 402 files, 4.8 MB',
+      '  .scripstream/report.json (the report of this run)',
+    ])
+  })
+
+  test('says of simulated data that it is made up', () => {
+    expect(print(report, { isSimulated: true }).slice(-4)).toEqual([
+      'Next',
+      '  This data is made up. To ask a provider, set its addresses and another --out',
+      '    folder; how to:',
+      '    scripstream run --help',
+    ])
+  })
+})
+
+describe('the summary of a partial run', () => {
+  const report = runReport({
+    outcome: 'partial',
+    scripts: {
+      'master-data': { ...master, problems: [{ reason: '3 rows were left out' }] },
+      'market-news': {
+        ...news,
+        items: { success: 480, empty: 8, skipped: 0, rate_limit: 9, error: 0, http_503: 3 },
+        degraded: 2,
+        rateLimited: 27,
+        problems: [
+          ...['TCS', 'INFY', 'M&M', 'ITC', 'SBIN', 'LT'].map((item) => ({
+            item,
+            status: 'rate_limit' as const,
+            reason: '429: the provider limits the rate',
+          })),
+          { item: 'EVIL\x1b[2J', status: 'http_503', reason: 'the provider\nanswered 503' },
+        ],
+      },
+      'surveillance-lists': scriptReport({
+        outcome: 'failed',
+        durationMs: 2_000,
+        items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 2 },
+        files: 0,
+        bytes: 0,
+        error: 'nothing answered: sheet: http_503; page: html',
+        problems: [{ item: 'ASM', status: 'error', reason: 'nothing answered: sheet: http_503; page: html' }],
+      }),
+      'all-indices': skipped,
+    },
+  })
+
+  test('tells what is missing and why, and the command that asks for it again', () => {
+    expect(print(report, { args: ['run', '--skip', 'all-indices', '--out=/srv/my market', '--only=x'] })).toEqual([
+      'Partial: something is missing from 2 of 3 streams (500 stocks, 12s).',
+      '',
+      'stream              result    ok  empty  partly  lost  files    size  time',
+      'master-data         ok         1      -       -     -      2   21 kB  0.1s',
+      'market-news         partial  480      8       2    12    400  4.8 MB  9.0s',
+      'surveillance-lists  failed     -      -       -     2      -       -  2.0s',
+      'not asked for: all-indices',
+      '',
+      'Missing',
+      '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items only',
+      '    partly answered',
+      '    429: the provider limits the rate: TCS, INFY, M&M, ITC, SBIN …',
+      '    the provider answered 503: EVIL',
+      '  surveillance-lists: failed: nothing answered: sheet: http_503; page: html; 2',
+      '    of 2 items lost (2 error)',
+      '',
+      'Notes',
+      '  master-data: 3 rows were left out',
+      '',
+      'Written to ./data: 402 files, 4.8 MB',
+      '  master_data_response.json, master_isin_map.json,',
+      '    market_news/{SYMBOL}_news.json',
+      '  .scripstream/report.json (the report of this run)',
+      '',
+      'Next',
+      '  The provider limits the rate: wait a while, or set fewer "workers" in',
+      '    scripstream.config.json.',
+      '  Ask again for what is missing:',
+      "    scripstream run '--out=/srv/my market' --only market-news,surveillance-lists",
+    ])
+  })
+
+  test.each([80, 120, 200])('keeps within %i columns, but for the command', (columns) => {
+    for (const line of print(report, { columns }).slice(0, -1)) expect(width(line)).toBeLessThanOrEqual(columns)
+  })
+
+  test('leaves out the sizes of a table that is too wide', () => {
+    expect(print(report, { columns: 70 })[2]).toBe('stream              result    ok  empty  partly  lost  files  time')
+  })
+})
+
+describe('the summary of a failed run', () => {
+  test('tells the cause, what was not begun, and what to do', () => {
+    const report = runReport({
+      outcome: 'failed',
+      stocks: 0,
+      error: 'master-data failed: the provider answered 500',
+      scripts: {
+        'master-data': scriptReport({
+          outcome: 'failed',
+          error: 'the provider answered 500',
+          items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0, http_500: 1 },
+          files: 0,
+          bytes: 0,
+          problems: [{ item: 'all', status: 'http_500', reason: 'the provider answered 500' }],
+        }),
+        'market-news': skipped,
+      },
+    })
+    expect(print(report)).toEqual([
+      'Failed: master-data failed: the provider answered 500.',
+      '',
+      'stream       result  ok  lost  files  size  time  requests  429',
+      'master-data  failed   -     1      -     -  1.0s         1    -',
+      'not begun: market-news',
+      '',
+      'Missing',
+      '  master-data: failed: the provider answered 500; 1 of 1 item lost (1 http_500)',
+      '',
+      'Written to ./data: nothing',
+      '  .scripstream/report.json (the report of this run)',
+      '',
+      'Next',
+      '  Mend the cause, then run it again:',
+      '    scripstream run',
+    ])
+  })
+})
+
+describe('the summary of an interrupted run', () => {
+  test('tells how far it came and how to run it again', () => {
+    const report = runReport({
+      outcome: 'interrupted',
+      scripts: { 'master-data': master, 'market-news': { ...news, outcome: 'failed', files: 0, bytes: 0 }, 'all-indices': skipped },
+    })
+    expect(print(report, { args: ['run', '--only', 'market-news'], isKept: false })).toEqual([
+      'Interrupted: 1 of 3 streams had ended after 12s. What was written is whole; the',
+      '  rest is as it was before.',
+      '',
+      'stream       result    ok  empty  lost  files   size  time',
+      'master-data  ok         1      -     -      2  21 kB  0.1s',
+      'market-news  stopped  400    100     -      -      -  9.0s',
+      'not begun: all-indices',
+      '',
+      'Written to ./data: at least 2 files, 21 kB',
+      '  master_data_response.json, master_isin_map.json',
+      '',
+      'Next',
+      '  Run it again:',
+      '    scripstream run --only market-news',
+    ])
+  })
+})
+
+describe('the command to run next', () => {
+  test('quotes what a shell would take apart', () => {
+    expect(commandLine(['run', '--symbols', 'M&M,TCS', '--out', "it's", ''])).toBe(
+      "scripstream run --symbols 'M&M,TCS' --out 'it'\\''s' ''",
+    )
+  })
+
+  test('chooses other streams, however they were chosen before', () => {
+    expect(withOnly(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y'])).toEqual([
+      'run',
+      '--json',
+      '--only',
+      'x,y',
+    ])
+  })
+})
