@@ -20,7 +20,7 @@ const parts: Parts = {
   loadSettings,
   createCollector,
   serveSimulator,
-  keep: ({ out }, report) => folder(out).keep('report.json', report),
+  storage: ({ out }) => folder(out),
 }
 
 const main = (): void => {

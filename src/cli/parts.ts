@@ -1,9 +1,9 @@
 import type { Observable, SchedulerLike } from 'rxjs'
 import type { Collector, CollectorOptions } from '../collector.js'
 import type { SettingRow, Sources } from '../config.js'
-import type { RunReport } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import type { Storage } from '../pipeline/storage.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
 import type { Signal } from './signals.js'
 import type { TerminalStream } from './terminal.js'
@@ -27,8 +27,8 @@ export interface Parts {
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: Sources) => Settings
   readonly createCollector: (options: CollectorOptions) => Collector
-  /** Keeps the report of a run that the collector did not see to its end. */
-  readonly keep: (settings: Settings, report: RunReport) => Observable<void>
+  /** The output folder, for what concerns a run as a whole. */
+  readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'keep'>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 

@@ -11,6 +11,7 @@ import { createProgress, type Progress, resolveMode } from './progress.js'
 import type { RunFlags } from './run-flags.js'
 import { whileServing } from './serving.js'
 import { exitCodeOf } from './signals.js'
+import { ofOneSource } from './source.js'
 import { tellEnding } from './tell.js'
 import { glyphsFor } from './terminal.js'
 
@@ -26,6 +27,7 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
     const log = pino({ level: flags.logLevel }, { write: progress.above })
     const event$ = eventsOf({ flags, settings, parts, log, clock: () => shell.scheduler.now() }).pipe(
+      ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => tellAdded(event, flags, progress)),
     )
     const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => shell.exit(exitCodeOf(signal)))
@@ -83,11 +85,14 @@ const keepReport = (
 ): Observable<boolean> => {
   if (!report) return of(false)
   if (signal === undefined && error === undefined) return of(true)
-  return parts.keep(settings, report).pipe(
-    map(() => true),
-    catchError((failure: unknown) => {
-      shell.stderr.write(`scripstream: the report could not be kept: ${messageOf(failure)}\n`)
-      return of(false)
-    }),
-  )
+  return parts
+    .storage(settings)
+    .keep('report.json', report)
+    .pipe(
+      map(() => true),
+      catchError((failure: unknown) => {
+        shell.stderr.write(`scripstream: the report could not be kept: ${messageOf(failure)}\n`)
+        return of(false)
+      }),
+    )
 }

@@ -26,7 +26,7 @@ export interface ScriptReport {
   readonly degraded: number
   readonly files: number
   readonly bytes: number
-  /** The first few problems. */
+  /** The first few failures, then the first few things worth knowing that are none (they name no item). */
   readonly problems: readonly Problem[]
   readonly error?: string
 }

@@ -1,9 +1,9 @@
-import type { Status } from './errors.js'
 import type { RunEvent } from './event.js'
 import { isLost } from './outcome.js'
 import type { ItemCounts, Problem, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
 
-const PROBLEMS_KEPT = 10
+const FAILURES_KEPT = 10
+const NOTICES_KEPT = 5
 
 /** A stream as it stands while a run goes on. */
 export interface StreamTally {
@@ -22,7 +22,9 @@ export interface StreamTally {
   files: number
   bytes: number
   items: ItemCounts
-  problems: Problem[]
+  failures: Problem[]
+  /** What is worth knowing and no failure. */
+  notices: Problem[]
   error: string | undefined
 }
 
@@ -86,7 +88,8 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   files: 0,
   bytes: 0,
   items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
-  problems: [],
+  failures: [],
+  notices: [],
   error: undefined,
 })
 
@@ -113,14 +116,14 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       tally.items[event.status] = (tally.items[event.status] ?? 0) + 1
       if (isLost(event)) {
         tally.lost += 1
-        note(tally, { item: event.item, status: event.status, reason: event.reason ?? event.status })
+        note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.reason ?? event.status })
       } else if (event.degraded !== undefined) {
         tally.degraded += 1
-        note(tally, { item: event.item, status: event.status, reason: event.degraded })
+        note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.degraded })
       }
       break
     case 'noticed':
-      note(tally, { reason: event.text })
+      note(tally.notices, NOTICES_KEPT, { reason: event.text })
       break
     case 'stream-finished':
       tally.state = event.outcome
@@ -131,8 +134,8 @@ const count = (tally: StreamTally, event: RunEvent): void => {
   }
 }
 
-const note = (tally: StreamTally, problem: Problem & { readonly status?: Status }): void => {
-  if (tally.problems.length < PROBLEMS_KEPT) tally.problems.push(problem)
+const note = (problems: Problem[], most: number, problem: Problem): void => {
+  if (problems.length < most) problems.push(problem)
 }
 
 const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
@@ -149,6 +152,6 @@ const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
   degraded: tally.degraded,
   files: tally.files,
   bytes: tally.bytes,
-  problems: tally.problems,
+  problems: [...tally.failures, ...tally.notices],
   ...(tally.error === undefined ? {} : { error: tally.error }),
 })

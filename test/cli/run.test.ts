@@ -9,7 +9,7 @@ import type { RunEvent } from '../../src/model/event.js'
 import type { RunOutcome, RunReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/index.js'
-import { createParts, createShell, runReport, type TestShell } from './support.js'
+import { createParts, createShell, reportsTo, runReport, type TestShell } from './support.js'
 
 const started: RunEvent = {
   type: 'run-started',
@@ -68,7 +68,7 @@ const recording = () => {
       seen.simulator = options
       return Promise.resolve(simulator)
     },
-    keep: (_, report) => of(void seen.kept.push(report)),
+    storage: reportsTo((report) => of(void seen.kept.push(report))),
   }
   return { seen, changes }
 }
@@ -118,7 +118,7 @@ describe('the exit code of a run', () => {
       of(started),
       throwError(() => new StorageError('the disk is full')),
     )
-    const { shell, code } = run('--json', event$, { keep: changes.keep ?? (() => EMPTY) })
+    const { shell, code } = run('--json', event$, { storage: changes.storage ?? reportsTo(() => EMPTY) })
     expect(await code).toBe(1)
     expect(JSON.parse(shell.out.text())).toMatchObject({ outcome: 'failed', error: 'the disk is full' })
     expect(seen.kept.map(({ outcome }) => outcome)).toEqual(['failed'])
@@ -146,8 +146,8 @@ describe('an interrupted run', () => {
       subscriber.next({ type: 'stream-started', at: 0, stream: 'master-data' })
       return () => log.push('aborted')
     })
-    const keep: Parts['keep'] = (_, { outcome }) => of(void log.push(`kept ${outcome}`))
-    return { log, ...run(args, event$, { keep, ...changes }) }
+    const storage = reportsTo(({ outcome }) => of(void log.push(`kept ${outcome}`)))
+    return { log, ...run(args, event$, { storage, ...changes }) }
   }
 
   test.each([
@@ -172,7 +172,7 @@ describe('an interrupted run', () => {
   })
 
   test('says so if its report cannot be kept', async () => {
-    const { shell, code } = interrupted('', { keep: () => throwError(() => new StorageError('the disk is full')) })
+    const { shell, code } = interrupted('', { storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))) })
     shell.signal$.next('SIGINT')
     expect(await code).toBe(130)
     expect(shell.err.text()).toContain('the report could not be kept: the disk is full')
@@ -180,7 +180,7 @@ describe('an interrupted run', () => {
   })
 
   test('ends at once on a second signal', () => {
-    const { shell } = interrupted('', { keep: () => NEVER })
+    const { shell } = interrupted('', { storage: reportsTo(() => NEVER) })
     shell.signal$.next('SIGINT')
     expect(shell.exits).toEqual([])
     shell.signal$.next('SIGTERM')

@@ -1,4 +1,5 @@
 import { EMPTY, type Observable, of, Subject, VirtualTimeScheduler } from 'rxjs'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Parts, Shell } from '../../src/cli/parts.js'
 import type { Signal } from '../../src/cli/signals.js'
 import type { RunEvent } from '../../src/model/event.js'
@@ -67,6 +68,14 @@ export const tinyRegistry: readonly StreamDefinition[] = [
   }),
 ]
 
+/** A folder in memory that hands its reports to a listener. */
+export const reportsTo =
+  (listen: (report: RunReport) => Observable<void>, files: MemoryFiles = new Map()): Parts['storage'] =>
+  () => {
+    const { stored, keep } = memory(files)
+    return { stored, keep: (name, document) => (name === 'report.json' ? listen(document as RunReport) : keep(name, document)) }
+  }
+
 /** Parts of which nothing is real; a collector that emits the given events. */
 export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Parts> = {}): Parts => ({
   version: '1.2.3',
@@ -74,7 +83,7 @@ export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Parti
   settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'folder that the outputs are written to' }],
   loadSettings: ({ flags }) => Settings.parse(flags),
   createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),
-  keep: () => of(undefined),
+  storage: reportsTo(() => of(undefined)),
   serveSimulator: () => Promise.reject(new Error('not in this test')),
   ...changes,
 })

@@ -1,0 +1,39 @@
+import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
+import { UsageError } from '../model/errors.js'
+import type { RunEvent } from '../model/event.js'
+import { isRow } from '../model/row.js'
+import type { Storage } from '../pipeline/storage.js'
+
+const FILE = 'source.json'
+
+type Folder = Pick<Storage, 'stored' | 'keep'>
+
+/**
+ * Keeps made-up and real data apart: a folder that holds a market of the one kind refuses a run of the other, before anything is
+ * asked, because candles are continued from what is stored. Notes in the folder which kind a run that began brings.
+ */
+export const ofOneSource =
+  (folder: Folder, { out, isSimulated }: { readonly out: string; readonly isSimulated: boolean }): MonoTypeOperatorFunction<RunEvent> =>
+  (event$) =>
+    heldBy(folder).pipe(
+      concatMap((held) => (held === undefined || held === isSimulated ? of(held) : throwError(() => new UsageError(refusal(out, held))))),
+      concatMap((held) =>
+        event$.pipe(
+          concatMap((event) => (event.type === 'run-started' && held === undefined ? noted(folder, isSimulated, event) : of(event))),
+        ),
+      ),
+    )
+
+/** Whether the market in the folder is a made-up one; nothing if it holds none. A folder that says nothing holds real data. */
+const heldBy = ({ stored }: Folder): Observable<boolean | undefined> =>
+  forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${FILE}`)]).pipe(
+    map(([hasMarket, source]) => (hasMarket ? isRow(source) && source.simulated === true : undefined)),
+  )
+
+const noted = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
+  keep(FILE, { simulated }).pipe(map(() => event))
+
+const refusal = (out: string, isSimulated: boolean): string =>
+  isSimulated
+    ? `${out} holds made-up data of a run with --simulate, which real candles must not continue: choose another --out, or delete the folder`
+    : `${out} holds data of a provider, which made-up data must not replace: choose another --out for --simulate`
