@@ -91,7 +91,7 @@ export class DamagedFile extends CollectError {
   readonly status = 'error'
 }
 
-/** A setting is wrong or missing: nothing was asked yet. The message names it, where it came from, and the way out. */
+/** A setting, a name or a symbol is wrong or missing. The message names it, where it came from, and the way out. */
 export class UsageError extends CollectError {
   override readonly name = 'UsageError'
   readonly verdict = 'stop'

@@ -148,7 +148,7 @@ const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
   requests: tally.requests,
   retries: tally.retries,
   rateLimited: tally.rateLimited,
-  items: tally.items,
+  items: { ...tally.items },
   degraded: tally.degraded,
   files: tally.files,
   bytes: tally.bytes,

@@ -1,4 +1,4 @@
-import { defer, type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
+import { type MonoTypeOperatorFunction, of, retry, tap, throwError, timer } from 'rxjs'
 import { CollectError } from '../model/errors.js'
 
 export interface RetryPolicy {
@@ -22,9 +22,6 @@ export const retryFailures = <T>({ retries, backoffMs, random, onRetry }: RetryP
       if (verdict !== 'retry' && verdict !== 'wait') return throwError(() => error)
       const longest = Math.min(backoffMs * 2 ** (attempt - 1), LONGEST_BACKOFF_MS)
       const pause = verdict === 'wait' ? of(0) : timer(longest * (0.5 + random() / 2))
-      return defer(() => {
-        onRetry?.()
-        return pause
-      })
+      return pause.pipe(tap(() => onRetry?.()))
     },
   })

@@ -31,8 +31,11 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
     return item$.pipe(
       mergeMap((item) => defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item)), workers),
       tap((settled) => tell(stream, settled, run)),
-      connect((settled$) => forkJoin([settled$.pipe(judged(stream)), settled$.pipe(intoSinks(stream, run))])),
-      map(([verdict, stored]) => ({ ...verdict, ...stored })),
+      // What is offered comes first: it must hear of a failure before the failure ends the others.
+      connect((settled$) =>
+        forkJoin([settled$.pipe(offered(stream, tools, run)), settled$.pipe(judged(stream)), settled$.pipe(intoSinks(stream, run))]),
+      ),
+      map(([, verdict, stored]) => ({ ...verdict, ...stored })),
       recover((error) => of({ outcome: 'failed' as const, error, files: 0, bytes: 0 })),
       single(),
       map((end) => {
@@ -61,18 +64,28 @@ const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
   notice: (text) => run.emit({ type: 'noticed', stream: stream.name, text }),
 })
 
-/** Tells the report what became of an item, and the streams that follow what they can work on. */
-const tell = (stream: StreamDefinition, { item, status, rows, degraded, reason }: Settled, run: Run): void => {
+/** Tells the report what became of an item. */
+const tell = ({ name }: StreamDefinition, { item, status, degraded, reason }: Settled, { emit }: Run): void => {
   const why = { ...(degraded === undefined ? {} : { degraded }), ...(reason === undefined ? {} : { reason }) }
-  run.emit({ type: 'settled', stream: stream.name, item: item.key, status, ...why })
-  const offer = run.offered.get(stream.name)
-  if (offer === undefined || stream.offers === undefined) return
-  if (isLost({ status })) {
-    offer.error(new NothingAnswered(`${stream.name}, which this follows, failed: ${reason ?? status}`))
-    return
+  emit({ type: 'settled', stream: name, item: item.key, status, ...why })
+}
+
+/** Once all has settled, offers what was found to the streams that follow; a stream that lost anything offers its failure. */
+const offered = ({ name, offers }: StreamDefinition, { notice }: Tools, run: Run): OperatorFunction<Settled, unknown> => {
+  const offer = run.offered.get(name)
+  if (offers === undefined || offer === undefined) return () => of(undefined)
+  const gather = (all: readonly unknown[], settled: Settled): readonly unknown[] => {
+    if (isLost(settled)) throw new NothingAnswered(`${name}, which this follows, failed: ${reasonOf(settled)}`)
+    return [...all, ...settled.rows]
   }
-  offer.next(stream.offers(rows as readonly Row[], (text) => run.emit({ type: 'noticed', stream: stream.name, text })))
-  offer.complete()
+  return (settled$) =>
+    settled$.pipe(
+      reduce(gather, []),
+      map((rows) => offers(rows as readonly Row[], notice)),
+      // Not the subject itself: tap would take its subscribe for a callback.
+      tap({ next: (items) => offer.next(items), complete: () => offer.complete(), error: (error: unknown) => offer.error(error) }),
+      recover(() => of(undefined)),
+    )
 }
 
 /** A stream over parts fails with any of them; one over a list fails when nothing of it could be had. */

@@ -54,6 +54,7 @@ export const start = (
     const asOf = options.asOf ?? startedAt
     const states = plan.map(({ stream, state }) => ({ name: stream.name, state }))
     emit({ type: 'run-started', at: startedAt, run: runId(startedAt, random), asOf, streams: states })
+    if (subscriber.closed) return
     const connections = transport ? { send: transport, close: () => undefined } : openConnections()
     const offered = new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [])))
     const run: Run = {

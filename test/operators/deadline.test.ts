@@ -24,7 +24,7 @@ describe('deadline', () => {
       const subs = '                 ^----!'
       const expected = '             -----#'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected, {}, late)
+      m.expect(source.pipe(deadline(5))).toBeObservable(expected, undefined, late)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -36,7 +36,7 @@ describe('deadline', () => {
       const subs = '                 ^----!'
       const expected = '             -----#'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected, {}, late)
+      m.expect(source.pipe(deadline(5))).toBeObservable(expected, undefined, late)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -67,10 +67,10 @@ describe('deadline', () => {
     'hands on an error as it is',
     marbles((m) => {
       const error = new NothingAnswered('no tier')
-      const source = m.cold<string>('--#', {}, error)
+      const source = m.cold<string>('--#', undefined, error)
       const expected = '             --#'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected, {}, error)
+      m.expect(source.pipe(deadline(5))).toBeObservable(expected, undefined, error)
       m.expect(source).toHaveSubscriptions('^-!')
     }),
   )

@@ -34,7 +34,7 @@ describe('delayThrottled', () => {
       const source = m.cold<string>('-')
 
       m.expect(source.pipe(pause)).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('^')
+      m.expect(source).toHaveSubscriptions('       ^')
     }),
   )
 
@@ -42,10 +42,10 @@ describe('delayThrottled', () => {
     'hands on at once any error but a 429',
     marbles((m) => {
       const error = new HttpError(503)
-      const source = m.cold<string>('--#', {}, error)
+      const source = m.cold<string>('--#', undefined, error)
       const expected = '             --#'
 
-      m.expect(source.pipe(pause)).toBeObservable(expected, {}, error)
+      m.expect(source.pipe(pause)).toBeObservable(expected, undefined, error)
       m.expect(source).toHaveSubscriptions('^-!')
     }),
   )
@@ -62,11 +62,11 @@ describe('delayThrottled', () => {
       `holds a 429 that names ${named} for ${held}, while the source is free`,
       marbles((m) => {
         const error = new Throttled(retryAfterMs)
-        const source = m.cold<string>('  --#', {}, error)
-        const subs = '                   ^-!'
+        const source = m.cold<string>('--#', undefined, error)
+        const subs = '                 ^-!'
         const expected = `               -- ${held} #`
 
-        m.expect(source.pipe(pause)).toBeObservable(expected, {}, error)
+        m.expect(source.pipe(pause)).toBeObservable(expected, undefined, error)
         m.expect(source).toHaveSubscriptions(subs)
       }),
     )
@@ -74,7 +74,7 @@ describe('delayThrottled', () => {
   it(
     'says nothing when it is unsubscribed during the pause',
     marbles((m) => {
-      const source = m.cold<string>('--#', {}, new Throttled(undefined))
+      const source = m.cold<string>('--#', undefined, new Throttled(undefined))
       const unsub = '                1s !'
       const subs = '                 ^-!'
 

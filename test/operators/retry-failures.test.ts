@@ -1,17 +1,10 @@
+import { defer, NEVER } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { BadAnswer, HttpError, NothingAnswered, StorageError, Throttled, TransportError } from '../../src/model/errors.js'
 import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
-import { type Context, marbles } from '../support/marbles.js'
+import { marbles } from '../support/marbles.js'
 
-const retrying = (policy: Partial<RetryPolicy> = {}) =>
-  retryFailures<string>({ retries: 2, backoffMs: 8, random: () => 0, ...policy })
-
-/** A source that meets each subscription with the next of the given marbles. */
-const inTurn = (m: Context, attempts: readonly string[], error: unknown) => {
-  const sources = attempts.map((attempt) => m.cold<string>(attempt, {}, error))
-  let attempt = 0
-  return { sources, next: () => sources[attempt++] ?? m.cold<string>('#', {}, new Error('asked too often')) }
-}
+const retrying = (policy: Partial<RetryPolicy> = {}) => retryFailures<string>({ retries: 2, backoffMs: 8, random: () => 0, ...policy })
 
 describe('retryFailures', () => {
   it(
@@ -42,7 +35,7 @@ describe('retryFailures', () => {
       const source = m.cold<string>('-')
 
       m.expect(source.pipe(retrying())).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('^')
+      m.expect(source).toHaveSubscriptions('            ^')
     }),
   )
 
@@ -50,15 +43,11 @@ describe('retryFailures', () => {
     'asks again after a back-off that doubles, then hands on the last error',
     marbles((m) => {
       const error = new HttpError(503)
-      const source = m.cold<string>('-#', {}, error)
-      const subs = [
-        '                          ^!               ',
-        '                          -----^!          ',
-        '                          --------------^! ',
-      ]
+      const source = m.cold<string>('-#', undefined, error)
+      const subs = ['^!               ', '-----^!          ', '--------------^! ']
       const expected = '            ---------------# '
 
-      m.expect(source.pipe(retrying())).toBeObservable(expected, {}, error)
+      m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -67,11 +56,11 @@ describe('retryFailures', () => {
     'waits between half of the longest back-off and all of it, as the dice fall',
     marbles((m) => {
       const error = new HttpError(500)
-      const source = m.cold<string>('#', {}, error)
+      const source = m.cold<string>('#', undefined, error)
 
-      m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable('   ----#', {}, error)
-      m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable(' ------#', {}, error)
-      m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable('   --------#', {}, error)
+      m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable('  ----#', undefined, error)
+      m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable('------#', undefined, error)
+      m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable('  --------#', undefined, error)
     }),
   )
 
@@ -79,10 +68,10 @@ describe('retryFailures', () => {
     'never backs off for longer than 30 s',
     marbles((m) => {
       const error = new HttpError(500)
-      const source = m.cold<string>('#', {}, error)
+      const source = m.cold<string>('#', undefined, error)
       const subs = ['(^!)', '20s (^!)', '50s (^!)', '80s (^!)']
 
-      m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable('80s #', {}, error)
+      m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable('80s #', undefined, error)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -91,15 +80,11 @@ describe('retryFailures', () => {
     'asks again at once after a 429, whose pause was kept already',
     marbles((m) => {
       const error = new Throttled(undefined)
-      const source = m.cold<string>('--#', {}, error)
-      const subs = [
-        '                          ^-!    ',
-        '                          --^-!  ',
-        '                          ----^-!',
-      ]
+      const source = m.cold<string>('--#', undefined, error)
+      const subs = ['                          ^-!    ', '                          --^-!  ', '                          ----^-!']
       const expected = '            ------#'
 
-      m.expect(source.pipe(retrying())).toBeObservable(expected, {}, error)
+      m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -107,13 +92,15 @@ describe('retryFailures', () => {
   it(
     'hands on the answer of a later attempt',
     marbles((m) => {
-      const { sources, next } = inTurn(m, ['-#', '--(a|)'], new TransportError('reset', 'gone'))
-      const source = m.cold<string>('-')
-      m.expect(source).toHaveSubscriptions([])
-      const expected = '            -------(a|)'
+      const refused = m.cold<string>('-#', undefined, new TransportError('reset', 'gone'))
+      const answer = m.cold<string>(' --(a|)')
+      const subs = '                  -----^-!'
+      const expected = '              -------(a|)'
+      const attempts = [refused, answer]
 
-      m.expect(deferred(next).pipe(retrying())).toBeObservable(expected)
-      for (const [place, subs] of ['^!', '-----^-!'].entries()) m.expect(sources[place] ?? source).toHaveSubscriptions(subs)
+      m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable(expected)
+      m.expect(refused).toHaveSubscriptions('^!')
+      m.expect(answer).toHaveSubscriptions(subs)
     }),
   )
 
@@ -122,9 +109,9 @@ describe('retryFailures', () => {
     it(
       `asks again after: ${error.message}`,
       marbles((m) => {
-        const source = m.cold<string>('#', {}, error)
+        const source = m.cold<string>('#', undefined, error)
 
-        m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('----#', {}, error)
+        m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('----#', undefined, error)
         m.expect(source).toHaveSubscriptions(['(^!)', '----(^!)'])
       }),
     )
@@ -141,10 +128,10 @@ describe('retryFailures', () => {
     it(
       `never asks again after: ${error.message}`,
       marbles((m) => {
-        const source = m.cold<string>('-#', {}, error)
+        const source = m.cold<string>('-#', undefined, error)
 
-        m.expect(source.pipe(retrying())).toBeObservable('-#', {}, error)
-        m.expect(source).toHaveSubscriptions('^!')
+        m.expect(source.pipe(retrying())).toBeObservable('-#', undefined, error)
+        m.expect(source).toHaveSubscriptions('            ^!')
       }),
     )
 
@@ -152,21 +139,21 @@ describe('retryFailures', () => {
     'asks once where no retries are granted',
     marbles((m) => {
       const error = new HttpError(503)
-      const source = m.cold<string>('-#', {}, error)
+      const source = m.cold<string>('-#', undefined, error)
 
-      m.expect(source.pipe(retrying({ retries: 0 }))).toBeObservable('-#', {}, error)
-      m.expect(source).toHaveSubscriptions('^!')
+      m.expect(source.pipe(retrying({ retries: 0 }))).toBeObservable('-#', undefined, error)
+      m.expect(source).toHaveSubscriptions('                          ^!')
     }),
   )
 
   it(
     'asks no more when it is unsubscribed during a back-off',
     marbles((m) => {
-      const source = m.cold<string>('-#', {}, new HttpError(503))
+      const source = m.cold<string>('-#', undefined, new HttpError(503))
       const unsub = '                ---!'
 
       m.expect(source.pipe(retrying()), unsub).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('^!')
+      m.expect(source).toHaveSubscriptions('                   ^!')
     }),
   )
 
@@ -174,7 +161,7 @@ describe('retryFailures', () => {
     'tells of each further attempt, not of the first nor of giving up',
     marbles((m) => {
       let retries = 0
-      const source = m.cold<string>('-#', {}, new HttpError(503))
+      const source = m.cold<string>('-#', undefined, new HttpError(503))
       source.pipe(retrying({ onRetry: () => retries++ })).subscribe({ error: () => undefined })
       m.flush()
 
@@ -183,7 +170,22 @@ describe('retryFailures', () => {
     }),
   )
 
-  for (const callback of ['onRetry', 'random'] as const)
+  it(
+    'tells of no attempt that a cancelled pause kept from being made',
+    marbles((m) => {
+      let retries = 0
+      const source = m.cold<string>('-#', undefined, new HttpError(503))
+      m.expect(source.pipe(retrying({ onRetry: () => retries++ })), '--!').toBeObservable('-')
+      m.flush()
+
+      expect(retries).toBe(0)
+    }),
+  )
+
+  for (const [callback, ending] of [
+    ['onRetry', '-----#'],
+    ['random', '-#'],
+  ] as const)
     it(
       `ends with the error of a throwing ${callback}`,
       marbles((m) => {
@@ -191,9 +193,9 @@ describe('retryFailures', () => {
         const throws = () => {
           throw bug
         }
-        const source = m.cold<string>('-#', {}, new HttpError(503))
+        const source = m.cold<string>('-#', undefined, new HttpError(503))
 
-        m.expect(source.pipe(retrying({ [callback]: throws }))).toBeObservable('-#', {}, bug)
+        m.expect(source.pipe(retrying({ [callback]: throws }))).toBeObservable(ending, undefined, bug)
         m.expect(source).toHaveSubscriptions('^!')
       }),
     )

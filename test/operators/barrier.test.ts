@@ -1,0 +1,118 @@
+import { EmptyError, Observable, of, SequenceError } from 'rxjs'
+import { describe, it } from 'vitest'
+import { barrier } from '../../src/operators/barrier.js'
+import { marbles } from '../support/marbles.js'
+
+describe('barrier', () => {
+  it(
+    'emits an empty list at once where there are no branches',
+    marbles((m) => {
+      m.expect(barrier([])).toBeObservable('(e|)', { e: [] })
+    }),
+  )
+
+  it(
+    'emits every value in the order of the branches once the slowest has ended',
+    marbles((m) => {
+      const slow = m.cold<string>('  -----a--|')
+      const quick = m.cold<string>(' (b|)')
+      const middle = m.cold<string>('--c|')
+      const expected = '             --------(x|)'
+
+      m.expect(barrier([slow, quick, middle])).toBeObservable(expected, { x: ['a', 'b', 'c'] })
+      m.expect(slow).toHaveSubscriptions('  ^-------!')
+      m.expect(quick).toHaveSubscriptions(' (^!)')
+      m.expect(middle).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'subscribes all branches at the same time, and each once',
+    marbles((m) => {
+      const one = m.cold<string>('  -a|')
+      const other = m.cold<string>('-b|')
+
+      m.expect(barrier([one, other])).toBeObservable('--(x|)', { x: ['a', 'b'] })
+      m.expect(one).toHaveSubscriptions('             ^-!')
+      m.expect(other).toHaveSubscriptions('           ^-!')
+    }),
+  )
+
+  it(
+    'errors with a branch that fails, and lets go of the others',
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const failing = m.cold<string>('--#', undefined, bug)
+      const slow = m.cold<string>('   -----a|')
+      const subs = '                  ^-!'
+      const expected = '              --#'
+
+      m.expect(barrier([slow, failing])).toBeObservable(expected, undefined, bug)
+      m.expect(slow).toHaveSubscriptions(subs)
+      m.expect(failing).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'errors with a branch that ends without a value, instead of ending early and silently',
+    marbles((m) => {
+      const empty = m.cold<string>('--|')
+      const slow = m.cold<string>(' -----a|')
+      const subs = '                ^-!'
+      const expected = '            --#'
+
+      m.expect(barrier([slow, empty])).toBeObservable(expected, undefined, new EmptyError())
+      m.expect(slow).toHaveSubscriptions(subs)
+      m.expect(empty).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'errors with a branch that has two values',
+    marbles((m) => {
+      const twice = m.cold<string>('-a-b-|')
+      const expected = '            ---#'
+
+      m.expect(barrier([twice])).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
+      m.expect(twice).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'waits for a branch that never ends',
+    marbles((m) => {
+      const endless = m.cold<string>('-a')
+      const other = m.cold<string>('  -b|')
+
+      m.expect(barrier([endless, other])).toBeObservable('-')
+      m.expect(endless).toHaveSubscriptions('             ^')
+      m.expect(other).toHaveSubscriptions('               ^-!')
+    }),
+  )
+
+  it(
+    'lets go of every branch when it is unsubscribed',
+    marbles((m) => {
+      const one = m.cold<string>('  ----a|')
+      const other = m.cold<string>('-----b|')
+      const unsub = '               --!'
+      const subs = '                ^-!'
+
+      m.expect(barrier([one, other]), unsub).toBeObservable('-')
+      m.expect(one).toHaveSubscriptions(subs)
+      m.expect(other).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'errors with a branch that throws while it is subscribed',
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const throwing = new Observable<string>(() => {
+        throw bug
+      })
+
+      m.expect(barrier([of('a'), throwing])).toBeObservable('#', undefined, bug)
+    }),
+  )
+})

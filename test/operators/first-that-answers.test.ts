@@ -1,0 +1,184 @@
+import { type Observable, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { BadAnswer, HttpError, NothingAnswered, StorageError, TransportError } from '../../src/model/errors.js'
+import { firstThatAnswers, type Tier } from '../../src/operators/first-that-answers.js'
+import { marbles } from '../support/marbles.js'
+
+const tier = (name: string, answer: Observable<string>): Tier<string> => ({ name, ask: () => answer })
+
+const throwing = (name: string, error: Error): Tier<string> => ({
+  name,
+  ask: () => {
+    throw error
+  },
+})
+
+describe('firstThatAnswers', () => {
+  it(
+    'emits what the first tier answers and asks no other',
+    marbles((m) => {
+      const sheet = m.cold<string>('--(a|)')
+      const page = m.cold<string>(' --(b|)')
+      const expected = '            --(a|)'
+
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected)
+      m.expect(sheet).toHaveSubscriptions('^-!')
+      m.expect(page).toHaveSubscriptions([])
+    }),
+  )
+
+  it(
+    'asks the next tier only once the one before has failed',
+    marbles((m) => {
+      const sheet = m.cold<string>('--#', undefined, new HttpError(404))
+      const data = m.cold<string>(' ---#', undefined, new BadAnswer('html', 'a page'))
+      const page = m.cold<string>(' -(c|)')
+      const expected = '            ------(c|)'
+      const tiers = [tier('sheet', sheet), tier('data', data), tier('page', page)]
+
+      m.expect(firstThatAnswers(tiers)).toBeObservable(expected)
+      m.expect(sheet).toHaveSubscriptions('^-!')
+      m.expect(data).toHaveSubscriptions(' --^--!')
+      m.expect(page).toHaveSubscriptions(' -----^!')
+    }),
+  )
+
+  it(
+    'errors with every reason, in order, when no tier answers',
+    marbles((m) => {
+      const sheet = m.cold<string>('--#', undefined, new HttpError(404))
+      const page = m.cold<string>(' -#', undefined, new TransportError('reset', 'gone'))
+      const expected = '            ---#'
+      const reasons = new NothingAnswered('sheet: the provider answered 404; page: reset: gone')
+
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, reasons)
+      m.expect(sheet).toHaveSubscriptions('^-!')
+      m.expect(page).toHaveSubscriptions(' --^!')
+    }),
+  )
+
+  it(
+    'errors at once where there are no tiers',
+    marbles((m) => {
+      m.expect(firstThatAnswers<string>([])).toBeObservable('#', undefined, new NothingAnswered(''))
+    }),
+  )
+
+  for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
+    it(
+      `asks no further tier after an error that must end the run: ${error.message}`,
+      marbles((m) => {
+        const sheet = m.cold<string>('--#', undefined, error)
+        const page = m.cold<string>(' --(b|)')
+        const expected = '            --#'
+
+        m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, error)
+        m.expect(page).toHaveSubscriptions([])
+      }),
+    )
+
+  it(
+    'takes a failure that a tier throws like one that it emits',
+    marbles((m) => {
+      const tiers = [throwing('sheet', new NothingAnswered('no id')), tier('page', of('b'))]
+
+      m.expect(firstThatAnswers(tiers)).toBeObservable('(b|)')
+    }),
+  )
+
+  it(
+    'ends with a bug that a tier throws',
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const page = m.cold<string>('(b|)')
+
+      m.expect(firstThatAnswers([throwing('sheet', bug), tier('page', page)])).toBeObservable('#', undefined, bug)
+      m.expect(page).toHaveSubscriptions([])
+    }),
+  )
+
+  it(
+    'tells of each tier that fails, when it fails, and of none that answers',
+    marbles((m) => {
+      const told: string[] = []
+      const sheet = m.cold<string>('--#', undefined, new HttpError(404))
+      const data = m.cold<string>(' ---#', undefined, new BadAnswer('html', 'a page'))
+      const page = m.cold<string>(' -(c|)')
+      const tiers = [tier('sheet', sheet), tier('data', data), tier('page', page)]
+      firstThatAnswers(tiers, (failure) => told.push(`${m.scheduler.now()} ${failure}`)).subscribe()
+      m.flush()
+
+      expect(told).toStrictEqual(['2 sheet: the provider answered 404', '5 data: html: a page'])
+    }),
+  )
+
+  it(
+    'ends with the error of a listener that throws, and asks no further tier',
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const sheet = m.cold<string>('--#', undefined, new HttpError(404))
+      const page = m.cold<string>(' -(b|)')
+      const expected = '            --#'
+      const throws = () => {
+        throw bug
+      }
+
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)], throws)).toBeObservable(expected, undefined, bug)
+      m.expect(page).toHaveSubscriptions([])
+    }),
+  )
+
+  it(
+    'leaves it to the caller to judge a tier that ends without a value',
+    marbles((m) => {
+      const sheet = m.cold<string>('--|')
+      const page = m.cold<string>(' --(b|)')
+      const expected = '            --|'
+
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected)
+      m.expect(page).toHaveSubscriptions([])
+    }),
+  )
+
+  it(
+    'waits for a tier that never answers',
+    marbles((m) => {
+      const sheet = m.cold<string>('-')
+      const page = m.cold<string>(' (b|)')
+
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable('-')
+      m.expect(sheet).toHaveSubscriptions('^')
+      m.expect(page).toHaveSubscriptions([])
+    }),
+  )
+
+  it(
+    'lets go of the tier at work when it is unsubscribed, and asks no other',
+    marbles((m) => {
+      const sheet = m.cold<string>('--#', undefined, new HttpError(404))
+      const data = m.cold<string>(' -----#', undefined, new HttpError(404))
+      const page = m.cold<string>(' (c|)')
+      const unsub = '               ----!'
+      const tiers = [tier('sheet', sheet), tier('data', data), tier('page', page)]
+
+      m.expect(firstThatAnswers(tiers), unsub).toBeObservable('-')
+      m.expect(sheet).toHaveSubscriptions('                    ^-!')
+      m.expect(data).toHaveSubscriptions('                     --^-!')
+      m.expect(page).toHaveSubscriptions([])
+    }),
+  )
+
+  it(
+    'asks every tier anew for each subscription',
+    marbles((m) => {
+      const sheet = m.cold<string>('-#', undefined, new HttpError(404))
+      const page = m.cold<string>(' -(b|)')
+      const answer = firstThatAnswers([tier('sheet', sheet), tier('page', page)])
+
+      m.expect(answer, '^').toBeObservable('--(b|)')
+      m.expect(answer, '---^').toBeObservable('-----(b|)')
+      m.expect(sheet).toHaveSubscriptions(['^!', '---^!'])
+      m.expect(page).toHaveSubscriptions(['-^!', '----^!'])
+    }),
+  )
+})

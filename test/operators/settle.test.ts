@@ -1,0 +1,119 @@
+import { EmptyError, SequenceError } from 'rxjs'
+import { describe, it } from 'vitest'
+import { HttpError, NothingAnswered, StorageError, Throttled, TransportError } from '../../src/model/errors.js'
+import type { Found, Item, Settled } from '../../src/model/outcome.js'
+import { found, skipped } from '../../src/model/outcome.js'
+import { settle } from '../../src/operators/settle.js'
+import { marbles } from '../support/marbles.js'
+
+const item: Item = { key: 'A', rank: 0, fileName: 'A', value: {} }
+const settledAs = (facts: Omit<Settled, 'item'>): Settled => ({ item, ...facts })
+const lost = (error: Throttled | HttpError | TransportError | NothingAnswered): Settled =>
+  settledAs({ status: error.status, rows: [], reason: error.message })
+
+describe('settle', () => {
+  const finds: readonly { readonly what: string; readonly result: Found }[] = [
+    { what: 'rows', result: found([{ Close: 1 }]) },
+    { what: 'nothing', result: found([]) },
+    { what: 'fewer rows than there may be', result: found([{ Close: 1 }], 'lodr: the provider answered 503') },
+    { what: 'nothing to do', result: skipped },
+  ]
+  for (const { what, result } of finds)
+    it(
+      `ends work that finds ${what} as the item with its status`,
+      marbles((m) => {
+        const work = m.cold<Found>('-a--|', { a: result })
+        const expected = '          ----(s|)'
+
+        m.expect(work.pipe(settle(item))).toBeObservable(expected, { s: settledAs(result) })
+        m.expect(work).toHaveSubscriptions('^---!')
+      }),
+    )
+
+  const losses = [
+    new Throttled(2_000),
+    new HttpError(404),
+    new HttpError(503),
+    new TransportError('reset', 'gone'),
+    new NothingAnswered('none of the tiers'),
+  ]
+  for (const error of losses)
+    it(
+      `makes ${error.status} of the item and keeps the reason: ${error.message}`,
+      marbles((m) => {
+        const work = m.cold<Found>('--#', undefined, error)
+        const expected = '          --(s|)'
+
+        m.expect(work.pipe(settle(item))).toBeObservable(expected, { s: lost(error) })
+        m.expect(work).toHaveSubscriptions('^-!')
+      }),
+    )
+
+  for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
+    it(
+      `hands on what must end the run: ${error.message}`,
+      marbles((m) => {
+        const work = m.cold<Found>('--#', undefined, error)
+        const expected = '          --#'
+
+        m.expect(work.pipe(settle(item))).toBeObservable(expected, undefined, error)
+        m.expect(work).toHaveSubscriptions('^-!')
+      }),
+    )
+
+  it(
+    'takes work that ends without a result for a bug',
+    marbles((m) => {
+      const work = m.cold<Found>('--|')
+      const expected = '          --#'
+
+      m.expect(work.pipe(settle(item))).toBeObservable(expected, undefined, new EmptyError())
+      m.expect(work).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'takes work with two results for a bug',
+    marbles((m) => {
+      const work = m.cold<Found>('-a-b-|', { a: found([1]), b: found([2]) })
+      const expected = '          ---#'
+
+      m.expect(work.pipe(settle(item))).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
+      m.expect(work).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'settles once, as lost, when work fails after its result',
+    marbles((m) => {
+      const error = new HttpError(503)
+      const work = m.cold<Found>('-a-#', { a: found([1]) }, error)
+      const expected = '          ---(s|)'
+
+      m.expect(work.pipe(settle(item))).toBeObservable(expected, { s: lost(error) })
+      m.expect(work).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'waits with work that never ends',
+    marbles((m) => {
+      const work = m.cold<Found>('-a-', { a: found([1]) })
+
+      m.expect(work.pipe(settle(item))).toBeObservable('-')
+      m.expect(work).toHaveSubscriptions('              ^')
+    }),
+  )
+
+  it(
+    'lets go of the work when it is unsubscribed',
+    marbles((m) => {
+      const work = m.cold<Found>('----a|', { a: found([1]) })
+      const unsub = '             --!'
+      const subs = '              ^-!'
+
+      m.expect(work.pipe(settle(item)), unsub).toBeObservable('-')
+      m.expect(work).toHaveSubscriptions(subs)
+    }),
+  )
+})

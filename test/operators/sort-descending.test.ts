@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { firstValueFrom, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { sortDescending } from '../../src/operators/sort-descending.js'
+import { marbles } from '../support/marbles.js'
+
+interface Deal {
+  readonly date: string
+  readonly n: number
+}
+
+const byDate = ({ date }: Deal): string => date
+const old: Deal = { date: '2026-01-31', n: 1 }
+const recent: Deal = { date: '2026-02-12', n: 2 }
+const twin: Deal = { date: '2026-02-12', n: 3 }
+const undated: Deal = { date: '', n: 4 }
+const anyDeals: fc.Arbitrary<readonly Deal[]> = fc.array(
+  fc.record({ date: fc.constantFrom('', '2025-12-31', '2026-01-01', '2026-01-02'), n: fc.nat() }),
+)
+const bug = new TypeError('a bug')
+
+describe('sortDescending', () => {
+  it(
+    'sorts each list newest first, rows of one day in the order they came, undated rows last',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('-a-b|', { a: [undated, old, recent, twin], b: [twin, recent] })
+      const expected = '                      -x-y|'
+
+      m.expect(source.pipe(sortDescending(byDate))).toBeObservable(expected, { x: [recent, twin, old, undated], y: [twin, recent] })
+      m.expect(source).toHaveSubscriptions('^---!')
+    }),
+  )
+
+  it(
+    'leaves an empty list empty',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('-(a|)', { a: [] })
+
+      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-(a|)', { a: [] })
+      m.expect(source).toHaveSubscriptions('                        ^!')
+    }),
+  )
+
+  it(
+    'ends with an empty source',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('--|')
+
+      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('--|')
+      m.expect(source).toHaveSubscriptions('                        ^-!')
+    }),
+  )
+
+  it(
+    'waits with a source that never emits',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('-')
+
+      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('                        ^')
+    }),
+  )
+
+  it(
+    'hands on an error',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('-a-#', { a: [old] }, bug)
+
+      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-a-#', { a: [old] }, bug)
+      m.expect(source).toHaveSubscriptions('                        ^--!')
+    }),
+  )
+
+  it(
+    'lets go of the source when it is unsubscribed',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('-a-b-|', { a: [old], b: [recent] })
+      const unsub = '                         --!'
+      const subs = '                          ^-!'
+      const expected = '                      -a-'
+
+      m.expect(source.pipe(sortDescending(byDate)), unsub).toBeObservable(expected, { a: [old] })
+      m.expect(source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'ends with the error of a key that throws',
+    marbles((m) => {
+      const source = m.cold<readonly Deal[]>('-a-|', { a: [old] })
+      const throws = (): never => {
+        throw bug
+      }
+
+      m.expect(source.pipe(sortDescending<Deal>(throws))).toBeObservable('-#', undefined, bug)
+      m.expect(source).toHaveSubscriptions('                              ^!')
+    }),
+  )
+
+  it('is stable, loses nothing and leaves the given list alone, whatever the rows', async () => {
+    const property = fc.asyncProperty(anyDeals, async (given) => {
+      const places = new Map(given.map((row, place) => [row, place]))
+      const before = [...given]
+      const sorted = await firstValueFrom(of(given).pipe(sortDescending(byDate)))
+
+      expect(given).toStrictEqual(before)
+      expect(new Set(sorted)).toStrictEqual(new Set(given))
+      expect(sorted).toHaveLength(given.length)
+      for (const [place, row] of sorted.slice(1).entries()) {
+        const above = sorted[place] ?? row
+        const isOrdered = above.date === row.date ? (places.get(above) ?? 0) < (places.get(row) ?? 0) : above.date > row.date
+        expect(isOrdered).toBe(true)
+      }
+    })
+    await fc.assert(property)
+  })
+})

@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { firstValueFrom, from } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { uniqueBy } from '../../src/operators/unique-by.js'
+import { marbles } from '../support/marbles.js'
+
+interface Filing {
+  readonly id: string
+  readonly n: number
+  readonly url?: string
+}
+
+const byId = ({ id }: Filing): string => id
+const later = (row: Filing, kept: Filing): boolean => row.url !== undefined && kept.url === undefined
+
+const rows = {
+  a: { id: 'a', n: 1 },
+  A: { id: 'a', n: 2, url: 'a.pdf' },
+  o: { id: 'a', n: 3, url: 'other.pdf' },
+  b: { id: 'b', n: 4 },
+} satisfies Record<string, Filing>
+
+const anyRows = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', '', '__proto__'), n: fc.nat(9) }))
+const bug = new TypeError('a bug')
+const throws = (): never => {
+  throw bug
+}
+
+describe('uniqueBy', () => {
+  it(
+    'emits one row a key at completion, the first with that key, in the order of the keys',
+    marbles((m) => {
+      const source = m.cold<Filing>('b-a-A-b-|', rows)
+      const expected = '             --------(x|)'
+
+      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [rows.b, rows.a] })
+      m.expect(source).toHaveSubscriptions('^-------!')
+    }),
+  )
+
+  it(
+    'lets a later row take the place of a kept one where it is preferred',
+    marbles((m) => {
+      const source = m.cold<Filing>('a-b-A-o-|', rows)
+      const expected = '             --------(x|)'
+
+      m.expect(source.pipe(uniqueBy(byId, later))).toBeObservable(expected, { x: [rows.A, rows.b] })
+    }),
+  )
+
+  it(
+    'emits an empty list for an empty source',
+    marbles((m) => {
+      const source = m.cold<Filing>('--|')
+      const expected = '             --(x|)'
+
+      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [] })
+      m.expect(source).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'emits nothing while the source goes on',
+    marbles((m) => {
+      const source = m.cold<Filing>('a-b-', rows)
+
+      m.expect(source.pipe(uniqueBy(byId))).toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('                ^')
+    }),
+  )
+
+  it(
+    'hands on an error without the rows before it',
+    marbles((m) => {
+      const source = m.cold<Filing>('a-#', rows, bug)
+      const expected = '             --#'
+
+      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, undefined, bug)
+      m.expect(source).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'lets go of the source when it is unsubscribed',
+    marbles((m) => {
+      const source = m.cold<Filing>('a-b-|', rows)
+      const unsub = '--!'
+      const subs = ' ^-!'
+
+      m.expect(source.pipe(uniqueBy(byId)), unsub).toBeObservable('-')
+      m.expect(source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'starts anew with each subscription',
+    marbles((m) => {
+      const source = m.cold<Filing>('a-b|', rows)
+      const unique = source.pipe(uniqueBy(byId))
+
+      m.expect(unique, '^').toBeObservable(' ---(x|)', { x: [rows.a, rows.b] })
+      m.expect(unique, '-^').toBeObservable('----(x|)', { x: [rows.a, rows.b] })
+      m.expect(source).toHaveSubscriptions(['^--!', '-^--!'])
+    }),
+  )
+
+  it(
+    'ends with the error of a key that throws',
+    marbles((m) => {
+      const source = m.cold<Filing>('-a-b|', rows)
+
+      m.expect(source.pipe(uniqueBy<Filing>(throws))).toBeObservable('-#', undefined, bug)
+      m.expect(source).toHaveSubscriptions('                          ^!')
+    }),
+  )
+
+  it(
+    'ends with the error of a preference that throws',
+    marbles((m) => {
+      const source = m.cold<Filing>('-a-A|', rows)
+
+      m.expect(source.pipe(uniqueBy(byId, throws))).toBeObservable('---#', undefined, bug)
+      m.expect(source).toHaveSubscriptions('                        ^--!')
+    }),
+  )
+
+  it('keeps exactly the first row of every key, whatever the rows', async () => {
+    const property = fc.asyncProperty(anyRows, async (given) => {
+      const kept = await firstValueFrom(from(given).pipe(uniqueBy(byId)))
+      expect(kept).toStrictEqual(given.filter((row, place) => given.findIndex(({ id }) => id === row.id) === place))
+    })
+    await fc.assert(property)
+  })
+
+  it('keeps the last row of every key in the place of the first, where each is preferred to the one before', async () => {
+    const property = fc.asyncProperty(anyRows, async (given) => {
+      const kept = await firstValueFrom(from(given).pipe(uniqueBy(byId, () => true)))
+      expect(kept).toStrictEqual([...new Map(given.map((row) => [row.id, row])).values()])
+    })
+    await fc.assert(property)
+  })
+})

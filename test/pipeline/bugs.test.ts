@@ -1,0 +1,127 @@
+import { concat, EMPTY, EmptyError, ignoreElements, mergeMap, NEVER, type Observable, of, SequenceError, throwError, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { StorageError, UsageError } from '../../src/model/errors.js'
+import { type Found, found } from '../../src/model/outcome.js'
+import type { Sink, SinkReport, Storage } from '../../src/pipeline/storage.js'
+import { once, perStock } from '../../src/pipeline/work.js'
+import { marbles } from '../support/marbles.js'
+import { tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { told } from '../support/told.js'
+
+const bug = new TypeError('a bug')
+const throws = (error: Error) => (): never => {
+  throw error
+}
+const twice = 'Too many matching values'
+
+/** A memory in which a sink ends with what is given. */
+const endingWith = (report$: Observable<SinkReport>): Storage => ({
+  ...memory(),
+  open: (): Sink => (settled$) => concat(settled$.pipe(ignoreElements()), report$),
+})
+
+describe('an error that nobody foresaw', () => {
+  const odd: readonly { readonly what: string; readonly work: () => Observable<Found>; readonly error: Error }[] = [
+    { what: 'throws', work: throws(bug), error: bug },
+    { what: 'emits an error that is none of ours', work: () => throwError(() => bug), error: bug },
+    { what: 'ends without a result', work: () => EMPTY, error: new EmptyError() },
+    { what: 'has two results', work: () => of(found([1]), found([2])), error: new SequenceError(twice) },
+    { what: 'lacks a setting', work: throws(new UsageError('not set')), error: new UsageError('not set') },
+  ]
+  for (const { what, work, error } of odd)
+    it(
+      `ends the run and aborts what is in flight: work that ${what}`,
+      marbles((m) => {
+        const slow = m.cold('-')
+        const late = perStock(() => timer(2).pipe(mergeMap(work)))
+        const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('odd', { work: late }), tiny('slow')], answers: () => slow })
+
+        m.expect(collector.run()).toBeObservable('--#', undefined, error)
+        m.expect(slow).toHaveSubscriptions('      ^-!')
+      }),
+    )
+
+  it(
+    'is the last that a run says: no item is settled by it, no stream finished, no report kept',
+    marbles((m) => {
+      const kept: string[] = []
+      const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('odd', { work: perStock(throws(bug)) })], storage })
+      const lines = told(m, collector.events())
+      m.flush()
+
+      expect(lines.slice(-3)).toStrictEqual(['0 stream-started odd', '0 items-known odd 1', '0 ERROR TypeError: a bug'])
+      expect(kept).toStrictEqual([])
+    }),
+  )
+
+  it(
+    'in phase 1 leaves phase 2 unasked',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        streams: [tiny('first', { phase: 'core', work: once(throws(bug)) }), tinyOnce('later')],
+      })
+
+      m.expect(collector.run()).toBeObservable('#', undefined, bug)
+      m.flush()
+      expect(collector.asked).toStrictEqual(['0 master-data all'])
+    }),
+  )
+
+  it(
+    'in what a stream offers ends the run',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tinyOnce('list', { offers: throws(bug) })] })
+
+      m.expect(collector.run()).toBeObservable('#', undefined, bug)
+    }),
+  )
+})
+
+describe('a branch', () => {
+  const report = { files: 1, bytes: 1 }
+  const full = new StorageError('the disk is full')
+  for (const { what, report$, error } of [
+    { what: 'that ends without a report of its sink', report$: EMPTY, error: new EmptyError() },
+    { what: 'whose sink reports twice', report$: of(report, report), error: new SequenceError(twice) },
+    { what: 'whose output cannot be written', report$: throwError(() => full), error: full },
+  ])
+    it(
+      `${what} is an error of the run`,
+      marbles((m) => {
+        const collector = tinyCollector(m, { streams: [tiny('news'), tiny('slow')], answers: () => NEVER, storage: endingWith(report$) })
+
+        m.expect(collector.run()).toBeObservable('#', undefined, error)
+      }),
+    )
+
+  it(
+    'ends only when everything is stored, and its files and bytes are added up',
+    marbles((m) => {
+      const slow = m.cold<SinkReport>('---(r|)', { r: { files: 2, bytes: 30 } })
+      const outputs = [
+        { shape: 'text', file: 'one.csv' },
+        { shape: 'text', file: 'two.csv' },
+      ] as const
+      const collector = tinyCollector(m, { streams: [tinyOnce('pair', { outputs })], storage: endingWith(slow) })
+      const lines = told(m, collector.events())
+      m.flush()
+
+      expect(lines.filter((line) => line.includes('finished'))).toStrictEqual([
+        '3 stream-finished master-data success',
+        '6 stream-finished pair success',
+        '6 run-finished complete',
+      ])
+    }),
+  )
+
+  it(
+    'that cannot keep the report of the run ends it with that error',
+    marbles((m) => {
+      const storage: Storage = { ...memory(), keep: () => throwError(() => full) }
+
+      m.expect(tinyCollector(m, { streams: [], storage }).run()).toBeObservable('#', undefined, full)
+    }),
+  )
+})

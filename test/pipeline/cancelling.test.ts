@@ -1,0 +1,110 @@
+import { BehaviorSubject, map, NEVER, of, takeWhile, tap } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import type { Storage } from '../../src/pipeline/storage.js'
+import { marbles } from '../support/marbles.js'
+import { listOf, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+
+describe('unsubscribing a run', () => {
+  it(
+    'aborts every request in flight, of every stream, and asks nothing afterwards',
+    marbles((m) => {
+      const news = m.cold(' ----(r|)', { r: row })
+      const ohlcv = m.cold('-------(r|)', { r: row })
+      const collector = tinyCollector(m, {
+        stocks: ['A', 'B', 'C', 'D', 'E', 'F'],
+        streams: [tiny('news'), tiny('ohlcv', { phase: 'candles', workers: 1 })],
+        answers: (call) => (call.startsWith('news') ? news : ohlcv),
+      })
+
+      m.expect(collector.run(), '^-----!').toBeObservable('-')
+      m.expect(news).toHaveSubscriptions(['    ^---!', '^---!', '----^-!', '----^-!'])
+      m.expect(ohlcv).toHaveSubscriptions('    ^-----!')
+      m.flush()
+      expect(collector.dropped).toStrictEqual(['6 news C', '6 news D', '6 ohlcv A'])
+      expect(collector.asked).toHaveLength(6)
+    }),
+  )
+
+  it(
+    'during the master list asks nothing else',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        stocks: [],
+        streams: [tiny('news'), tinyOnce('later')],
+        answers: () => m.cold('----(r|)', { r: row }),
+      })
+
+      m.expect(collector.run(), '^-!').toBeObservable('-')
+      m.flush()
+      expect(collector.asked).toStrictEqual(['0 master-data all'])
+      expect(collector.dropped).toStrictEqual(['2 master-data all'])
+    }),
+  )
+
+  for (const { pause, reply } of [
+    { pause: 'the pause after a 429', reply: status(429) },
+    { pause: 'a back-off', reply: status(503) },
+  ])
+    it(
+      `during ${pause} asks no more`,
+      marbles((m) => {
+        const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })], answers: () => of(reply) })
+
+        m.expect(collector.run(), '^ 100ms !').toBeObservable('-')
+        m.flush()
+        expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A'])
+      }),
+    )
+
+  for (const type of ['run-started', 'stream-started', 'items-known', 'requested', 'settled', 'stream-finished', 'master-read'] as const)
+    for (const nth of type === 'run-started' || type === 'master-read' ? [1] : [1, 2])
+      it(
+        `in answer to ${nth === 1 ? 'the first' : 'the second'} ${type} leaves nothing in flight and asks nothing later`,
+        marbles((m) => {
+          let seen = 0
+          const collector = tinyCollector(m, {
+            stocks: [],
+            streams: [tiny('news', { workers: 1 }), tinyOnce('later')],
+            answers: (call) => (call === 'master-data all' ? m.cold('-(r|)', { r: listOf('A', 'B') }) : m.cold('--(r|)', { r: row })),
+          })
+          const stopped = new BehaviorSubject(Number.POSITIVE_INFINITY)
+          const events = collector.events().pipe(
+            takeWhile(({ type: now }) => now !== type || ++seen < nth),
+            tap({ complete: () => stopped.next(m.scheduler.now()) }),
+          )
+          events.subscribe()
+          m.flush()
+
+          const frameOf = (line: string): number => Number.parseInt(line, 10)
+          expect(collector.asked.filter((line) => frameOf(line) > stopped.value)).toStrictEqual([])
+          expect(collector.asked.length - collector.dropped.length).toBe(collector.answered.length)
+        }),
+      )
+
+  it(
+    'keeps no report',
+    marbles((m) => {
+      const kept: string[] = []
+      const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => NEVER, storage })
+
+      m.expect(collector.run(), '^-!').toBeObservable('-')
+      m.flush()
+      expect(kept).toStrictEqual([])
+    }),
+  )
+
+  it(
+    'leaves another run of the same collector alone',
+    marbles((m) => {
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => m.cold('----(r|)', { r: row }) })
+      const outcome = collector.run().pipe(map((report) => report.outcome))
+
+      m.expect(outcome, '^-!').toBeObservable('-')
+      m.expect(outcome).toBeObservable('----(a|)', { a: 'complete' })
+      m.flush()
+      expect(collector.dropped).toStrictEqual(['2 news A'])
+    }),
+  )
+})

@@ -1,0 +1,91 @@
+import { map, of, toArray } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import { NothingAnswered, UsageError } from '../../src/model/errors.js'
+import { marbles } from '../support/marbles.js'
+import { row, status, tiny, tinyCollector } from '../support/tiny.js'
+
+describe('a collector', () => {
+  it('refuses settings that are wrong, by name', () => {
+    expect(() => createCollector({ settings: { retries: 99 } })).toThrow(UsageError)
+    expect(() => createCollector({ settings: { retries: 99 } })).toThrow(/^retries: /)
+  })
+
+  it(
+    'asks nothing until it is subscribed, and with each subscription anew',
+    marbles((m) => {
+      const answer = m.cold('-(r|)', { r: row })
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer })
+      const outcome = collector.run().pipe(map((report) => report.outcome))
+
+      m.expect(outcome, '--^').toBeObservable('   ---(a|)', { a: 'complete' })
+      m.expect(outcome, '-----^').toBeObservable('------(a|)', { a: 'complete' })
+      m.expect(answer).toHaveSubscriptions(['         --^!', '-----^!'])
+    }),
+  )
+
+  it(
+    'is told of a stream that there is not, when it is subscribed',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+      const why = new UsageError('there is no stream "new". Did you mean news? Streams: master-data, news')
+
+      m.expect(collector.stream('new')).toBeObservable('         #', undefined, why)
+      m.expect(collector.run({ only: ['new'] })).toBeObservable('#', undefined, why)
+      m.flush()
+      expect(collector.asked).toStrictEqual([])
+    }),
+  )
+})
+
+describe('one stream of a collector', () => {
+  it(
+    "emits that stream's items as they settle, and writes nothing",
+    marbles((m) => {
+      const files: MemoryFiles = new Map()
+      const collector = tinyCollector(m, {
+        streams: [tiny('news', { workers: 1 }), tiny('filings')],
+        storage: memory(files),
+        answers: (call) => m.cold('-(r|)', { r: call === 'news B' ? status(404) : row }),
+      })
+      const items = collector.stream('news').pipe(map(({ item, status: how }) => `${item.key} ${how}`))
+
+      m.expect(items).toBeObservable('-ab(c|)', { a: 'A success', b: 'B http_404', c: 'C success' })
+      m.flush()
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '1 news B', '2 news C'])
+      expect(files.size).toBe(0)
+    }),
+  )
+
+  it(
+    'may be narrowed to a few stocks',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+      const keys = collector.stream('news', { symbols: ['b'] }).pipe(map(({ item }) => item.key))
+
+      m.expect(keys).toBeObservable('(a|)', { a: 'B' })
+    }),
+  )
+
+  it(
+    'errors when the list that it works on cannot be had',
+    marbles((m) => {
+      const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
+      const why = new NothingAnswered('master-data failed: the provider answered 403')
+
+      m.expect(collector.stream('news').pipe(toArray())).toBeObservable('#', undefined, why)
+    }),
+  )
+
+  it(
+    'aborts its requests when it is unsubscribed',
+    marbles((m) => {
+      const answer = m.cold('----(r|)', { r: row })
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => answer })
+
+      m.expect(collector.stream('news'), '^-!').toBeObservable('-')
+      m.expect(answer).toHaveSubscriptions(['     ^-!', '^-!'])
+    }),
+  )
+})

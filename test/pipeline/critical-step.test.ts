@@ -1,0 +1,48 @@
+import { map, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { marbles } from '../support/marbles.js'
+import { page, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { told } from '../support/told.js'
+
+const core = { phase: 'core' } as const
+const candles = { phase: 'candles' } as const
+
+describe('the critical step', () => {
+  for (const { how, reply, asked } of [
+    { how: 'is refused', reply: status(403), asked: [0] },
+    { how: 'keeps failing', reply: status(503), asked: [0, 375, 1_125] },
+    { how: 'answers a page', reply: page, asked: [0, 375, 1_125] },
+  ])
+    it(
+      `ends the run as failed, with nothing else asked, when it ${how}`,
+      marbles((m) => {
+        const collector = tinyCollector(m, {
+          streams: [tinyOnce('first', core), tiny('news'), tinyOnce('later'), tiny('ohlcv', candles)],
+          stocks: [],
+          answers: () => of(reply),
+        })
+        const lines = told(m, collector.events())
+        m.flush()
+
+        expect(collector.asked).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
+        expect(lines.slice(-3).map((line) => line.replace(/^\d+ /, ''))).toStrictEqual([
+          'stream-finished master-data failed',
+          'run-finished failed',
+          'COMPLETE',
+        ])
+      }),
+    )
+
+  it(
+    'says in the report why it failed, and that the others were skipped',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(403)) })
+      const why = map(({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [
+        error,
+        scripts.news?.outcome,
+      ])
+
+      m.expect(collector.run().pipe(why)).toBeObservable('(a|)', { a: ['master-data failed: the provider answered 403', 'skipped'] })
+    }),
+  )
+})

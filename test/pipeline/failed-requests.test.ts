@@ -1,0 +1,91 @@
+import { map, of } from 'rxjs'
+import { describe, it } from 'vitest'
+import type { RunReport } from '../../src/model/report.js'
+import { marbles } from '../support/marbles.js'
+import { ended, inTurn, oneStock } from '../support/one-stock.js'
+import { page, reset, row, status, tiny, tinyCollector } from '../support/tiny.js'
+
+describe('a failed request', () => {
+  const passing = [
+    { what: 'a 500', answer: of(status(500)), as: 'http_500' },
+    { what: 'a 503', answer: of(status(503)), as: 'http_503' },
+    { what: 'a reset connection', answer: reset(), as: 'error' },
+    { what: 'a page instead of JSON', answer: of(page), as: 'error' },
+    { what: 'cut JSON', answer: of({ status: 200, body: Buffer.from('{"data":[{"Clo') }), as: 'error' },
+    { what: 'an empty body', answer: of({ status: 200, body: Buffer.from('') }), as: 'error' },
+    {
+      what: 'bytes that are not UTF-8',
+      answer: of({ status: 200, body: Buffer.from('{"data":[{"Name":"\xff"}]}', 'latin1') }),
+      as: 'error',
+    },
+    { what: 'another envelope', answer: of({ status: 200, body: Buffer.from('{"data":7}') }), as: 'error' },
+  ]
+  for (const { what, answer, as } of passing)
+    it(
+      `is tried 3 times after ${what}, with a back-off that doubles, and ends as ${as}`,
+      marbles((m) => {
+        const collector = oneStock(m, answer)
+
+        m.expect(collector.run().pipe(ended)).toBeObservable('375ms 750ms (a|)', { a: `partial, 1 ${as}, 3 asked, 2 again` })
+      }),
+    )
+
+  for (const code of [400, 401, 403, 404, 204, 302])
+    it(
+      `is tried once after a ${code}`,
+      marbles((m) => {
+        const collector = oneStock(m, of(status(code)))
+
+        m.expect(collector.run().pipe(ended)).toBeObservable('(a|)', { a: `partial, 1 http_${code}, 1 asked, 0 again` })
+      }),
+    )
+
+  it(
+    'is aborted at its time-out and tried again',
+    marbles((m) => {
+      const answer = m.cold('-')
+      const collector = oneStock(m, answer, { timeoutsMs: { news: 1_000 }, backoffMs: 0, retries: 1 })
+
+      m.expect(collector.run().pipe(ended)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 asked, 1 again' })
+      m.expect(answer).toHaveSubscriptions(['^ 999ms !', '1s ^ 999ms !'])
+    }),
+  )
+
+  it(
+    'is a success when a later attempt is answered',
+    marbles((m) => {
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: inTurn(status(503), page, row) })
+
+      m.expect(collector.run().pipe(ended)).toBeObservable('375ms 750ms (a|)', { a: 'complete, 1 success, 3 asked, 2 again' })
+    }),
+  )
+
+  it(
+    'costs its own stock only, with the reason in the report',
+    marbles((m) => {
+      const answers = (call: string) => of(call === 'news B' ? status(404) : row)
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers })
+      const told = map(({ outcome, scripts: { news } }: RunReport): readonly unknown[] => [
+        outcome,
+        news?.outcome,
+        news?.items,
+        news?.problems,
+      ])
+      const items = { success: 2, empty: 0, skipped: 0, rate_limit: 0, error: 0, http_404: 1 }
+      const problems = [{ item: 'B', status: 'http_404', reason: 'the provider answered 404' }]
+
+      m.expect(collector.run().pipe(told)).toBeObservable('(a|)', { a: ['partial', 'success', items, problems] })
+    }),
+  )
+
+  it(
+    'of every stock fails the stream, with each reason once',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)) })
+      const told = map(({ scripts: { news } }: RunReport) => [news?.outcome, news?.error])
+      const error = ['A', 'B', 'C'].map((symbol) => `${symbol}: the provider answered 404`).join('; ')
+
+      m.expect(collector.run().pipe(told)).toBeObservable('(a|)', { a: ['failed', error] })
+    }),
+  )
+})

@@ -1,0 +1,146 @@
+import { map, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { found } from '../../src/model/outcome.js'
+import type { RunReport } from '../../src/model/report.js'
+import { stockItems, stocksOf } from '../../src/model/stock.js'
+import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { perRowOf } from '../../src/pipeline/work.js'
+import { marbles } from '../support/marbles.js'
+import { callOf, listOf, ok, page, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { told } from '../support/told.js'
+
+const offers = (rows: Parameters<typeof stocksOf>[0]) => stockItems(stocksOf(rows))
+
+/** A stream that asks for each index which another one offers. */
+const follower = (name: string, of: string, facts: Partial<StreamDefinition> = {}): StreamDefinition =>
+  tiny(name, {
+    phase: 'candles',
+    work: perRowOf(of, (index, { ask }) => ask(callOf(name), { of: String(index.Symbol) }).pipe(map((rows) => found(rows)))),
+    ...facts,
+  })
+const indices = tinyOnce('indices', { offers })
+const outcomes = map(({ outcome, scripts }: RunReport) => [outcome, ...Object.values(scripts).map((script) => script.outcome)].join(' '))
+
+describe('a stream that follows another one', () => {
+  it(
+    'starts with the run of its phase and works on what the other found, as soon as it is found',
+    marbles((m) => {
+      const list = m.cold('   ---(l|)', { l: listOf('X', 'Y', 'Z') })
+      const candles = m.cold('--(r|)', { r: row })
+      const collector = tinyCollector(m, {
+        streams: [indices, follower('ohlcv', 'indices')],
+        answers: (call) => (call === 'indices all' ? list : candles),
+      })
+
+      m.expect(collector.run().pipe(outcomes)).toBeObservable('-------(a|)', { a: 'complete success success success' })
+      m.expect(candles).toHaveSubscriptions(['---^-!', '---^-!', '-----^-!'])
+    }),
+  )
+
+  it(
+    'tells how many items it has once the other has found them',
+    marbles((m) => {
+      const answers = (call: string) => (call === 'indices all' ? m.cold('---(l|)', { l: listOf('X', 'Y', 'Z') }) : of(row))
+      const lines = told(m, tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events())
+      m.flush()
+
+      expect(lines.filter((line) => /(started|known|finished) ohlcv/.test(line))).toStrictEqual([
+        '0 stream-started ohlcv',
+        '3 items-known ohlcv 3',
+        '3 stream-finished ohlcv success',
+      ])
+    }),
+  )
+
+  it(
+    'does not wait for its own turn in the list: it may stand before what it follows',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        streams: [follower('ohlcv', 'indices', { phase: 'enrichment' }), indices],
+        answers: (call) => of(call === 'indices all' ? listOf('X') : row),
+      })
+
+      m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success' })
+    }),
+  )
+
+  it(
+    'asks nothing where the other found nothing',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers: () => of(ok()) })
+
+      m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success' })
+      m.flush()
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 indices all'])
+    }),
+  )
+
+  for (const { how, reply, pace, reason } of [
+    { how: 'is refused', reply: status(403), pace: '', reason: 'the provider answered 403' },
+    { how: 'is limited', reply: status(429), pace: '6s ', reason: '429: the provider limits the rate' },
+    { how: 'keeps failing', reply: page, pace: '375ms 750ms ', reason: 'html: a page came instead: <!doctype html><title>Sorry</title>' },
+  ])
+    it(
+      `fails with it and says so, without asking, when the other ${how}`,
+      marbles((m) => {
+        const collector = tinyCollector(m, {
+          streams: [indices, follower('ohlcv', 'indices'), tiny('news')],
+          answers: (call) => of(call === 'indices all' ? reply : row),
+        })
+        const why = map(({ outcome, scripts: { indices, ohlcv, news } }: RunReport) => [
+          outcome,
+          indices?.outcome,
+          ohlcv?.outcome,
+          ohlcv?.error,
+          news?.outcome,
+        ])
+
+        m.expect(collector.run().pipe(why)).toBeObservable(`${pace}(a|)`, {
+          a: ['partial', 'failed', 'failed', `indices, which this follows, failed: ${reason}`, 'success'],
+        })
+        m.flush()
+        expect(collector.asked.filter((call) => call.includes('ohlcv'))).toStrictEqual([])
+      }),
+    )
+
+  it(
+    'is run alone together with what it follows, and with nothing else',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        streams: [indices, follower('ohlcv', 'indices'), tiny('news')],
+        answers: (call) => of(call === 'indices all' ? listOf('X') : row),
+      })
+
+      m.expect(collector.run({ only: ['ohlcv'] }).pipe(outcomes)).toBeObservable('(a|)', { a: 'complete skipped success success skipped' })
+      m.flush()
+      expect(collector.asked).toStrictEqual(['0 indices all', '0 ohlcv X'])
+    }),
+  )
+
+  it(
+    'may be followed itself',
+    marbles((m) => {
+      const middle = follower('middle', 'indices', { offers })
+      const collector = tinyCollector(m, {
+        streams: [indices, middle, follower('last', 'middle')],
+        answers: (call) => of(call === 'last Y' ? row : listOf(call === 'indices all' ? 'X' : 'Y')),
+      })
+
+      m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success success' })
+    }),
+  )
+
+  for (const { how, reply, end } of [
+    { how: 'failed', reply: status(403), end: 'partial success failed failed failed' },
+    { how: 'found nothing', reply: ok(), end: 'complete success success success success' },
+  ])
+    it(
+      `ends when the first of those that it follows in a chain ${how}`,
+      marbles((m) => {
+        const middle = follower('middle', 'indices', { offers })
+        const collector = tinyCollector(m, { streams: [indices, middle, follower('last', 'middle')], answers: () => of(reply) })
+
+        m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: end })
+      }),
+    )
+})

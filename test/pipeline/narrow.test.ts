@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { UsageError } from '../../src/model/errors.js'
+import type { RunEvent } from '../../src/model/event.js'
+import { stockItems } from '../../src/model/stock.js'
+import { narrowTo } from '../../src/pipeline/narrow.js'
+
+const stocks = stockItems(['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })))
+
+const narrowed = (symbols: readonly string[] | undefined) => {
+  const events: RunEvent[] = []
+  const chosen = narrowTo(symbols, (event) => events.push(event))(stocks)
+  return { keys: chosen.map(({ key }) => key), ranks: chosen.map(({ rank }) => rank), events }
+}
+
+describe('narrowTo', () => {
+  it('keeps all stocks where no symbols are given', () => {
+    expect(narrowTo(undefined, () => undefined)(stocks)).toBe(stocks)
+  })
+
+  it('keeps the given symbols, in the order and with the ranks of the master list', () => {
+    expect(narrowed(['TCS', 'M&M'])).toStrictEqual({ keys: ['M&M', 'TCS'], ranks: [0, 2], events: [] })
+  })
+
+  it('takes no notice of case, nor of a symbol given twice', () => {
+    expect(narrowed(['infy', 'INFY'])).toStrictEqual({ keys: ['INFY'], ranks: [1], events: [] })
+  })
+
+  it('tells which symbols are not listed', () => {
+    expect(narrowed(['INFY', 'Nope', 'never']).events).toStrictEqual([
+      { type: 'noticed', stream: 'master-data', text: 'not listed, so left out: NOPE, NEVER' },
+    ])
+  })
+
+  it('refuses symbols of which none is listed', () => {
+    const none = 'none of the symbols is listed: nope. Symbols are those of master_isin_map.json'
+
+    expect(() => narrowed(['nope'])).toThrow(new UsageError(none))
+    expect(() => narrowed([])).toThrow(UsageError)
+  })
+
+  it('names at most ten of the symbols that are not listed', () => {
+    const many = Array.from({ length: 5_000 }, (_, place) => `X${place}`)
+
+    expect(() => narrowed(many)).toThrow(/X9\. Symbols/)
+  })
+})

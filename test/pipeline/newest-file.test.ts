@@ -1,0 +1,109 @@
+import { type Observable, of, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { BadAnswer, HttpError, NothingAnswered, Throttled, TransportError } from '../../src/model/errors.js'
+import type { Tools } from '../../src/pipeline/define-stream.js'
+import { newestFile } from '../../src/pipeline/newest-file.js'
+import { get } from '../../src/provider/endpoint.js'
+import { marbles } from '../support/marbles.js'
+
+const table = get({
+  name: 'table',
+  host: 'archive',
+  path: '/list_{date}.csv',
+  input: z.strictObject({ date: z.string() }),
+  read: (text) => text,
+  sample: () => undefined,
+})
+const india = (time: string): number => Date.parse(`${time}:00+05:30`)
+const notFound = (): Observable<never> => throwError(() => new HttpError(404))
+
+/** Looks for the newest file; `answer` is what each date gives. Dates are as they are asked. */
+const looking = (answer: (date: string) => Observable<string>, now = '2026-03-02T20:00') => {
+  const asked: string[] = []
+  const ask = ((_: unknown, { date }: { readonly date: string }) => {
+    asked.push(date)
+    return answer(date)
+  }) as unknown as Tools['ask']
+  return { asked, file$: newestFile(table, { ask, asOf: india(now) }) }
+}
+
+describe('newestFile', () => {
+  it(
+    "takes today's file, and asks for no other",
+    marbles((m) => {
+      const today = m.cold('--(a|)')
+      const { asked, file$ } = looking(() => today)
+
+      m.expect(file$).toBeObservable('     --(a|)')
+      m.expect(today).toHaveSubscriptions('^-!')
+      m.flush()
+      expect(asked).toStrictEqual(['02032026'])
+    }),
+  )
+
+  it(
+    'goes back day by day, over the end of a month, while a day has no file',
+    marbles((m) => {
+      const { asked, file$ } = looking((date) => (date === '27022026' ? of('friday') : notFound()))
+
+      m.expect(file$).toBeObservable('(a|)', { a: 'friday' })
+      m.flush()
+      expect(asked).toStrictEqual(['02032026', '01032026', '28022026', '27022026'])
+    }),
+  )
+
+  it(
+    'gives up after 8 days, today among them',
+    marbles((m) => {
+      const { asked, file$ } = looking(notFound)
+
+      m.expect(file$).toBeObservable('#', undefined, new NothingAnswered('no file of the last 8 days up to 2026-03-02'))
+      m.flush()
+      expect([asked.length, asked[0], asked.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
+    }),
+  )
+
+  const outages = [
+    new HttpError(503),
+    new HttpError(403),
+    new TransportError('reset', 'gone'),
+    new Throttled(undefined),
+    new BadAnswer('html', 'a page'),
+  ]
+  for (const error of [...outages, new TypeError('a bug')])
+    it(
+      `never takes an older day after: ${error.message}`,
+      marbles((m) => {
+        const { asked, file$ } = looking(() => throwError(() => error))
+
+        m.expect(file$).toBeObservable('#', undefined, error)
+        m.flush()
+        expect(asked).toStrictEqual(['02032026'])
+      }),
+    )
+
+  it(
+    'goes by the day in India',
+    marbles((m) => {
+      const { asked, file$ } = looking(() => of('a'), '2026-03-03T00:01')
+
+      m.expect(file$).toBeObservable('(a|)')
+      m.flush()
+      expect(asked).toStrictEqual(['03032026'])
+    }),
+  )
+
+  it(
+    'asks the next day only once the one before is refused, and lets go when it is unsubscribed',
+    marbles((m) => {
+      const refused = m.cold<string>('--#', undefined, new HttpError(404))
+      const { asked, file$ } = looking(() => refused)
+
+      m.expect(file$, '                        ^----!').toBeObservable('-')
+      m.expect(refused).toHaveSubscriptions([' ^-!', '--^-!', '----^!'])
+      m.flush()
+      expect(asked).toStrictEqual(['02032026', '01032026', '28022026'])
+    }),
+  )
+})

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { checkRegistry, sourcesOf } from '../../src/pipeline/registry.js'
+import { perRowOf } from '../../src/pipeline/work.js'
+import { streams } from '../../streams/index.js'
+import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
+
+const nothing = () => {
+  throw new Error('nothing is asked here')
+}
+const following = (of: string) => perRowOf(of, nothing)
+const offering = { offers: () => [] }
+
+describe('the registry', () => {
+  it('holds streams that can run together', () => {
+    expect(() => checkRegistry(streams)).not.toThrow()
+  })
+
+  it.each([
+    ['two streams of one name', [tinyOnce('bands'), tinyOnce('bands')], 'two streams are called bands'],
+    [
+      'a stream that follows none there is',
+      [tinyMaster, tiny('ranks', { work: following('ohlvc') })],
+      'ranks follows ohlvc, which is no stream',
+    ],
+    ['a per-stock stream without the master list', [tiny('news')], 'news follows master-data, which is no stream'],
+    ['a stream that follows one with no offers', [tinyOnce('bands'), tiny('ranks', { work: following('bands') })], 'which offers nothing'],
+    [
+      'a core stream that follows a later phase',
+      [tinyOnce('bands', offering), tiny('ranks', { phase: 'core', work: following('bands') })],
+      'ranks follows bands, which runs later',
+    ],
+    [
+      'a core stream that follows a later core stream',
+      [tiny('ranks', { phase: 'core', work: following('bands') }), tinyOnce('bands', { ...offering, phase: 'core' })],
+      'which runs later',
+    ],
+  ])('refuses %s', (_, refused, why) => {
+    expect(() => checkRegistry(refused)).toThrow(why)
+  })
+
+  it('knows all that a stream follows, nearest first', () => {
+    const chain = [tinyMaster, tiny('news', offering), tiny('ranks', { work: following('news') })]
+    expect([...sourcesOf(chain[2] ?? tinyMaster, chain)].map(({ name }) => name)).toEqual(['news', 'master-data'])
+  })
+})

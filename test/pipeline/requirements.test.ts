@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { UsageError } from '../../src/model/errors.js'
+import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { planRun, type Selection } from '../../src/pipeline/plan.js'
+import { checkRequirements } from '../../src/pipeline/requirements.js'
+import { callOf, tiny, tinyMaster } from '../support/tiny.js'
+
+const news = { ...callOf('news'), host: 'news' } as const
+const sheet = { ...callOf('sheet'), host: 'sheet' } as const
+const streams = [
+  tinyMaster,
+  tiny('market-news', { endpoints: [callOf('a'), news] }),
+  tiny('lists', { endpoints: [sheet, sheet], requires: ['sheetId', 'asmTabId'] }),
+]
+const settingsOf = (given: SettingsInput) => Settings.parse(given)
+const checking = (given: SettingsInput, selection: Selection = {}) => {
+  const settings = settingsOf(given)
+  return () => checkRequirements(planRun(streams, settings, selection), settings)
+}
+const every: SettingsInput = {
+  urls: { static: 'http://a.test', news: 'http://b.test', sheet: 'http://c.test' },
+  sheetId: 'sheet',
+  asmTabId: '0',
+}
+
+describe('checkRequirements', () => {
+  it('is content with everything that the planned streams need', () => {
+    expect(checking(every)).not.toThrow()
+  })
+
+  it('names every missing setting once, by its variable and its name, with the streams that need it, and the way out', () => {
+    const lines = [
+      'not set:',
+      '  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, market-news',
+      '  SCRIPSTREAM_NEWS_URL (urls.news), needed by market-news',
+      '  SCRIPSTREAM_SHEET_URL (urls.sheet), needed by lists',
+      '  SCRIPSTREAM_SHEET_ID (sheetId), needed by lists',
+      '  SCRIPSTREAM_ASM_TAB_ID (asmTabId), needed by lists',
+      'Set the variables, or the names in brackets in scripstream.config.json. To try it without a provider: scripstream run --simulate',
+    ]
+
+    expect(checking({})).toThrow(new UsageError(lines.join('\n')))
+  })
+
+  it('asks for nothing that only skipped streams need', () => {
+    const { urls, ...others } = every
+
+    expect(checking({ urls: { static: 'http://a.test' } }, { only: ['master-data'] })).not.toThrow()
+    expect(checking({ urls, ...others }, { skip: ['lists'] })).not.toThrow()
+    expect(checking({ urls }, { skip: ['lists'] })).not.toThrow()
+    expect(checking({ urls })).toThrow(/SCRIPSTREAM_SHEET_ID/)
+  })
+
+  it('asks for what a stream needs that was brought in by another', () => {
+    expect(checking({ urls: { news: 'http://b.test' } }, { only: ['market-news'] })).toThrow(/needed by master-data, market-news/)
+  })
+})

@@ -1,0 +1,170 @@
+import { map, mergeMap, of, toArray } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { UsageError } from '../../src/model/errors.js'
+import { found } from '../../src/model/outcome.js'
+import type { RunReport } from '../../src/model/report.js'
+import { perPart } from '../../src/pipeline/work.js'
+import { marbles } from '../support/marbles.js'
+import { callOf, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+
+const evening = Date.parse('2026-02-12T20:00:00+05:30')
+const page = (name: string, symbol: string) => ok({ Close: name.length, of: symbol })
+
+describe('a run', () => {
+  it(
+    'keeps its report beside the outputs, the same as it emits',
+    marbles((m) => {
+      const files: MemoryFiles = new Map()
+      const collector = tinyCollector(m, { streams: [tiny('news')], storage: memory(files), answers: () => m.cold('---(r|)', { r: row }) })
+      const reports: RunReport[] = []
+      collector.run().subscribe((report) => reports.push(report))
+      m.flush()
+
+      expect(JSON.parse(files.get('.scripstream/report.json')?.text ?? '')).toStrictEqual(reports[0])
+      expect([...files.keys()].sort()).toStrictEqual([
+        '.scripstream/report.json',
+        'master-data/all.json',
+        'news/A.json',
+        'news/B.json',
+        'news/C.json',
+      ])
+    }),
+  )
+
+  it(
+    'tells its times by the given clock, and its name by time and dice',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        streams: [],
+        stocks: [],
+        answers: () => m.cold('1500ms (r|)', { r: ok({ Sym: 'A', Isin: 'INA' }) }),
+        clock: () => evening + m.scheduler.now(),
+      })
+      const times = map(({ run, asOf, startedAt, finishedAt, durationMs }: RunReport) => ({ run, asOf, startedAt, finishedAt, durationMs }))
+
+      m.expect(collector.run().pipe(times)).toBeObservable('1500ms (a|)', {
+        a: {
+          run: '20260212T143000Z-8000',
+          asOf: '2026-02-12T14:30:00.000Z',
+          startedAt: '2026-02-12T14:30:00.000Z',
+          finishedAt: '2026-02-12T14:30:01.500Z',
+          durationMs: 1_500,
+        },
+      })
+    }),
+  )
+
+  it(
+    'takes another "now" than the clock for what it collects, where it is given one',
+    marbles((m) => {
+      const seen: number[] = []
+      const work = perPart(['all'], (_, { asOf }) => of(found([seen.push(asOf)])))
+      const collector = tinyCollector(m, { streams: [tiny('dated', { work })] })
+      const times = map(({ asOf, startedAt }: RunReport) => [asOf, startedAt])
+
+      m.expect(collector.run({ asOf: evening }).pipe(times)).toBeObservable('(a|)', {
+        a: ['2026-02-12T14:30:00.000Z', '1970-01-01T00:00:00.000Z'],
+      })
+      m.flush()
+      expect(seen).toStrictEqual([evening])
+    }),
+  )
+
+  it(
+    'accounts for every stock in each per-stock stream, however its items end',
+    marbles((m) => {
+      const stocks = Array.from({ length: 60 }, (_, place) => `S${place}`)
+      const replies = [row, ok(), status(429), status(404), status(503), { status: 200, body: Buffer.from('<html>') }]
+      const answers = (call: string) => of(replies[Number(call.split(' S')[1]) % replies.length] ?? row)
+      const collector = tinyCollector(m, {
+        stocks,
+        streams: [tiny('news'), tiny('ohlcv', { phase: 'candles' })],
+        answers,
+        settings: { workers: { news: 60, ohlcv: 60 } },
+      })
+      const sums = map(({ stocks: all, scripts }: RunReport) => [
+        all,
+        ...['news', 'ohlcv'].map((name) => Object.values(scripts[name]?.items ?? {}).reduce((sum, count) => sum + count, 0)),
+      ])
+
+      m.expect(collector.run().pipe(sums)).toBeObservable('6s (a|)', { a: [60, 60, 60] })
+    }),
+  )
+
+  it(
+    'asks what its parts share only once, and each later run asks again',
+    marbles((m) => {
+      const id = m.cold('--(r|)', { r: row })
+      const work = perPart(['asm', 'gsm'], (part, { ask, shared }) =>
+        shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(
+          mergeMap(() => ask(callOf('list'), { of: part })),
+          map((rows) => found(rows)),
+        ),
+      )
+      const collector = tinyCollector(m, {
+        streams: [tiny('lists', { work }), tiny('circuits', { work })],
+        answers: (call) => (call === 'id all' ? id : of(row)),
+      })
+      const outcome = collector.run().pipe(map((report) => report.outcome))
+
+      m.expect(outcome, '^').toBeObservable('     --(a|)', { a: 'complete' })
+      m.expect(outcome, '-----^').toBeObservable('-------(a|)', { a: 'complete' })
+      m.expect(id).toHaveSubscriptions(['^-!', '-----^-!'])
+      m.flush()
+      expect(collector.asked.filter((call) => call.includes('list'))).toHaveLength(8)
+    }),
+  )
+
+  it(
+    'is not started by what cannot work: nothing is asked, nothing told',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')], settings: { urls: {} } })
+      const events = collector.events()
+
+      m.expect(events).toBeObservable(
+        '#',
+        undefined,
+        usage('not set:\n  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, news'),
+      )
+      m.flush()
+      expect(collector.asked).toStrictEqual([])
+    }),
+  )
+})
+
+const usage = (start: string): UsageError =>
+  new UsageError(
+    `${start}\nSet the variables, or the names in brackets in scripstream.config.json. To try it without a provider: scripstream run --simulate`,
+  )
+
+describe('two collectors in one process', () => {
+  it(
+    'do not see each other: neither requests, nor outputs, nor what a run shares, nor reports',
+    marbles((m) => {
+      const sides = (['left', 'right'] as const).map((side) => {
+        const files: MemoryFiles = new Map()
+        const work = perPart(['all'], (_, { ask, shared }) =>
+          shared('id', () => ask(callOf('id'), { of: side })).pipe(map((rows) => found(rows))),
+        )
+        const collector = tinyCollector(m, {
+          stocks: side === 'left' ? ['A'] : ['B', 'C'],
+          streams: [tiny('news'), tinyOnce('list', { work })],
+          storage: memory(files),
+          answers: (call) => (side === 'left' ? m.cold('--(r|)', { r: page('left', call) }) : of(status(404))),
+        })
+        return { collector, files }
+      })
+      const [left, right] = sides
+      const numbers = map(({ outcome, stocks, scripts }: RunReport) => [outcome, stocks, scripts.news?.requests, scripts.list?.requests])
+
+      m.expect(left?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable(' --(a|)', { a: [['complete', 1, 1, 1]] })
+      m.expect(right?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable('(a|)', { a: [['partial', 2, 2, 1]] })
+      m.flush()
+      expect(left?.collector.asked).toStrictEqual(['0 master-data all', '0 id left', '0 news A'])
+      expect(right?.collector.asked).toStrictEqual(['0 master-data all', '0 id right', '0 news B', '0 news C'])
+      expect([...(left?.files.keys() ?? [])]).toContain('news/A.json')
+      expect([...(right?.files.keys() ?? [])]).toStrictEqual(['master-data/all.json', '.scripstream/report.json'])
+    }),
+  )
+})

@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { defer, finalize, map, of, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { type Context, marbles } from '../support/marbles.js'
+import { row, tiny, tinyCollector } from '../support/tiny.js'
+import { told } from '../support/told.js'
+
+const five = ['A', 'B', 'C', 'D', 'E']
+
+/** The most requests in flight at the same time, of all streams and of each. */
+const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (call: string) => number, stocks: readonly string[]) => {
+  const now: Record<string, number> = {}
+  const most: Record<string, number> = {}
+  const streams = Object.keys(workers).map((name) => tiny(name, { workers: workers[name] ?? 0 }))
+  const collector = tinyCollector(m, {
+    stocks,
+    streams,
+    answers: (call) =>
+      defer(() => {
+        const name = call.split(' ')[0] ?? ''
+        now[name] = (now[name] ?? 0) + 1
+        most[name] = Math.max(most[name] ?? 0, now[name])
+        return timer(delayOf(call)).pipe(
+          map(() => row),
+          finalize(() => {
+            now[name] = (now[name] ?? 0) - 1
+          }),
+        )
+      }),
+  })
+  told(m, collector.events())
+  m.flush()
+  return { most, asked: collector.asked }
+}
+
+describe('the workers of a stream', () => {
+  it(
+    'ask for that many stocks at the same time, and for the next when one is done',
+    marbles((m) => {
+      const answer = m.cold('   ---(r|)', { r: row })
+      const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], answers: () => answer })
+      const outcome = collector.run().pipe(map((report) => report.outcome))
+
+      m.expect(outcome).toBeObservable('---------(a|)', { a: 'complete' })
+      m.expect(answer).toHaveSubscriptions(['^--!         ', '^--!         ', '---^--!      ', '---^--!      ', '------^--!   '])
+    }),
+  )
+
+  it(
+    'take the stocks in the order of the master list',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        stocks: five,
+        streams: [tiny('news', { workers: 2 })],
+        answers: () => m.cold('-(r|)', { r: row }),
+      })
+      told(m, collector.events())
+      m.flush()
+
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '1 news C', '1 news D', '2 news E'])
+    }),
+  )
+
+  it(
+    'are as many as the settings say, where they say it',
+    marbles((m) => {
+      const answer = m.cold('---(r|)', { r: row })
+      const collector = tinyCollector(m, {
+        stocks: ['A', 'B', 'C'],
+        streams: [tiny('news', { workers: 1 })],
+        answers: () => answer,
+        settings: { workers: { news: 3, other: 1 } },
+      })
+
+      m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('---(a|)', { a: 'complete' })
+      m.expect(answer).toHaveSubscriptions(['^--!', '^--!', '^--!'])
+    }),
+  )
+
+  it(
+    'are a stream of their own: one stream does not take those of another',
+    marbles((m) => {
+      const { most } = mostInFlight(m, { news: 2, filings: 3 }, () => 4, five)
+
+      expect(most).toStrictEqual({ news: 2, filings: 3 })
+    }),
+  )
+
+  it('are all at work and never more, however long each answer takes; each stock is asked once', () => {
+    const property = fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }),
+      (workers, delays) => {
+        const stocks = delays.map((_, place) => `S${place}`)
+        const delayOf = (call: string): number => delays[stocks.indexOf(call.split(' ')[1] ?? '')] ?? 0
+        const check = marbles((m) => {
+          const { most, asked } = mostInFlight(m, { news: workers }, delayOf, stocks)
+          expect(most.news).toBe(Math.min(workers, stocks.length))
+          expect(asked.map((line) => line.split(' ')[2])).toStrictEqual(['all', ...stocks])
+        })
+        check()
+      },
+    )
+    fc.assert(property)
+  })
+
+  it(
+    'go on when answers come at once',
+    marbles((m) => {
+      const many = Array.from({ length: 3_000 }, (_, place) => `S${place}`)
+      const collector = tinyCollector(m, { stocks: many, streams: [tiny('news'), tiny('filings')], answers: () => of(row) })
+      const counts = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => [
+        scripts.news?.items.success,
+        scripts.filings?.items.success,
+      ])
+
+      m.expect(collector.run().pipe(counts)).toBeObservable('(a|)', { a: [3_000, 3_000] })
+    }),
+  )
+
+  it(
+    'stay with a stock that is being waited for: a 429 holds its worker and nobody else',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        stocks: ['A', 'B', 'C'],
+        streams: [tiny('news', { workers: 2 })],
+        answers: (call) => (call === 'news A' ? of({ status: 429, body: Buffer.from('') }) : m.cold('100ms (r|)', { r: row })),
+        settings: { retries: 1 },
+      })
+      told(m, collector.events())
+      m.flush()
+
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '100 news C', '2000 news A'])
+    }),
+  )
+})

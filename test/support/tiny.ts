@@ -1,0 +1,115 @@
+import { defer, map, type Observable, of, tap, throwError } from 'rxjs'
+import { z } from 'zod'
+import { memory } from '../../sinks/memory.js'
+import { type Collector, type CollectorOptions, createCollector } from '../../src/collector.js'
+import { TransportError } from '../../src/model/errors.js'
+import { found } from '../../src/model/outcome.js'
+import { Rows } from '../../src/model/row.js'
+import type { SettingsInput } from '../../src/model/settings.js'
+import { stockItems, stocksOf } from '../../src/model/stock.js'
+import { defineStream, type StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { MASTER, once, perStock } from '../../src/pipeline/work.js'
+import { json } from '../../src/provider/answer.js'
+import { post } from '../../src/provider/endpoint.js'
+import type { HttpReply, HttpRequest, Transport } from '../../src/provider/http.js'
+import type { Context } from './marbles.js'
+
+/** A call that says on whose behalf it is made: `{name} {of}`, such as `news A`. */
+export const callOf = (name: string) =>
+  post({
+    name,
+    host: 'static',
+    path: `/${name}`,
+    input: z.strictObject({ of: z.string() }),
+    read: (text) => json(Rows)(text).data ?? [],
+    sample: () => undefined,
+  })
+
+type Facts = Partial<Omit<StreamDefinition, 'name'>>
+
+/** A stream of phase 2 that asks once for every stock. */
+export const tiny = (name: string, facts: Facts = {}): StreamDefinition =>
+  defineStream({
+    name,
+    summary: `the ${name}`,
+    phase: 'enrichment',
+    workers: 2,
+    timeoutMs: 30_000,
+    endpoints: [callOf(name)],
+    work: perStock((stock, { ask }) => ask(callOf(name), { of: stock.Symbol }).pipe(map((rows) => found(rows)))),
+    outputs: [{ shape: 'array-per-item', file: `${name}/{SYMBOL}.json` }],
+    ...facts,
+  })
+
+/** A stream that asks once. */
+export const tinyOnce = (name: string, facts: Facts = {}): StreamDefinition =>
+  tiny(name, { work: once(({ ask }) => ask(callOf(name), { of: 'all' }).pipe(map((rows) => found(rows)))), ...facts })
+
+/** The critical step, which asks for `master-data all`. */
+export const tinyMaster = tinyOnce(MASTER, { phase: 'core', critical: true, offers: (rows) => stockItems(stocksOf(rows)) })
+
+export const ok = (...rows: readonly object[]): HttpReply => ({ status: 200, body: Buffer.from(JSON.stringify({ data: rows })) })
+export const row = ok({ Close: 1 })
+export const listOf = (...symbols: readonly string[]): HttpReply =>
+  ok(...symbols.map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })))
+export const status = (code: number, retryAfter?: string): HttpReply => ({
+  status: code,
+  body: Buffer.from(''),
+  ...(retryAfter === undefined ? {} : { retryAfter }),
+})
+export const page: HttpReply = { status: 200, body: Buffer.from('<!doctype html><title>Sorry</title>') }
+export const reset = (): Observable<never> => throwError(() => new TransportError('reset', 'gone'))
+
+/** What the provider does with a call, which is named as by `callOf`. */
+export type Answers = (call: string) => Observable<HttpReply>
+
+export interface Tiny extends Omit<Partial<CollectorOptions>, 'streams' | 'settings'> {
+  readonly streams: readonly StreamDefinition[]
+  readonly answers?: Answers
+  /** The symbols of the master list, which is answered at once. */
+  readonly stocks?: readonly string[]
+  readonly settings?: Partial<SettingsInput>
+}
+
+export interface TinyCollector extends Collector {
+  /** Every call with the frame at which it was made: `0 news A`. */
+  readonly asked: readonly string[]
+  /** Every call that was aborted before its answer, with the frame. */
+  readonly dropped: readonly string[]
+  /** Every call that was answered, with the frame. */
+  readonly answered: readonly string[]
+}
+
+const callIn = ({ url, body }: HttpRequest): string => {
+  const { of: whom } = JSON.parse(body ?? '{}') as { readonly of: string }
+  return `${new URL(url).pathname.slice(1)} ${whom}`
+}
+
+/** A collector on the virtual time of a test: `tinyMaster` and the given streams, into memory, against a provider in the test's hands. */
+export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B', 'C'], settings, ...options }: Tiny): TinyCollector => {
+  const [asked, answered, dropped]: [string[], string[], string[]] = [[], [], []]
+  const transport: Transport = (request) => {
+    const call = callIn(request)
+    const reply$ = call === `${MASTER} all` && stocks.length > 0 ? of(listOf(...stocks)) : (answers?.(call) ?? of(row))
+    const note = (log: string[]): void => void log.push(`${m.scheduler.now()} ${call}`)
+    return defer(() => {
+      let isAnswered = false
+      const answer = (): void => {
+        isAnswered = true
+        note(answered)
+      }
+      note(asked)
+      return reply$.pipe(tap({ next: answer, error: answer, unsubscribe: () => isAnswered || note(dropped) }))
+    })
+  }
+  const collector = createCollector({
+    settings: { urls: { static: 'http://provider.test' }, ...settings },
+    streams: [tinyMaster, ...streams],
+    storage: memory(),
+    transport,
+    clock: () => m.scheduler.now(),
+    random: () => 0.5,
+    ...options,
+  })
+  return { ...collector, asked, answered, dropped }
+}

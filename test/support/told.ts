@@ -1,0 +1,37 @@
+import type { Observable } from 'rxjs'
+import type { RunEvent } from '../../src/model/event.js'
+import type { Context } from './marbles.js'
+
+/** An event in a few words: `settled news A success`. */
+const brief = (event: RunEvent): string => {
+  switch (event.type) {
+    case 'run-started':
+      return `run-started ${event.streams.map(({ name, state }) => `${name}:${state}`).join(' ')}`
+    case 'master-read':
+      return `master-read ${event.stocks}`
+    case 'items-known':
+      return `items-known ${event.stream} ${event.total}`
+    case 'settled':
+      return `settled ${event.stream} ${event.item} ${event.status}`
+    case 'stream-finished':
+      return `stream-finished ${event.stream} ${event.outcome}`
+    case 'noticed':
+      return `noticed ${event.stream}: ${event.text}`
+    case 'run-finished':
+      return `run-finished ${event.report.outcome}`
+    default:
+      return `${event.type} ${event.stream}`
+  }
+}
+
+/** Subscribes a run at once; what it tells is in the list, with its frame, as far as virtual time has passed. */
+export const told = (m: Context, event$: Observable<RunEvent>): string[] => {
+  const lines: string[] = []
+  const tell = (text: string): void => void lines.push(`${m.scheduler.now()} ${text}`)
+  event$.subscribe({
+    next: (event) => tell(brief(event)),
+    error: (error: unknown) => tell(`ERROR ${error}`),
+    complete: () => tell('COMPLETE'),
+  })
+  return lines
+}
