@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
@@ -9,9 +10,9 @@ const CHUNK = 1 << 20
  */
 export const writeWhole = async (path: string, parts: Iterable<string>, asOf?: number): Promise<number> => {
   await mkdir(dirname(path), { recursive: true })
-  const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${process.pid}.tmp`)
+  const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   try {
-    const handle = await open(temporary, 'w')
+    const handle = await open(temporary, 'wx')
     const bytes = await writeParts(handle, parts, asOf).finally(() => handle.close())
     await rename(temporary, path)
     return bytes

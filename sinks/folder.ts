@@ -4,6 +4,7 @@ import { catchError, defer, type Observable, of, throwError } from 'rxjs'
 import { messageOf, StorageError } from '../src/model/errors.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeWhole } from './atomic-file.js'
+import { lastLine } from './last-line.js'
 import { storageOver } from './storage-over.js'
 
 const TAIL_BYTES = 4_096
@@ -59,9 +60,4 @@ const tailOf = async (path: string): Promise<Tail | undefined> => {
   } finally {
     await handle.close()
   }
-}
-
-const lastLine = (text: string, asOf: number): Tail | undefined => {
-  const line = text.replace(/\n$/, '').split('\n').at(-1) ?? ''
-  return line === '' ? undefined : { line, asOf }
 }

@@ -1,5 +1,6 @@
 import { defer, of } from 'rxjs'
 import type { Storage } from '../src/pipeline/storage.js'
+import { lastLine } from './last-line.js'
 import { storageOver } from './storage-over.js'
 
 /** What was written: the text of every file by its path, and the instant as of which it was written (epoch milliseconds). */
@@ -13,8 +14,7 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
     tail: (file) =>
       defer(() => {
         const stored = files.get(file)
-        const line = stored?.text.trimEnd().split('\n').at(-1)
-        return of(stored && line ? { line, asOf: stored.asOf } : undefined)
+        return of(stored && lastLine(stored.text, stored.asOf))
       }),
     write: (file, parts, asOf = Date.now()) =>
       defer(() => {

@@ -65,8 +65,9 @@ export const allIndices = defineStream({
   endpoints: [indices],
   work: once(({ ask }) => ask(indices, REQUEST).pipe(map((rows) => found(rows)))),
   offers: (rows, notice) => {
-    const usable = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
-    if (usable.length < rows.length) notice(`${rows.length - usable.length} indices without symbol or Sid have no candles`)
+    const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
+    const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]
+    if (usable.length < rows.length) notice(`${rows.length - usable.length} indices without symbol or Sid, or twice there, were left out`)
     const names = fileNamesOf(
       usable.map(({ Sym, Sid }) => ({ key: textOf(Sym), id: textOf(Sid) })),
       { mayReplace: true },

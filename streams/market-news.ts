@@ -1,7 +1,7 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
 import { found } from '../src/model/outcome.js'
-import { isRow, Row, textOf } from '../src/model/row.js'
+import { isRow, Row } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
@@ -46,11 +46,11 @@ const liveNews = post({
 const itemOf = ({ news_object, publish_date, category }: Row): Row => {
   const news = isRow(news_object) ? news_object : {}
   return {
-    Title: textOf(news.title),
-    Summary: textOf(news.text),
+    Title: typeof news.title === 'string' ? news.title : '',
+    Summary: typeof news.text === 'string' ? news.text : '',
     Sentiment: typeof news.overall_sentiment === 'string' ? news.overall_sentiment : 'neutral',
     PublishDate: typeof publish_date === 'number' ? publish_date : 0,
-    Source: textOf(category),
+    Source: typeof category === 'string' ? category : '',
   }
 }
 

@@ -48,10 +48,15 @@ const ownersOf = (forms: readonly (string | undefined)[], entries: readonly Name
 const plainForm = (key: string, mayReplace: boolean): string | undefined => {
   const name = readable(key)
   const isKept = mayReplace ? key.length <= LONGEST : name === key
-  return isKept && name !== '' && !DEVICE.test(name) && !/^[. ]|[. ]$/.test(name) ? name : undefined
+  return isKept && name !== '' && !/^[. ]|[. ]$/.test(name) ? name : undefined
 }
 
-const readable = (key: string): string =>
+const readable = (key: string): string => {
+  const name = legible(key)
+  return DEVICE.test(name) ? `_${name}` : name
+}
+
+const legible = (key: string): string =>
   key
     .replace(/[^A-Za-z0-9 &._-]/g, '_')
     .slice(0, LONGEST)

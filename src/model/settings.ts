@@ -29,7 +29,13 @@ export const Settings = z.strictObject({
   throttleMaxMs: count(0, 600_000).default(60_000).describe('longest pause that a Retry-After is granted'),
   workers: z.record(z.string(), count(1, 1_000)).default({}).describe('workers of a stream, by its name'),
   timeoutsMs: z.record(z.string(), count(1, 600_000)).default({}).describe('time a request of a stream may take, by its name'),
-  headers: z.record(z.string(), z.string()).default({}).describe('request headers sent besides or instead of the usual ones'),
+  headers: z
+    .record(
+      z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is no header name'),
+      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'holds what a header cannot'),
+    )
+    .default({})
+    .describe('request headers sent besides or instead of the usual ones'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 export type SettingsInput = z.input<typeof Settings>

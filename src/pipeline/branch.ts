@@ -107,7 +107,7 @@ const reasonOf = ({ item, reason, status }: Settled): string =>
   item.key === 'all' ? (reason ?? status) : `${item.key}: ${reason ?? status}`
 
 const intoSinks = (stream: StreamDefinition, run: Run): OperatorFunction<Settled, SinkReport> => {
-  const context = { exchange: run.settings.exchange, asOf: run.asOf, ranks: run.ranks }
+  const context = { exchange: run.settings.exchange, asOf: run.asOf, listed: run.listed }
   return connect((settled$) =>
     barrier(stream.outputs.map((output) => run.storage.open(output, context)(settled$))).pipe(
       map((reports) =>

@@ -48,7 +48,7 @@ const masterList = (core: readonly StreamDefinition[], narrow: Narrow, run: Run)
     ),
     map((all) => {
       const stocks = narrow(all)
-      for (const { value, rank } of all) run.ranks.set((value as { readonly ISIN: string }).ISIN, rank)
+      run.listed.push(...all)
       run.emit({ type: 'master-read', stocks: stocks.length })
       return stocks
     }),

@@ -33,7 +33,8 @@ export const missingCandles = (
       const START = startAfter(tail, asOf)
       if (START === undefined) return of(skipped)
       return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END: Math.floor(asOf / 1_000) }).pipe(
-        map((rows) => found(rows)),
+        // An answer that begins too early must not replace what is stored.
+        map((rows) => found(rows.filter(([time]) => time >= START))),
       )
     }),
   )

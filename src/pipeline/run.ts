@@ -19,6 +19,6 @@ export interface Run {
   readonly shared: Tools['shared']
   /** Items that a stream offers to those that follow it, once it has found them. */
   readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
-  /** The place of every listed stock in the master list, by ISIN; filled when the list is known. */
-  readonly ranks: Map<string, number>
+  /** Every listed stock, in the master list's order; filled when the list is known. */
+  readonly listed: Item[]
 }

@@ -67,7 +67,7 @@ export const start = (
       random,
       shared: askedOnce(),
       offered,
-      ranks: new Map(),
+      listed: [],
     }
     subscriber.add(
       graph(plan, narrowTo(options.symbols, emit), run)

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs'
-import type { Settled } from '../model/outcome.js'
+import type { Item, Settled } from '../model/outcome.js'
 import type { Output } from './output.js'
 
 /** What a sink did; a sink emits exactly one of these, when everything it was given is in place. */
@@ -11,7 +11,7 @@ export interface SinkReport {
 /** Stores what a stream settled. Errors only when storing itself is impossible (`StorageError`). */
 export type Sink = (settled$: Observable<Settled>) => Observable<SinkReport>
 
-/** The last line of a stored file. */
+/** The last whole line of a stored file; one without its line end does not count. */
 export interface Tail {
   readonly line: string
   /** The instant as of which the file was written, epoch milliseconds. */
@@ -30,8 +30,8 @@ export interface Stored {
 export interface SinkContext {
   readonly exchange: string
   readonly asOf: number
-  /** The place of every listed stock in the master list, by ISIN. */
-  readonly ranks: ReadonlyMap<string, number>
+  /** Every listed stock, in the master list's order, whether this run asks for it or not; known when a sink ends. */
+  readonly listed: readonly Item[]
 }
 
 /** A place that outputs go to: a folder, memory, or one of your own. */

@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import { BadAnswer, messageOf } from '../model/errors.js'
 import type { Row } from '../model/row.js'
 
-const NEXT_DATA = '<script id="__NEXT_DATA__"'
+const SCRIPT = /<script\b([^>]{0,500})>/gi
+const NEXT_DATA = /(?:^|\s)id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
 
 /** Reads a JSON text in the given shape. */
 export const json =
@@ -25,11 +26,11 @@ export const wrappedJson =
 export const pageJson =
   <T>(shape: z.ZodType<T>) =>
   (text: string): T => {
-    const tag = text.indexOf(NEXT_DATA)
-    const from = tag < 0 ? -1 : text.indexOf('>', tag + NEXT_DATA.length) + 1
-    const to = from <= 0 ? -1 : text.indexOf('</script>', from)
-    if (to < 0) throw new BadAnswer('schema', 'the page holds no whole __NEXT_DATA__')
-    return shaped(shape, parsed(text.slice(from, to)))
+    const script = [...text.matchAll(SCRIPT)].find(([, attributes = '']) => NEXT_DATA.test(attributes))
+    const from = script === undefined ? text.length : script.index + script[0].length
+    const length = text.slice(from).search(/<\/script[\s>]/i)
+    if (length < 0) throw new BadAnswer('schema', 'the page holds no whole __NEXT_DATA__')
+    return shaped(shape, parsed(text.slice(from, from + length)))
   }
 
 /** Reads a CSV into records by its header; header names and cells are trimmed and stay text. `columns` must be among the header's. */

@@ -7,7 +7,9 @@ import { post } from './endpoint.js'
 export type Candle = readonly [number, number, number, number, number, number]
 
 const Column = z.array(z.number()).nullish()
-const Columns = z.looseObject({ data: z.looseObject({ Time: Column, o: Column, h: Column, l: Column, c: Column, v: Column }).nullish() })
+const Nothing = z.array(z.unknown()).length(0)
+const Columns = z.looseObject({ Time: Column, o: Column, h: Column, l: Column, c: Column, v: Column })
+const Answer = z.looseObject({ data: z.union([Columns, Nothing]).nullish() })
 
 /** The candle call, for stocks or for indices. Answers rows ascending by timestamp, each once; none if nothing lies in the range. */
 export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
@@ -26,11 +28,13 @@ export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text) => rowsOf(json(Columns)(text).data ?? {}),
+    read: (text) => rowsOf(json(Answer)(text).data ?? []),
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
 
-const rowsOf = ({ Time, o, h, l, c, v }: NonNullable<z.output<typeof Columns>['data']> | Record<string, never>): readonly Candle[] => {
+const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
+  if (Array.isArray(data)) return []
+  const { Time, o, h, l, c, v } = data as z.output<typeof Columns>
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
   const lengths = columns.map(({ length }) => length)
   if (new Set(lengths).size > 1) throw new BadAnswer('schema', `the six candle columns have ${lengths.join(', ')} values`)

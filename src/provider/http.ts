@@ -87,9 +87,10 @@ const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Rece
       decompress(headers['content-encoding'], Buffer.concat(chunks), (error, whole) => {
         if (isOver) return
         isOver = true
-        if (error) return receiver.fail(transportErrorOf(error, true))
+        // Only a 200 is read: a broken body must not hide what the status says.
+        if (error && status === 200) return receiver.fail(transportErrorOf(error, true))
         const retryAfter = headers['retry-after']
-        receiver.reply({ status, body: whole, ...(typeof retryAfter === 'string' ? { retryAfter } : {}) })
+        receiver.reply({ status, body: whole ?? Buffer.alloc(0), ...(typeof retryAfter === 'string' ? { retryAfter } : {}) })
       })
     },
     onResponseError(_, error) {

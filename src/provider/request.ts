@@ -16,10 +16,13 @@ export const requestOf = <Input>(endpoint: Endpoint<Input, unknown>, input: Inpu
     ...(isPost ? { 'content-type': 'application/json' } : {}),
     'accept-encoding': 'gzip',
     ...headersOf(endpoint.headers, settings),
-    ...settings.headers,
+    ...lowerCased(settings.headers),
   }
   return { method, url: base.replace(/\/+$/, '') + path, headers, timeoutMs, ...(isPost ? { body: JSON.stringify(input) } : {}) }
 }
+
+const lowerCased = (headers: Settings['headers']): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 /** The shared helper's headers, by what the interface document says of each call. */
 const headersOf = (set: HeaderSet, { urls }: Settings): Readonly<Record<string, string>> => {

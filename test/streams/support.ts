@@ -67,6 +67,8 @@ export interface Collecting extends RunOptions {
   /** Rows of the master list; ALPHA and BETA if absent. */
   readonly master?: readonly object[]
   readonly files?: MemoryFiles
+  /** Told of every request, the master list's too. */
+  readonly watch?: (asked: Asked) => void
   readonly settings?: SettingsInput
 }
 
@@ -98,9 +100,13 @@ export const collect = async ({
   master = [ALPHA, BETA],
   files = new Map(),
   settings,
+  watch,
   ...options
 }: Collecting): Promise<Collected> => {
-  const provider = fakeProvider((asked) => (isMaster(asked) ? { data: master } : answer(asked)))
+  const provider = fakeProvider((asked) => {
+    watch?.(asked)
+    return isMaster(asked) ? { data: master } : answer(asked)
+  })
   const collector = createCollector({
     settings: { ...SETTINGS, ...settings },
     storage: memory(files),

@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { loadSettings, type Sources, settingRows } from '../src/config.js'
+import { UsageError } from '../src/model/errors.js'
+import { hosts } from '../src/model/settings.js'
+import { streams } from '../streams/index.js'
+
+const fileOf = (content: unknown): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'scripstream-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'settings.json')
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+const load = (sources: Omit<Sources, 'streams'> = {}) => loadSettings({ streams, configFile: fileOf({}), ...sources })
+
+/** The message of the usage error that settings end in. */
+const complaintOf = (sources: Omit<Sources, 'streams'>): string => {
+  try {
+    load(sources)
+  } catch (error) {
+    if (error instanceof UsageError) return error.message
+    throw error
+  }
+  throw new Error('nothing was wrong')
+}
+
+describe('settings', () => {
+  it('have the interface document’s values as defaults', () => {
+    expect(load()).toEqual({
+      urls: {},
+      exchange: 'NSE',
+      out: './data',
+      fetchOhlcv: true,
+      forceUpdate: true,
+      newsLimit: 50,
+      retries: 2,
+      backoffMs: 500,
+      throttleMs: 2_000,
+      throttleMaxMs: 60_000,
+      workers: {},
+      timeoutsMs: {},
+      headers: {},
+    })
+  })
+
+  it.each([
+    { setting: 'out', file: 'of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
+    { setting: 'newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },
+    { setting: 'fetchOhlcv', file: true, env: { FETCH_OHLCV: 'false' }, seen: false, flag: true },
+    { setting: 'forceUpdate', file: false, env: { FORCE_UPDATE: 'true' }, seen: true, flag: false },
+    { setting: 'exchange', file: 'BSE', env: { SCRIPSTREAM_EXCHANGE: 'MCX' }, seen: 'MCX', flag: 'NSE' },
+    { setting: 'retries', file: 0, env: { SCRIPSTREAM_RETRIES: '4' }, seen: 4, flag: 5 },
+    { setting: 'sheetId', file: 'f', env: { SCRIPSTREAM_SHEET_ID: 'e' }, seen: 'e', flag: 'x' },
+  ])('take $setting from the flag, else the environment, else the file', ({ setting, file, env, seen, flag }) => {
+    const configFile = fileOf({ [setting]: file })
+    expect(load({ configFile })).toHaveProperty(setting, file)
+    expect(load({ configFile, env })).toHaveProperty(setting, seen)
+    expect(load({ configFile, env, flags: { [setting]: flag } })).toHaveProperty(setting, flag)
+  })
+
+  it('take each address and each worker count from the highest source that has it', () => {
+    const configFile = fileOf({ urls: { static: 'http://file', news: 'http://file' }, workers: { 'market-news': 1, 'all-ohlcv': 2 } })
+    const env = { SCRIPSTREAM_STATIC_URL: 'http://env/a/b', SCRIPSTREAM_WORKERS: 'market-news=3, fundamental-data = 4' }
+    expect(load({ configFile, env })).toMatchObject({
+      urls: { static: 'http://env/a/b', news: 'http://file' },
+      workers: { 'market-news': 3, 'all-ohlcv': 2, 'fundamental-data': 4 },
+    })
+  })
+
+  it.each(hosts)('read the address of %s from its variable', (host) => {
+    expect(load({ env: { [`SCRIPSTREAM_${host.toUpperCase()}_URL`]: 'https://x/y' } }).urls).toEqual({ [host]: 'https://x/y' })
+  })
+
+  it.each([
+    ['true', true],
+    ['TRUE', true],
+    ['1', true],
+    ['yes', true],
+    ['on', true],
+    ['false', false],
+    ['False', false],
+    ['0', false],
+    ['no', false],
+    ['off', false],
+    [' false ', false],
+  ])('read the boolean %j', (text, value) => expect(load({ env: { FETCH_OHLCV: text } }).fetchOhlcv).toBe(value))
+
+  it('take a variable that is empty or blank for one that is not set', () => {
+    expect(load({ env: { NEWS_LIMIT: '', FETCH_OHLCV: ' ', SCRIPSTREAM_STATIC_URL: '' } })).toEqual(load())
+  })
+
+  it('read headers and timeouts from the environment', () => {
+    const env = { SCRIPSTREAM_HEADERS: '{"x-own":"1"}', SCRIPSTREAM_TIMEOUTS_MS: 'market-news=500' }
+    expect(load({ env })).toMatchObject({ headers: { 'x-own': '1' }, timeoutsMs: { 'market-news': 500 } })
+  })
+
+  it('write the exchange in capitals', () => expect(load({ env: { SCRIPSTREAM_EXCHANGE: 'nse' } }).exchange).toBe('NSE'))
+
+  it('let no file reach the prototypes', () => {
+    const configFile = fileOf('{"urls":{"static":"http://x"},"headers":{"__proto__":"y"},"workers":{}}')
+    expect(load({ configFile }).urls).toEqual({ static: 'http://x' })
+    expect(Object.getPrototypeOf(load({ configFile }).headers)).toBe(Object.prototype)
+  })
+})
+
+describe('a wrong setting', () => {
+  it.each([
+    { setting: 'newsLimit', wrong: 101, env: 'NEWS_LIMIT', text: '101', says: /100/ },
+    { setting: 'newsLimit', wrong: 0, env: 'NEWS_LIMIT', text: '0', says: /1/ },
+    { setting: 'newsLimit', wrong: 1.5, env: 'NEWS_LIMIT', text: '1.5', says: /int/ },
+    { setting: 'newsLimit', wrong: 'many', env: 'NEWS_LIMIT', text: 'many', says: /number/ },
+    { setting: 'fetchOhlcv', wrong: 'maybe', env: 'FETCH_OHLCV', text: 'maybe', says: /boolean/ },
+    { setting: 'forceUpdate', wrong: 'ja', env: 'FORCE_UPDATE', text: 'ja', says: /boolean/ },
+    { setting: 'exchange', wrong: 'N S E', env: 'SCRIPSTREAM_EXCHANGE', text: 'N S E', says: /such as NSE/ },
+    { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
+    { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },
+    { setting: 'throttleMaxMs', wrong: 1e9, env: 'SCRIPSTREAM_THROTTLE_MAX_MS', text: '1000000000', says: /600000/ },
+    { setting: 'headers', wrong: 'x', env: 'SCRIPSTREAM_HEADERS', text: 'x', says: /record|object/ },
+  ])('is named with its source: $setting of $wrong', ({ setting, wrong, env, text, says }) => {
+    const configFile = fileOf({ [setting]: wrong })
+    const shown = JSON.stringify(wrong)
+    for (const [complaint, source] of [
+      [complaintOf({ configFile }), `${setting} in ${configFile}`],
+      [complaintOf({ env: { [env]: text } }), env],
+      [complaintOf({ flags: { [setting]: wrong } }), `--${setting}`],
+    ] as const) {
+      expect(complaint).toContain(source)
+      expect(complaint).toContain(shown)
+      expect(complaint).toMatch(says)
+    }
+  })
+
+  it.each(['localhost:8080', 'ftp://x', 'x', '//x', 'http://'])('is an address that is none: %s', (url) => {
+    const configFile = fileOf({ urls: { static: url } })
+    expect(complaintOf({ env: { SCRIPSTREAM_STATIC_URL: url } })).toMatch(/^SCRIPSTREAM_STATIC_URL is .*not an http\(s\) address/)
+    expect(complaintOf({ configFile })).toContain(`urls.static in ${configFile}`)
+  })
+
+  it('is the address of a service that is none', () => {
+    const configFile = fileOf({ urls: { statics: 'http://x' } })
+    expect(complaintOf({ configFile })).toContain(configFile)
+    expect(complaintOf({ configFile })).toContain('statics')
+  })
+
+  it('is a setting that there is none of, with where to look', () => {
+    const configFile = fileOf({ newLimit: 5 })
+    expect(complaintOf({ configFile })).toMatch(/"newLimit".*README/)
+    expect(complaintOf({ configFile })).toContain(configFile)
+  })
+
+  it.each(['workers', 'timeoutsMs'])('is a stream that there is none of in %s, with those that there are', (setting) => {
+    const configFile = fileOf({ [setting]: { 'market-new': 5 } })
+    const complaint = complaintOf({ configFile })
+    expect(complaint).toContain(`${setting} in ${configFile}`)
+    expect(complaint).toContain('"market-new"')
+    for (const { name } of streams) expect(complaint).toContain(name)
+  })
+
+  it('is a worker count that is none, with the stream’s name', () => {
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=0' } })).toMatch(/SCRIPSTREAM_WORKERS.*0.*market-news/)
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=many' } })).toMatch(/SCRIPSTREAM_WORKERS.*"many".*market-news/)
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: '15' } })).toContain('SCRIPSTREAM_WORKERS')
+  })
+
+  it.each([{ 'bad name': 'x' }, { 'x-own': 'a\nb' }, { 'x-own': 1 }])('is a header that cannot be sent: %j', (headers) => {
+    expect(complaintOf({ configFile: fileOf({ headers }) })).toContain('headers in ')
+  })
+
+  it('is complained about in the source that has it, even if a higher one has a right value', () => {
+    const configFile = fileOf({ newsLimit: 'many' })
+    expect(complaintOf({ configFile, env: { NEWS_LIMIT: '5' } })).toContain(configFile)
+  })
+})
+
+describe('a configuration file', () => {
+  it('that was asked for must be there', () => {
+    expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(/\/nowhere\/scripstream\.json.*(no such file|ENOENT)/)
+  })
+
+  it.each(['', '{', 'newsLimit: 5', '[]', 'null', '7'])('must hold a JSON object, not %j', (content) => {
+    const configFile = fileOf(content)
+    expect(complaintOf({ configFile })).toContain(configFile)
+  })
+
+  it('need not be there where nobody asked for it', () => expect(() => loadSettings({ streams })).not.toThrow())
+})
+
+describe('the table of settings', () => {
+  it('names each setting once, with its variable and what it is', () => {
+    const names = settingRows.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    for (const { env, description } of settingRows) expect([env, description]).not.toContain('')
+    for (const host of hosts) expect(names).toContain(`urls.${host}`)
+    expect(settingRows.find(({ name }) => name === 'newsLimit')).toMatchObject({ env: 'NEWS_LIMIT', default: '50' })
+  })
+})

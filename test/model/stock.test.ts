@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { found, isAnswered, isLost, skipped } from '../../src/model/outcome.js'
+import { isRow, textOf } from '../../src/model/row.js'
+import { ofStock, stockItems, stocksOf } from '../../src/model/stock.js'
+
+const row = { Sym: 'ALPHA', Isin: 'INE000000001', DispSym: 'Alpha', Sid: 22, FnoFlag: 1 }
+const stock = { Symbol: 'ALPHA', ISIN: 'INE000000001', Name: 'Alpha', Sid: '22', FnoFlag: 1 }
+
+describe('the stocks of the master list', () => {
+  it('have exactly five fields, in their order', () => {
+    expect(JSON.stringify(stocksOf([{ Extra: 1, ...row, Mcap: 2 }]))).toBe(JSON.stringify([stock]))
+  })
+
+  it.each([
+    { what: 'a number', Sid: 22, expected: '22' },
+    { what: 'text', Sid: '022', expected: '022' },
+    { what: 'a long number', Sid: 1_000_000_000_000, expected: '1000000000000' },
+    { what: 'null', Sid: null, expected: '' },
+  ])('have a Sid that is text where $what was answered', ({ Sid, expected }) => {
+    expect(stocksOf([{ ...row, Sid }])).toMatchObject([{ Sid: expected }])
+  })
+
+  it.each([undefined, null, 0])('have no derivatives where the flag is %j', (FnoFlag) => {
+    expect(stocksOf([{ ...row, FnoFlag }])).toMatchObject([{ FnoFlag: 0 }])
+  })
+
+  it('keep the order answered', () => {
+    const rows = ['C', 'A', 'B'].map((Sym) => ({ ...row, Sym }))
+    expect(stocksOf(rows).map((one) => one.Symbol)).toEqual(['C', 'A', 'B'])
+  })
+
+  it.each([{ Sym: undefined }, { Sym: '' }, { Sym: ' ' }, { Sym: null }, { Sym: {} }, { Isin: undefined }, { Isin: '' }, { Isin: null }])(
+    'do not hold a row with %j',
+    (wrong) => expect(stocksOf([{ ...row, ...wrong }])).toEqual([]),
+  )
+
+  it('hold a row that is there twice once, and two that share only a symbol or an ISIN both', () => {
+    expect(stocksOf([row, row])).toHaveLength(1)
+    expect(stocksOf([row, { ...row, Isin: 'INE000000002' }, { ...row, Sym: 'BETA' }])).toHaveLength(3)
+  })
+
+  it('become items with their places and file names', () => {
+    const items = stockItems(stocksOf([row, { ...row, Sym: '../x', Isin: 'INE000000002' }]))
+    expect(items.map(({ key, rank, fileName }) => ({ key, rank, fileName }))).toEqual([
+      { key: 'ALPHA', rank: 0, fileName: 'ALPHA' },
+      { key: '../x', rank: 1, fileName: expect.stringMatching(/^[^./]+~INE000000002$/) },
+    ])
+  })
+})
+
+describe('a record of a stock', () => {
+  it('starts with whose it is, then goes on as answered', () => {
+    expect(JSON.stringify(ofStock(stock, { z: 1, a: null, Extra: { y: [] } }))).toBe(
+      '{"Symbol":"ALPHA","ISIN":"INE000000001","z":1,"a":null,"Extra":{"y":[]}}',
+    )
+  })
+
+  it('leaves the answered one as it was', () => {
+    const record = Object.freeze({ z: 1 })
+    expect(ofStock(stock, record)).not.toBe(record)
+    expect(record).toEqual({ z: 1 })
+  })
+})
+
+describe('a field as text', () => {
+  it.each([
+    ['a', 'a'],
+    [' a ', 'a'],
+    [7, '7'],
+    [0, '0'],
+    [null, ''],
+    [undefined, ''],
+    [true, ''],
+    [{}, ''],
+  ])('of %j is %j', (value, text) => expect(textOf(value)).toBe(text))
+})
+
+describe('a record', () => {
+  it.each([null, undefined, 1, 'a', []])('is not %j', (value) => expect(isRow(value)).toBe(false))
+  it('is an object', () => expect(isRow({})).toBe(true))
+})
+
+describe('the end of an item', () => {
+  it('is success with rows, empty without, and may tell what is missing', () => {
+    expect(found([1])).toEqual({ status: 'success', rows: [1] })
+    expect(found([])).toEqual({ status: 'empty', rows: [] })
+    expect(found([], 'a path failed')).toEqual({ status: 'empty', rows: [], degraded: 'a path failed' })
+    expect(skipped).toEqual({ status: 'skipped', rows: [] })
+  })
+
+  it.each([
+    { status: 'success', answered: true, lost: false },
+    { status: 'empty', answered: true, lost: false },
+    { status: 'skipped', answered: false, lost: false },
+    { status: 'rate_limit', answered: false, lost: true },
+    { status: 'http_404', answered: false, lost: true },
+    { status: 'error', answered: false, lost: true },
+  ] as const)('as $status is answered: $answered, lost: $lost', ({ status, answered, lost }) => {
+    expect(isAnswered({ status })).toBe(answered)
+    expect(isLost({ status })).toBe(lost)
+  })
+})

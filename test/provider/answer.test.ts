@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { BadAnswer } from '../../src/model/errors.js'
+import { csv, json, wrappedJson } from '../../src/provider/answer.js'
+import { badAnswerOf } from './support.js'
+
+const Any = z.looseObject({ data: z.unknown() })
+
+const GOLDEN = [
+  '{"data":[{"Sym":"M&M","Isin":"INE101A01026","Mcap":null,"Sid":2031,"DispSym":"Mahindra ₹ \\"quoted\\" \\u20b9"}],"tot_rec":1}',
+  '{"success":true,"data":{"Time":[1770834600],"o":[1.5],"h":[2],"l":[-1],"c":[1e3],"v":[0]}}',
+  '{"data":{"latest_news":[{"news_object":{"title":"","text":"a\\nb"},"publish_date":1770890400000,"category":"x"}]}}',
+  '{"status":"success","data":{"CV":{"PE":"12.5"},"list":[[],{},true,false,null]}}',
+]
+
+describe('json', () => {
+  it.each(GOLDEN)('hands on the data of %s as they are, in their key order', (text) => {
+    expect(JSON.stringify(json(Any)(text).data)).toBe(JSON.stringify(JSON.parse(text).data))
+  })
+
+  it('refuses every prefix of an answer', () => {
+    for (const text of GOLDEN) {
+      for (let length = 0; length < text.length; length += 1) {
+        expect(badAnswerOf(json(Any), text.slice(0, length)), text.slice(0, length)).toBeInstanceOf(BadAnswer)
+      }
+    }
+  })
+
+  it('refuses every prefix of any answer whatever', () => {
+    const answer = fc.record({ data: fc.jsonValue() }).map((value) => JSON.stringify(value))
+    fc.assert(
+      fc.property(answer, fc.nat(), (text, length) => badAnswerOf(json(Any), text.slice(0, length % text.length)) !== undefined),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each(['<html><body>Service unavailable</body></html>', '\n  <!DOCTYPE html>', '<HTML><TITLE>Access Denied'])(
+    'says that a page came instead: %j',
+    (text) => {
+      expect(badAnswerOf(json(Any), text)).toMatchObject({
+        reason: 'html',
+        message: expect.stringContaining(text.trimStart().slice(0, 20)),
+      })
+    },
+  )
+
+  it.each(['', ' \n'])('says that %j is empty', (text) =>
+    expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'parse', message: expect.stringContaining('empty') }),
+  )
+
+  it.each(['NaN', '{"data":Infinity}', "{'data':1}", '{"data":1}}', 'Too Many Requests'])(
+    'says how %j starts, which is no JSON',
+    (text) => {
+      expect(badAnswerOf(json(Any), text)).toMatchObject({
+        reason: 'parse',
+        message: expect.stringContaining(text.slice(0, 5).replaceAll('"', '\\"')),
+      })
+    },
+  )
+
+  it('names the field that has another shape', () => {
+    const Rows = z.looseObject({ data: z.array(z.looseObject({ Sym: z.string() })) })
+    expect(badAnswerOf(json(Rows), '{"data":[{"Sym":"A"},{"Sym":1}]}')).toMatchObject({
+      reason: 'schema',
+      message: expect.stringContaining('data.1.Sym'),
+    })
+    expect(badAnswerOf(json(Rows), '[]')).toMatchObject({ reason: 'schema' })
+  })
+
+  it('lets no key of an answer reach the prototypes', () => {
+    const read = json(z.looseObject({ data: z.array(z.unknown()) }))(
+      '{"data":[{"__proto__":{"isAdmin":true}}],"__proto__":{"isAdmin":true}}',
+    )
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
+    expect('isAdmin' in {}).toBe(false)
+    expect(read.isAdmin).toBeUndefined()
+  })
+})
+
+describe('wrappedJson', () => {
+  const read = wrappedJson(z.looseObject({ table: z.unknown() }))
+  const inside = '{"table":{"rows":["setResponse(x);",")"]}}'
+
+  it.each([
+    `google.visualization.Query.setResponse(${inside});`,
+    `/*O_o*/\ngoogle.visualization.Query.setResponse(${inside});`,
+    `setResponse(${inside})`,
+    `setResponse( ${inside} ) ;\n`,
+  ])('reads the JSON inside %j', (text) => expect(read(text)).toEqual(JSON.parse(inside)))
+
+  it('refuses every prefix that does not hold all of the JSON', () => {
+    const text = `/*O_o*/\ngoogle.visualization.Query.setResponse(${inside});`
+    for (let length = 0; length < text.length - 2; length += 1) expect(badAnswerOf(read, text.slice(0, length))).toBeInstanceOf(BadAnswer)
+  })
+
+  it('says that a page came instead', () => expect(badAnswerOf(read, '<html>Sign in</html>')).toMatchObject({ reason: 'html' }))
+})
+
+describe('csv', () => {
+  const read = csv(['Symbol', 'Band'])
+
+  it('trims headers and cells and keeps them as text', () => {
+    expect(read(' Symbol ,Series, Band\r\n M&M ,EQ, 05.00 \r\nA B,, \n')).toEqual([
+      { Symbol: 'M&M', Series: 'EQ', Band: '05.00' },
+      { Symbol: 'A B', Series: '', Band: '' },
+    ])
+  })
+
+  it('reads quoted cells with commas, quotes and line ends', () => {
+    expect(read('Symbol,Band\n"A, ""B""\nC",2\n')).toEqual([{ Symbol: 'A, "B"\nC', Band: '2' }])
+  })
+
+  it('reads past a byte order mark and empty lines', () => {
+    expect(read('\uFEFFSymbol,Band\n\nA,2\n\n')).toEqual([{ Symbol: 'A', Band: '2' }])
+  })
+
+  it('names the columns that are missing', () => {
+    expect(badAnswerOf(read, 'Symbol,Series\nA,EQ\n')).toMatchObject({ reason: 'schema', message: expect.stringContaining('Band') })
+    expect(badAnswerOf(read, '')).toMatchObject({ message: expect.stringMatching(/Symbol.*Band/) })
+  })
+
+  it.each(['Symbol,Band\nA,2\nB\n', 'Symbol,Band\nA,2,3\n', 'Symbol,Band\n"A,2\n'])(
+    'refuses %j, whose rows have not its columns',
+    (text) => {
+      expect(badAnswerOf(read, text)).toBeInstanceOf(BadAnswer)
+    },
+  )
+
+  it('says that a page came instead', () => expect(badAnswerOf(read, '<html>Symbol,Band</html>')).toMatchObject({ reason: 'html' }))
+
+  it('takes a column named like a prototype’s for a column', () => {
+    const [row] = read('Symbol,Band,__proto__\nA,2,x\n')
+    expect(JSON.stringify(row)).toBe('{"Symbol":"A","Band":"2","__proto__":"x"}')
+  })
+})

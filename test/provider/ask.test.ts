@@ -1,0 +1,113 @@
+import { firstValueFrom, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { json } from '../../src/provider/answer.js'
+import { createAsk } from '../../src/provider/ask.js'
+import type { Transport } from '../../src/provider/http.js'
+import { connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
+
+const INPUT = { data: { isin: 'INE000000001' } }
+const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
+
+const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
+  const told: string[] = []
+  const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
+  const ask = createAsk({ transport, settings, timeoutMs, random: () => 0, clock: () => 0, tell: (what) => told.push(what) })
+  return { told, ask }
+}
+
+/** Answers one reply after the other; the last one for ever. */
+const inTurn = (...replies: readonly ReturnType<typeof replying>[]): Transport => {
+  let turn = 0
+  return () => {
+    const reply = replies[Math.min(turn, replies.length - 1)] ?? replying('')
+    turn += 1
+    return reply
+  }
+}
+
+describe('asking', () => {
+  it('gives the answer as its endpoint reads it', async () => {
+    const { ask, told } = asking(inTurn(replying('{"data":[1]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [1] })
+    expect(told).toEqual(['requested'])
+  })
+
+  it.each([
+    { what: 'a page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: .*<!DOCTYPE html>/ },
+    { what: 'cut JSON', body: '{"data":[1,', says: /^parse: / },
+    { what: 'nothing', body: '', says: /^parse: .*empty/ },
+    { what: 'NaN', body: '{"data":[NaN]}', says: /^parse: / },
+    { what: 'another shape', body: '{"data":7}', says: /^schema: data/ },
+    { what: 'null', body: 'null', says: /^schema: / },
+  ])('tries three times when $what comes for an answer, and says what came', async ({ body, says }) => {
+    const { ask, told } = asking(inTurn(replying(body)))
+    const error = await failureOf(ask(call, INPUT))
+    expect(error).toMatchObject({ status: 'error', message: expect.stringMatching(says) })
+    expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+  })
+
+  it('does not take bytes that are no UTF-8 for text', async () => {
+    const latin1 = Buffer.from('{"data":["é"]}', 'latin1')
+    const { ask } = asking(() => of({ status: 200, body: latin1 }))
+    expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
+  })
+
+  it('reads past a byte order mark', async () => {
+    const { ask } = asking(inTurn(replying('\uFEFF{"data":[]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
+  })
+
+  it.each([
+    { status: 500, attempts: 3, ends: 'http_500' },
+    { status: 503, attempts: 3, ends: 'http_503' },
+    { status: 429, attempts: 3, ends: 'rate_limit' },
+    { status: 404, attempts: 1, ends: 'http_404' },
+    { status: 403, attempts: 1, ends: 'http_403' },
+    { status: 302, attempts: 1, ends: 'http_302' },
+    { status: 204, attempts: 1, ends: 'http_204' },
+  ])('asks $attempts times when the provider answers $status', async ({ status, attempts, ends }) => {
+    const { ask, told } = asking(inTurn(replying('{"data":[]}', status)))
+    expect(await failureOf(ask(call, INPUT))).toMatchObject({ status: ends })
+    expect(told.filter((what) => what === 'requested')).toHaveLength(attempts)
+    expect(told.filter((what) => what === 'rate-limited')).toHaveLength(status === 429 ? attempts : 0)
+  })
+
+  it('takes the answer that follows failures', async () => {
+    const { ask, told } = asking(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
+    expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+  })
+
+  it('gives up on an answer that does not come in time, and closes its socket', async () => {
+    const closed: Promise<unknown>[] = []
+    const { url } = await serveHttp((_, response) => {
+      closed.push(new Promise((resolve) => response.once('close', resolve)))
+      response.writeHead(200, { 'content-length': 99 }).write('half')
+    })
+    const { ask } = asking(connect().send, 40, url)
+    expect(await failureOf(ask(call, INPUT))).toMatchObject({
+      reason: 'deadline',
+      status: 'error',
+      message: expect.stringContaining('40 ms'),
+    })
+    expect(closed).toHaveLength(3)
+    await Promise.all(closed)
+  })
+
+  it('asks nothing before it is subscribed to, and anew for each subscription', async () => {
+    const { ask, told } = asking(inTurn(replying('{"data":[]}')))
+    const answer$ = ask(call, INPUT)
+    expect(told).toEqual([])
+    await firstValueFrom(answer$)
+    await firstValueFrom(answer$)
+    expect(told).toEqual(['requested', 'requested'])
+  })
+
+  it('lets an error that is nobody’s failure pass without a further attempt', async () => {
+    const bug = { ...call, read: () => JSON.parse('null').data }
+    const { ask, told } = asking(inTurn(replying('{}')))
+    await expect(firstValueFrom(ask(bug, INPUT))).rejects.toThrow(TypeError)
+    expect(told).toEqual(['requested'])
+  })
+})

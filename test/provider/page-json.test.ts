@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { Parser } from 'htmlparser2'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { BadAnswer } from '../../src/model/errors.js'
+import { pageJson } from '../../src/provider/answer.js'
+import { badAnswerOf } from './support.js'
+
+/** What an HTML parser finds in the first script element `__NEXT_DATA__`. */
+const oracle = (page: string): string | undefined => {
+  let text: string | undefined
+  let isInside = false
+  let isOver = false
+  const parser = new Parser({
+    onopentag: (name, { id }) => {
+      isInside = !isOver && name === 'script' && id === '__NEXT_DATA__'
+      if (isInside) text = ''
+    },
+    ontext: (part) => {
+      if (isInside) text += part
+    },
+    onclosetag: (name) => {
+      if (isInside && name === 'script') isOver = true
+      isInside = false
+    },
+  })
+  parser.end(page)
+  return text
+}
+
+describe('pageJson', () => {
+  const read = pageJson(z.looseObject({ props: z.unknown() }))
+  const pageWith = (element: string): string =>
+    `<!DOCTYPE html><html><head><script src="/a.js"></script></head><body><div id="__next">&lt;</div>${element}</body></html>`
+
+  it.each([
+    ['as the site writes it', '<script id="__NEXT_DATA__" type="application/json">{"props":{"a":"&amp; < > \\u003c/script>"}}</script>'],
+    ['with more attributes', '<script id="__NEXT_DATA__" type="application/json" crossorigin="anonymous" nonce="x">{"props":1}</script>'],
+    ['with other attributes first', '<script type="application/json" id="__NEXT_DATA__">{"props":2}</script>'],
+    ['in single quotes', "<script id='__NEXT_DATA__' type='application/json'>{\"props\":3}</script>"],
+    ['with space in the tags', '<script  id="__NEXT_DATA__" >\n{"props":4}\n</script >'],
+    ['in capitals', '<SCRIPT id="__NEXT_DATA__">{"props":5}</SCRIPT>'],
+    ['behind another script', '<script>var x = "</div>"</script><script id="__NEXT_DATA__">{"props":6}</script>'],
+  ])('finds what an HTML parser finds: %s', (_, element) => {
+    const page = pageWith(element)
+    expect(read(page)).toEqual(JSON.parse(oracle(page) ?? 'null'))
+  })
+
+  it('finds what an HTML parser finds whatever the page carries', () => {
+    const value = fc
+      .record({ props: fc.jsonValue() })
+      .map((inside) => JSON.stringify(inside).replaceAll('</', '<\\/').replaceAll('<!--', '<\\!--'))
+    fc.assert(
+      fc.property(value, fc.constantFrom('', ' nonce="1"'), (inside, more) => {
+        const page = pageWith(`<script id="__NEXT_DATA__" type="application/json"${more}>${inside}</script>`)
+        expect(read(page)).toEqual(JSON.parse(oracle(page) ?? 'null'))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each(['', '<html></html>', '{"props":1}', pageWith('<script id="other">{"props":1}</script>')])(
+    'refuses %j, which has no such element',
+    (page) => {
+      expect(badAnswerOf(read, page)).toBeInstanceOf(BadAnswer)
+    },
+  )
+
+  it('refuses every prefix that does not hold the whole element', () => {
+    const element = '<script id="__NEXT_DATA__" type="application/json">{"props":{"list":[1,2]}}</script>'
+    const page = pageWith(element)
+    for (let length = 0; length < page.indexOf(element) + element.length; length += 1)
+      expect(badAnswerOf(read, page.slice(0, length)), page.slice(0, length)).toBeInstanceOf(BadAnswer)
+  })
+})

@@ -1,0 +1,110 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
+import { type Observable, of } from 'rxjs'
+import { onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { BadAnswer, CollectError } from '../../src/model/errors.js'
+import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { get, post } from '../../src/provider/endpoint.js'
+import { type HttpRequest, openConnections } from '../../src/provider/http.js'
+
+const read = (text: string): string => text
+
+/** A call with a body, and one with everything in its address. */
+export const note = post({
+  name: 'note',
+  host: 'static',
+  path: '/notes/all',
+  input: z.strictObject({ data: z.strictObject({ isin: z.string() }) }),
+  read,
+  sample: () => undefined,
+})
+export const page = get({
+  name: 'page',
+  host: 'web',
+  path: '/pages/{key}/{day}.csv?tab={tab}&x=1',
+  input: z.strictObject({ key: z.string(), day: z.string(), tab: z.string() }),
+  read,
+  sample: () => undefined,
+})
+
+export const settingsOf = (given: SettingsInput = {}): Settings => Settings.parse(given)
+
+const listening = (server: Server): Promise<string> =>
+  new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+  })
+
+export interface Served {
+  readonly url: string
+  /** Every socket that was opened. */
+  readonly sockets: readonly Socket[]
+}
+
+const serving = async (server: Server): Promise<Served> => {
+  const sockets: Socket[] = []
+  server.on('connection', (socket) => sockets.push(socket))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url: await listening(server), sockets }
+}
+
+/** A server that does with a socket whatever a test wants, once its request has arrived. */
+export const serveRaw = (answer: (socket: Socket) => void): Promise<Served> =>
+  serving(
+    createRawServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.on('data', () => answer(socket))
+    }),
+  )
+
+export const serveHttp = (answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Served> =>
+  serving(createServer(answer))
+
+/** An address that nobody listens at. */
+export const closedPort = async (): Promise<string> => {
+  const server = createRawServer()
+  const url = await listening(server)
+  await new Promise((resolve) => server.close(resolve))
+  return url
+}
+
+/** Sends requests, and closes its connections when the test ends. */
+export const connect = (): ReturnType<typeof openConnections> => {
+  const connections = openConnections()
+  onTestFinished(connections.close)
+  return connections
+}
+
+export const getOf = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
+  method: 'GET',
+  url,
+  headers: {},
+  timeoutMs: 10_000,
+  ...more,
+})
+
+/** What an observable errors with; fails if it does not. */
+export const failureOf = <T>(source$: Observable<T>): Promise<CollectError> =>
+  new Promise((resolve, reject) => {
+    source$.subscribe({
+      next: (value) => reject(new Error(`a value came: ${JSON.stringify(value)}`)),
+      error: (error: unknown) => (error instanceof CollectError ? resolve(error) : reject(error)),
+      complete: () => reject(new Error('it completed')),
+    })
+  })
+
+export const replying = (body: string, status = 200) => of({ status, body: Buffer.from(body) })
+
+/** How a reader fails on a text; `undefined` if it does not. */
+export const badAnswerOf = (read: (text: string) => unknown, text: string): BadAnswer | undefined => {
+  try {
+    read(text)
+    return undefined
+  } catch (error) {
+    if (error instanceof BadAnswer) return error
+    throw error
+  }
+}

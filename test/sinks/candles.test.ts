@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import type { Output } from '../../src/pipeline/output.js'
+import { contextOf, inFolder, inMemory, NOW, type Place, settled, sink, temporaryFolder } from './support.js'
+
+const FILE = 'ohlcv_data/S0.csv'
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
+const output: Output = { shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: HEADER.trim().split(',') }
+
+const candle = (time: number, close = 1): readonly number[] => [time, 1, 2, 0.5, close, 100]
+const line = (time: number, close = 1): string => `${time},1,2,0.5,${close},100\n`
+const fileOf = (...lines: readonly string[]): string => HEADER + lines.join('')
+
+const places = [
+  { name: 'memory', holding: async (text: string): Promise<Place> => inMemory(new Map([[FILE, { text, asOf: NOW }]])) },
+  {
+    name: 'a folder',
+    holding: async (text: string): Promise<Place> => {
+      const path = temporaryFolder()
+      await mkdir(dirname(join(path, FILE)))
+      writeFileSync(join(path, FILE), text)
+      return inFolder(path)
+    },
+  },
+]
+
+describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => {
+  const replaced = async (stored: string, ...rows: readonly (readonly number[])[]): Promise<string | undefined> => {
+    const place = await holding(stored)
+    await sink(place, output, [settled(0, rows)])
+    return place.files()[FILE]
+  }
+
+  it('puts new candles behind the stored ones', async () => {
+    expect(await replaced(fileOf(line(1), line(2)), candle(3), candle(4))).toBe(fileOf(line(1), line(2), line(3), line(4)))
+  })
+
+  it('replaces stored candles from the first new timestamp on', async () => {
+    expect(await replaced(fileOf(line(1), line(2), line(3)), candle(2, 9))).toBe(fileOf(line(1), line(2, 9)))
+    expect(await replaced(fileOf(line(1), line(2), line(3)), candle(3, 9), candle(4))).toBe(fileOf(line(1), line(2), line(3, 9), line(4)))
+    expect(await replaced(fileOf(line(5), line(6)), candle(1), candle(7))).toBe(fileOf(line(1), line(7)))
+  })
+
+  it.each(['3', '3,1,2', '3,1,2,0.5,1,10', '3,1,2,0.5,1,100'])('drops the torn last line %j', async (torn) => {
+    expect(await replaced(fileOf(line(1), line(2)) + torn, candle(4))).toBe(fileOf(line(1), line(2), line(4)))
+  })
+
+  it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])('writes anew over %j', async (stored) => {
+    expect(await replaced(stored, candle(4))).toBe(fileOf(line(4)))
+  })
+
+  it('leaves the file of an item without new candles alone', async () => {
+    const place = await holding(fileOf(line(1)))
+    expect(await sink(place, output, [settled(0, [])])).toEqual({ files: 0, bytes: 0 })
+    expect(place.files()[FILE]).toBe(fileOf(line(1)))
+  })
+
+  it('tells the last line and the instant that it was written as of', async () => {
+    const place = await holding('')
+    await sink(place, output, [settled(0, [candle(1), candle(2)])], contextOf(0, NOW - 12_345))
+    const tail = await lastValueFrom(place.storage.stored.tail(FILE))
+    expect(tail?.line).toBe(line(2).trim())
+    expect(tail?.asOf).toBeCloseTo(NOW - 12_345, 0)
+  })
+
+  it.each(['', '\n'])('knows no last line of %j', async (text) => {
+    const place = await holding(text)
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toBeUndefined()
+  })
+
+  it('takes no torn last line for the last candle', async () => {
+    const place = await holding(`${fileOf(line(1), line(2))}3,1,2,0.5,1,10`)
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).not.toMatchObject({ line: expect.stringMatching(/^3,/) })
+  })
+
+  it('finds the last line of a long file', async () => {
+    const place = await holding(fileOf(...Array.from({ length: 9_000 }, (_, time) => line(time))))
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ line: line(8_999).trim() })
+  })
+})

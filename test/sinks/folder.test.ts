@@ -1,0 +1,106 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { writeWhole } from '../../sinks/atomic-file.js'
+import { folder } from '../../sinks/folder.js'
+import { StorageError } from '../../src/model/errors.js'
+import type { Output } from '../../src/pipeline/output.js'
+import { contextOf, filesIn, inFolder, NOW, settled, sink, temporaryFolder } from './support.js'
+
+function* failingAfter(text: string): Generator<string> {
+  yield text
+  throw new Error('the source broke')
+}
+
+describe('writing a file', () => {
+  it('makes its folders, dates it and tells its bytes', async () => {
+    const path = join(temporaryFolder(), 'a', 'b', 'c.txt')
+    expect(await writeWhole(path, ['₹', '1\n'], NOW)).toBe(5)
+    expect(readFileSync(path, 'utf8')).toBe('₹1\n')
+    expect(statSync(path).mtimeMs).toBe(NOW)
+  })
+
+  it('writes parts of any size as they are', async () => {
+    const path = join(temporaryFolder(), 'big.txt')
+    const parts = ['a'.repeat(700_000), '₹'.repeat(900_000), '', 'end']
+    expect(await writeWhole(path, parts, NOW)).toBe(700_000 + 2_700_000 + 3)
+    expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
+  })
+
+  it('leaves the old file and nothing else when it fails', async () => {
+    const root = temporaryFolder()
+    const path = join(root, 'a.txt')
+    writeFileSync(path, 'old')
+    await expect(writeWhole(path, failingAfter('x'.repeat(3 << 20)), NOW)).rejects.toThrow('the source broke')
+    expect(filesIn(root)).toEqual({ 'a.txt': 'old' })
+  })
+
+  it('leaves nothing when a folder is in its place', async () => {
+    const root = temporaryFolder()
+    mkdirSync(join(root, 'a.txt'))
+    await expect(writeWhole(join(root, 'a.txt'), ['x'], NOW)).rejects.toThrow()
+    expect(readdirSync(root)).toEqual(['a.txt'])
+  })
+
+  it('keeps apart files that are written at the same time and share the first hundred characters of their names', async () => {
+    const root = temporaryFolder()
+    const names = Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}~${place}.csv`)
+    await Promise.all(names.map((name, place) => writeWhole(join(root, name), [String(place).repeat(1_000 * (place + 1))], NOW)))
+    expect(filesIn(root)).toEqual(Object.fromEntries(names.map((name, place) => [name, String(place).repeat(1_000 * (place + 1))])))
+  })
+
+  it('leaves one whole file when it is written twice at the same time', async () => {
+    const root = temporaryFolder()
+    const texts = ['a'.repeat(2 << 20), 'b'.repeat(1 << 20)]
+    await Promise.all(texts.map((text) => writeWhole(join(root, 'a.txt'), [text], NOW)))
+    expect(texts).toContain(filesIn(root)['a.txt'])
+    expect(readdirSync(root)).toEqual(['a.txt'])
+  })
+})
+
+describe('a folder', () => {
+  const output: Output = { shape: 'text', file: '{SYMBOL}.csv' }
+  const named = (fileName: string) => ({ ...settled(0, ['x']), item: { ...settled(0, []).item, fileName } })
+
+  it('is made when the first file is written, and not before', async () => {
+    const root = join(temporaryFolder(), 'later')
+    const storage = folder(root)
+    expect(await lastValueFrom(storage.stored.exists('a.csv'))).toBe(false)
+    expect(await lastValueFrom(storage.stored.tail('a.csv'))).toBeUndefined()
+    expect(await lastValueFrom(storage.stored.document('a.json'))).toBeUndefined()
+    expect(() => statSync(root)).toThrow()
+    await lastValueFrom(storage.keep('report.json', { a: 1 }))
+    expect(filesIn(root)).toEqual({ '.scripstream/report.json': '{\n  "a": 1\n}\n' })
+  })
+
+  it.each(['../x', '..', '../../etc/x', '/etc/x', 'a/../../x'])('lets nothing out: %s', async (fileName) => {
+    const parent = temporaryFolder()
+    const place = inFolder(join(parent, 'out'))
+    const file = { ...output, file: '{SYMBOL}' }
+    await expect(sink(place, file, [named(fileName)])).rejects.toThrow(StorageError)
+    expect(readdirSync(parent)).toEqual([])
+  })
+
+  it('names the file and what is in its way', async () => {
+    const root = temporaryFolder()
+    writeFileSync(join(root, 'ohlcv'), 'a file')
+    const error: unknown = await sink(inFolder(root), { ...output, file: 'ohlcv/{SYMBOL}.csv' }, [settled(0, ['x'])]).catch(
+      (cause: unknown) => cause,
+    )
+    expect(error).toBeInstanceOf(StorageError)
+    expect(String(error)).toContain(join(root, 'ohlcv', 'S0.csv'))
+  })
+
+  it('reads a damaged document as an error of that document alone', async () => {
+    const root = temporaryFolder()
+    writeFileSync(join(root, 'a.json'), '{"a":')
+    await expect(lastValueFrom(folder(root).stored.document('a.json'))).rejects.toMatchObject({ name: 'DamagedFile', verdict: 'give-up' })
+  })
+
+  it('dates what it writes by the run’s now', async () => {
+    const root = temporaryFolder()
+    await sink(inFolder(root), output, [settled(0, ['x'])], contextOf(0, NOW - 86_400_000))
+    expect(statSync(join(root, 'S0.csv')).mtimeMs).toBe(NOW - 86_400_000)
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import type { Output } from '../../src/pipeline/output.js'
+import { contextOf, inMemory, isinOf, settled, sink } from './support.js'
+
+const FILE = 'all.json'
+const output: Output = { shape: 'rows-in-one-file', file: FILE }
+const sorted: Output = { ...output, newestBy: ({ date }) => String(date ?? '') }
+
+const row = (rank: number, a: unknown, date?: string) => ({ ISIN: isinOf(rank), a, ...(date === undefined ? {} : { date }) })
+const textOf = (...rows: readonly unknown[]): string => `[\n${rows.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`
+const storing = (...rows: readonly unknown[]) => {
+  const files: MemoryFiles = new Map([[FILE, { text: textOf(...rows), asOf: 0 }]])
+  return inMemory(files)
+}
+
+describe('the sink of rows-in-one-file', () => {
+  it('orders records by their stocks’ ranks, and keeps a stock’s own in the order given', async () => {
+    const place = inMemory()
+    await sink(place, output, [settled(2, [row(2, 'x')]), settled(0, [row(0, 'b'), row(0, 'a')]), settled(1, [row(1, 'y')])])
+    expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'b'), row(0, 'a'), row(1, 'y'), row(2, 'x')) })
+  })
+
+  it('orders them by what they are to be sorted by first, greatest first', async () => {
+    const place = inMemory()
+    const items = [settled(1, [row(1, 'x', '2026-02-12')]), settled(0, [row(0, 'a', '2026-02-11'), row(0, 'b', '2026-02-12'), row(0, 'c')])]
+    await sink(place, sorted, items)
+    const order = [row(0, 'b', '2026-02-12'), row(1, 'x', '2026-02-12'), row(0, 'a', '2026-02-11'), row(0, 'c')]
+    expect(place.files()).toEqual({ [FILE]: textOf(...order) })
+  })
+
+  it('keeps the records of listed stocks that were not asked for', async () => {
+    const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
+    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(3))
+    expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
+  })
+
+  it('keeps the records of stocks that were lost or skipped', async () => {
+    const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
+    await sink(place, output, [settled(0, [], 'error'), settled(1, [], 'skipped'), settled(2, [row(2, 'new')])], contextOf(3))
+    expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'old'), row(2, 'new')) })
+  })
+
+  it('drops the records of stocks that are empty now', async () => {
+    const place = storing(row(0, 'old'), row(1, 'old'))
+    await sink(place, output, [settled(0, []), settled(1, [], 'error')], contextOf(2))
+    expect(place.files()).toEqual({ [FILE]: textOf(row(1, 'old')) })
+  })
+
+  it('drops the records of stocks that are no longer listed', async () => {
+    const place = storing(row(7, 'old'), row(0, 'old'), { a: 'without ISIN' }, null, 7)
+    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(2))
+    expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new')) })
+  })
+
+  it('puts kept records in their stocks’ present places', async () => {
+    const place = storing(row(2, 'old'), row(0, 'old'))
+    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(3))
+    expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
+  })
+
+  it('does not read the earlier file when every listed stock was answered for', async () => {
+    const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
+    await sink(place, output, [settled(0, [row(0, 'new')]), settled(1, [])], contextOf(2))
+    expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
+  })
+
+  it.each(['', '{', '{"a":1}', '[\n{"ISIN"'])('does not write over %j, whose records it cannot keep', async (text) => {
+    const place = inMemory(new Map([[FILE, { text, asOf: 0 }]]))
+    await expect(sink(place, output, [settled(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
+    expect(place.files()).toEqual({ [FILE]: text })
+  })
+})

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { instantOf } from '../../src/model/trading-day.js'
+import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+
+const FILE = 'bulk_block_deals.json'
+const RANGES = [
+  ['03-02-2026', '12-02-2026'],
+  ['24-01-2026', '02-02-2026'],
+  ['14-01-2026', '23-01-2026'],
+] as const
+
+interface Page {
+  readonly startdate: string
+  readonly enddate: string
+  readonly pageno: number
+}
+
+const pageOf = ({ body }: Asked): Page => (body as { readonly data: Page }).data
+const chunkOf = (asked: Asked): number => RANGES.findIndex(([start]) => start === pageOf(asked).startdate)
+
+/** A deal in one of the chunks. */
+const deal = (day: string, qty = 1, more: object = {}) => ({
+  date: `${day} 00:00:00`,
+  exch: 'NSE',
+  sym: 'ALPHA',
+  cname: 'FUND 1',
+  bs: 'B',
+  qty,
+  avgprice: 10.5,
+  deal: 'BULK',
+  ...more,
+})
+
+const deals = (answer: (chunk: number, page: number) => unknown, more: Partial<Collecting> = {}) =>
+  collect({ stream: 'bulk-block-deals', answer: (asked) => answer(chunkOf(asked), pageOf(asked).pageno), ...more })
+
+const pagesOf = (asked: readonly Asked[]): readonly string[] => asked.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
+
+describe('bulk-block-deals', () => {
+  it('asks for the last 30 days in three chunks of ten, 50 deals a page', async () => {
+    const { asked } = await deals(() => ({ data: [], totalcount: 0 }))
+    expect(asked.map(({ path, body }) => ({ path, body }))).toEqual(
+      RANGES.map(([startdate, enddate]) => ({
+        path: '/static/staticscanx/deal',
+        body: { data: { startdate, enddate, defaultpage: 'N', pageno: 1, pagecount: 50 } },
+      })),
+    )
+  })
+
+  it.each([
+    { at: '2026-03-01T00:00:00+05:30', end: '01-03-2026', start: '20-02-2026' },
+    { at: '2026-02-28T23:59:59+05:30', end: '28-02-2026', start: '19-02-2026' },
+    { at: '2026-01-05T18:30:00Z', end: '06-01-2026', start: '28-12-2025' },
+  ])('counts days in India: at $at the first chunk is $start to $end', async ({ at, start, end }) => {
+    const { asked } = await deals(() => ({ data: [], totalcount: 0 }), { asOf: Date.parse(at) })
+    expect(asked[0]?.body).toMatchObject({ data: { startdate: start, enddate: end } })
+  })
+
+  it.each([
+    { total: 0, pages: 1 },
+    { total: 1, pages: 1 },
+    { total: 50, pages: 1 },
+    { total: 51, pages: 2 },
+    { total: 101, pages: 3 },
+  ])('asks for $pages pages of a chunk of $total deals, one after the other', async ({ total, pages }) => {
+    const { asked } = await deals((chunk) => ({ data: [], totalcount: chunk === 1 ? total : 0 }))
+    expect(pagesOf(asked)).toEqual(['0/1', ...Array.from({ length: pages }, (_, page) => `1/${page + 1}`), '2/1'])
+  })
+
+  it('goes by the count of page 1, whatever later pages say', async () => {
+    const { asked } = await deals((chunk, page) => ({ data: [], totalcount: chunk > 0 ? 0 : page === 1 ? 120 : 9_999 }))
+    expect(pagesOf(asked)).toEqual(['0/1', '0/2', '0/3', '1/1', '2/1'])
+  })
+
+  it('writes rows unchanged, newest first, in the order answered within a date', async () => {
+    const [a, b, c, d] = [deal('2026-02-10', 1), deal('2026-02-12', 2), deal('2026-02-12', 1), deal('2026-01-20', 1, { remarks: null })]
+    const { text, script } = await deals((chunk) => ({ data: chunk === 0 ? [a, b, c] : chunk === 2 ? [d] : null, totalcount: 3 }))
+    expect(text(FILE)).toBe(arrayOf(b, c, a, d))
+    expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
+  })
+
+  it('keeps one of the deals that agree in the six fields, the first one', async () => {
+    const one = deal('2026-02-12', 5)
+    const { text } = await deals((chunk, page) =>
+      chunk === 0
+        ? { data: page === 1 ? [one] : [{ ...one, deal: 'BLOCK' }], totalcount: 60 }
+        : { data: [{ ...one, exch: 'BSE' }], totalcount: 1 },
+    )
+    expect(text(FILE)).toBe(arrayOf(one))
+  })
+
+  it.each(['sym', 'date', 'qty', 'avgprice', 'bs', 'cname'])('keeps both of two deals that differ in %s', async (field) => {
+    const one = deal('2026-02-12', 5)
+    const other = { ...one, [field]: field === 'date' ? '2026-02-11 00:00:00' : field === 'qty' || field === 'avgprice' ? 7 : 'other' }
+    const { text } = await deals((chunk) => ({ data: chunk === 0 ? [one, other] : [], totalcount: 2 }))
+    expect(text(FILE)).toBe(arrayOf(one, other))
+  })
+
+  it('does not take fields that only look alike when joined for the same deal', async () => {
+    const [one, other] = [deal('2026-02-12', 1, { bs: 'B', cname: '_B' }), deal('2026-02-12', 1, { bs: 'B_', cname: 'B' })]
+    const { text } = await deals((chunk) => ({ data: chunk === 0 ? [one, other] : [], totalcount: 2 }))
+    expect(text(FILE)).toBe(arrayOf(one, other))
+  })
+
+  it('writes an empty list when there were no deals', async () => {
+    const { text, script, report } = await deals(() => ({ data: [], totalcount: 0 }), {
+      files: withFile(FILE, arrayOf(deal('2026-02-01'))),
+    })
+    expect(text(FILE)).toBe('[]\n')
+    expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
+    expect(report.outcome).toBe('complete')
+  })
+
+  it.each([{ failing: 1 }, { failing: 2 }])('ends a chunk at its failing page $failing, and goes on with the next', async ({ failing }) => {
+    const data = { 0: [deal('2026-02-12')], 1: [deal('2026-01-30')], 2: [deal('2026-01-20')] }
+    const { text, asked, script, report } = await deals((chunk, page) =>
+      chunk === 1 && page === failing ? 404 : { data: page === 1 ? data[chunk as 0] : [], totalcount: chunk === 1 ? 101 : 1 },
+    )
+    expect(pagesOf(asked)).toEqual(['0/1', ...Array.from({ length: failing }, (_, page) => `1/${page + 1}`), '2/1'])
+    expect(text(FILE)).toBe(arrayOf(deal('2026-02-12'), ...(failing === 2 ? [deal('2026-01-30')] : []), deal('2026-01-20')))
+    expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
+    expect(script.problems[0]?.reason).toMatch(/24-01-2026.*02-02-2026.*404/)
+    expect(report.outcome).toBe('partial')
+  })
+
+  it('keeps the stored deals of a failed chunk, and none of the others', async () => {
+    const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-23', 9), deal('2025-12-01', 9)]
+    const fresh = deal('2026-02-11', 1)
+    const { text } = await deals((chunk) => (chunk === 1 ? 404 : { data: chunk === 0 ? [fresh] : [], totalcount: 1 }), {
+      files: withFile(FILE, arrayOf(...stored)),
+    })
+    expect(text(FILE)).toBe(arrayOf(fresh, stored[1], stored[2]))
+  })
+
+  it('fails when no chunk could be read, and leaves the earlier file alone', async () => {
+    const { text, script, report } = await deals(() => 503, { files: withFile(FILE, 'the good one') })
+    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
+    expect(report.outcome).toBe('partial')
+    expect(text(FILE)).toBe('the good one')
+  })
+
+  it('lets no broken earlier file end the run when a chunk fails', async () => {
+    const { report, script } = await deals((chunk) => (chunk === 1 ? 404 : { data: [], totalcount: 0 }), {
+      files: withFile(FILE, '[{"date":'),
+    })
+    expect(report.outcome).toBe('partial')
+    expect(script.problems.length).toBeGreaterThan(0)
+  })
+
+  it('stands the page size of an answer without a count as one page', async () => {
+    const { asked, text } = await deals((chunk) => ({ data: chunk === 0 ? [deal('2026-02-12')] : [] }))
+    expect(pagesOf(asked)).toEqual(['0/1', '1/1', '2/1'])
+    expect(text(FILE)).toBe(arrayOf(deal('2026-02-12')))
+  })
+
+  it('takes the evening in India for today also when it is still yesterday elsewhere', async () => {
+    const { asked } = await deals(() => ({ data: [] }), { asOf: instantOf('2026-02-12', '00:10') })
+    expect(asked[0]?.body).toMatchObject({ data: { enddate: '12-02-2026' } })
+  })
+})

@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import { instantOf } from '../../src/model/trading-day.js'
+import { ALPHA, BETA, type Collecting, collect, EVENING, withFile } from './support.js'
+
+const FILE = 'ohlcv_data/ALPHA.csv'
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
+
+const midnight = (day: string): number => instantOf(day) / 1_000
+const TUE = midnight('2026-02-10')
+const WED = midnight('2026-02-11')
+const THU = midnight('2026-02-12')
+const FRI = midnight('2026-02-13')
+
+const rowOf = (time: number, close = 10.5): string => `${time},10,11.25,9.5,${close},1000\n`
+const fileOf = (...rows: readonly string[]): string => HEADER + rows.join('')
+
+/** An answer with a candle at each time, all of which close at `close`. */
+const columns = (times: readonly number[], close = 10.5) => ({
+  success: true,
+  data: {
+    Time: times,
+    o: times.map(() => 10),
+    h: times.map(() => 11.25),
+    l: times.map(() => 9.5),
+    c: times.map(() => close),
+    v: times.map(() => 1_000),
+  },
+})
+
+const candles = (answer: unknown, more: Partial<Collecting> = {}) =>
+  collect({ stream: 'all-ohlcv', answer: () => answer, master: [ALPHA], ...more })
+
+const rangeOf = (body: unknown): unknown => {
+  const { START, END } = body as { START: number; END: number }
+  return { START, END }
+}
+
+describe('all-ohlcv', () => {
+  it('asks for all history on the first run, as the interface document says', async () => {
+    const { asked } = await candles(columns([THU]))
+    const body = {
+      EXCH: 'NSE',
+      SYM: 'ALPHA',
+      SEG: 'E',
+      INST: 'EQUITY',
+      SEC_ID: '1001',
+      EXPCODE: 0,
+      INTERVAL: 'D',
+      START: 215634600,
+      END: EVENING / 1_000,
+    }
+    expect(asked.map(({ path, body }) => ({ path, body }))).toEqual([{ path: '/ticks/getDataH', body }])
+  })
+
+  it('writes a row for each candle under the document’s header', async () => {
+    const { text, script } = await candles(columns([TUE, WED]))
+    expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED)))
+    expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
+  })
+
+  it('sorts candles that come in another order, and writes each day once', async () => {
+    const answer = columns([WED, TUE, WED])
+    expect((await candles(answer)).text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED)))
+  })
+
+  it('later asks only for what lies behind the last stored candle, and appends it', async () => {
+    const files = withFile(FILE, fileOf(rowOf(TUE), rowOf(WED)))
+    const { text, asked } = await candles(columns([THU]), { files })
+    expect(rangeOf(asked[0]?.body)).toEqual({ START: WED + 1, END: EVENING / 1_000 })
+    expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU)))
+  })
+
+  it('asks nothing and counts the stock as skipped when nothing is missing', async () => {
+    const files: MemoryFiles = new Map()
+    await candles(columns([WED, THU]), { files })
+    const { text, asked, script, report } = await candles(503, { files, asOf: instantOf('2026-02-12', '23:59') })
+    expect(asked).toEqual([])
+    expect(script).toMatchObject({ outcome: 'success', items: { skipped: 1 }, requests: 0 })
+    expect(report.outcome).toBe('complete')
+    expect(text(FILE)).toBe(fileOf(rowOf(WED), rowOf(THU)))
+  })
+
+  it.each([
+    { fetched: '12:00', start: THU },
+    { fetched: '15:29', start: THU },
+    { fetched: '15:30', start: THU + 1 },
+    { fetched: '20:00', start: THU + 1 },
+  ])('asks on from $start when today’s candle was stored at $fetched', async ({ fetched, start }) => {
+    const files: MemoryFiles = new Map()
+    await candles(columns([WED, THU], 1), { files, asOf: instantOf('2026-02-12', fetched) })
+    const isPartial = start === THU
+    const { text, asked } = await candles(columns(isPartial ? [THU, FRI] : [FRI], 2), { files, asOf: instantOf('2026-02-13', '20:00') })
+    expect(rangeOf(asked[0]?.body)).toEqual({ START: start, END: instantOf('2026-02-13', '20:00') / 1_000 })
+    expect(text(FILE)).toBe(fileOf(rowOf(WED, 1), rowOf(THU, isPartial ? 2 : 1), rowOf(FRI, 2)))
+  })
+
+  it('asks for a partial day again on the same day, and replaces it', async () => {
+    const files: MemoryFiles = new Map()
+    await candles(columns([WED, THU], 1), { files, asOf: instantOf('2026-02-12', '12:00') })
+    const { text } = await candles(columns([THU], 2), { files })
+    expect(text(FILE)).toBe(fileOf(rowOf(WED, 1), rowOf(THU, 2)))
+  })
+
+  it.each([
+    { what: 'empty columns', answer: columns([]) },
+    { what: 'an empty object for data', answer: { success: true, data: {} } },
+    { what: 'null data', answer: { success: true, data: null } },
+    { what: 'no data', answer: { success: true } },
+  ])('counts a stock whose answer has $what as empty, and leaves its file alone', async ({ answer }) => {
+    const stored = fileOf(rowOf(TUE))
+    const { text, script, report } = await candles(answer, { files: withFile(FILE, stored) })
+    expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
+    expect(report.outcome).toBe('complete')
+    expect(text(FILE)).toBe(stored)
+    expect((await candles(answer)).text(FILE)).toBeUndefined()
+  })
+
+  it.each(['Time', 'o', 'h', 'l', 'c', 'v'])(
+    'ends a stock as an error when the column %s is longer than the others or missing',
+    async (column) => {
+      const { data } = columns([TUE, WED])
+      for (const wrong of [[1, 2, 3], [1], [], undefined]) {
+        const { text, script, report } = await candles(
+          { data: { ...data, [column]: wrong } },
+          { files: withFile(FILE, fileOf(rowOf(TUE))) },
+        )
+        expect(script.items).toMatchObject({ error: 1 })
+        expect(script.problems).toMatchObject([{ item: 'ALPHA', status: 'error', reason: expect.stringContaining('column') }])
+        expect(report.outcome).toBe('partial')
+        expect(text(FILE)).toBe(fileOf(rowOf(TUE)))
+      }
+    },
+  )
+
+  it('never gives up stored candles to an answer that begins before what was asked for', async () => {
+    const { text } = await candles(columns([TUE, THU], 2), { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) })
+    expect(text(FILE)).toContain(rowOf(WED))
+    expect(text(FILE)).toContain(rowOf(THU, 2))
+  })
+
+  it.each([
+    { what: 'is another table', text: 'Date,Close\n2026-02-11,1\n' },
+    { what: 'has nothing but its header', text: HEADER },
+    { what: 'is empty', text: '' },
+  ])('fetches all history when the stored file $what', async ({ text }) => {
+    const run = await candles(columns([THU]), { files: withFile(FILE, text) })
+    expect(rangeOf(run.asked[0]?.body)).toMatchObject({ START: 215634600 })
+    expect(run.text(FILE)).toBe(fileOf(rowOf(THU)))
+  })
+
+  it.each([rowOf(WED).slice(0, -1), rowOf(WED).slice(0, -3), `${WED},10`, String(WED)])(
+    'fetches the candle again whose row is torn: %j',
+    async (torn) => {
+      const answer: Collecting['answer'] = ({ body }) =>
+        columns([TUE, WED, THU].filter((time) => time >= (body as { START: number }).START))
+      const { text } = await candles(undefined, { answer, files: withFile(FILE, fileOf(rowOf(TUE)) + torn) })
+      expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU)))
+    },
+  )
+
+  it('asks for nothing when the stored candles reach beyond the given now', async () => {
+    const { asked, script } = await candles(columns([TUE]), {
+      files: withFile(FILE, fileOf(rowOf(THU)), EVENING),
+      asOf: instantOf('2026-02-11', '12:00'),
+    })
+    expect(asked).toEqual([])
+    expect(script.items).toMatchObject({ skipped: 1 })
+  })
+
+  it('does not run when FETCH_OHLCV is false', async () => {
+    const { report, asked } = await collect({
+      stream: 'all-ohlcv',
+      only: ['fundamental-data'],
+      answer: () => ({}),
+      settings: { fetchOhlcv: false },
+    })
+    expect(report.scripts).toMatchObject({ 'all-ohlcv': { outcome: 'disabled' }, 'indices-ohlcv': { outcome: 'disabled' } })
+    expect(asked.every(({ path }) => path.startsWith('/fundamental'))).toBe(true)
+  })
+
+  it('asks each stock by its own Sid', async () => {
+    const { asked } = await candles(columns([THU]), { master: [ALPHA, BETA] })
+    expect(asked.map(({ body }) => body)).toMatchObject([
+      { SYM: 'ALPHA', SEC_ID: '1001' },
+      { SYM: 'BETA', SEC_ID: '1002' },
+    ])
+  })
+})

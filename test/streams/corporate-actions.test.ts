@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { instantOf } from '../../src/model/trading-day.js'
+import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+
+const UPCOMING = 'upcoming_corporate_actions.json'
+const HISTORY = 'history_corporate_actions.json'
+
+const isUpcoming = ({ body }: Asked): boolean => JSON.stringify(body).includes('"GT"')
+
+const actions = (upcoming: unknown, history: unknown, more: Partial<Collecting> = {}) =>
+  collect({ stream: 'corporate-actions', answer: (asked) => (isUpcoming(asked) ? upcoming : history), ...more })
+
+const rowOn = (...days: readonly (string | null)[]) => ({
+  Sym: 'ALPHA',
+  DispSym: 'Alpha Ltd',
+  CorpAct: days.map((day) => ({ ActType: 'DIVIDEND', ExDate: day, RecDate: day, Note: '2.5' })),
+})
+
+const isKept = async (mode: 'upcoming' | 'history', row: object, asOf?: number): Promise<boolean> => {
+  const { text } = await actions({ data: [row] }, { data: [row] }, asOf === undefined ? {} : { asOf })
+  return text(mode === 'upcoming' ? UPCOMING : HISTORY) === arrayOf(row)
+}
+
+describe('corporate-actions', () => {
+  it('asks once for each mode, both from today in India on', async () => {
+    const { asked } = await actions({ data: [] }, { data: [] }, { asOf: instantOf('2026-02-12', '00:30') })
+    const body = (op: string) => ({
+      data: {
+        type: 'full',
+        whichpage: 'corporate_action',
+        filters: [{ field: 'CorpAct.ActDate', op, val: '2026-02-12' }],
+        count: 5000,
+        page: 1,
+      },
+    })
+    expect(asked.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/analytics/customscan/fetchdt'])
+    expect(asked.map((one) => one.body)).toEqual([body('GT'), body('LT')])
+  })
+
+  it('writes each mode’s rows unchanged, in the order answered', async () => {
+    const [one, other, past] = [rowOn('2026-03-01'), { ...rowOn('2026-02-20'), extra: null }, rowOn('2025-01-01')]
+    const { text, script } = await actions({ data: [one, other] }, { data: [past] })
+    expect(text(UPCOMING)).toBe(arrayOf(one, other))
+    expect(text(HISTORY)).toBe(arrayOf(past))
+    expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
+  })
+
+  it.each([
+    { mode: 'upcoming', day: '2026-02-12', kept: true },
+    { mode: 'upcoming', day: '2026-04-12', kept: true },
+    { mode: 'upcoming', day: '2026-04-13', kept: false },
+    { mode: 'upcoming', day: '2026-02-11', kept: false },
+    { mode: 'history', day: '2026-02-11', kept: true },
+    { mode: 'history', day: '2024-02-12', kept: true },
+    { mode: 'history', day: '2024-02-11', kept: false },
+    { mode: 'history', day: '2026-02-13', kept: false },
+  ] as const)('has a row of $day among $mode actions: $kept', async ({ mode, day, kept }) => {
+    expect(await isKept(mode, rowOn(day))).toBe(kept)
+  })
+
+  it('ends the next two months at the month’s last day where there is no such day', async () => {
+    const asOf = instantOf('2025-12-31', '12:00')
+    expect(await isKept('upcoming', rowOn('2026-02-28'), asOf)).toBe(true)
+    expect(await isKept('upcoming', rowOn('2026-03-01'), asOf)).toBe(false)
+  })
+
+  it('keeps a row if any of its actions, and any of their dates, lies in the window', async () => {
+    expect(await isKept('upcoming', rowOn('2020-01-01', '2026-03-01'))).toBe(true)
+    expect(await isKept('upcoming', { CorpAct: [{ ExDate: '2020-01-01', RecDate: '2026-03-01' }] })).toBe(true)
+    expect(await isKept('upcoming', { CorpAct: [{ ExDate: '2026-03-01 00:00:00', RecDate: null }] })).toBe(true)
+    expect(await isKept('upcoming', { CorpAct: { ActDate: '2026-03-01' } })).toBe(true)
+  })
+
+  it.each([
+    { what: 'no actions', row: { Sym: 'ALPHA' } },
+    { what: 'null actions', row: { Sym: 'ALPHA', CorpAct: null } },
+    { what: 'null dates', row: rowOn(null) },
+    { what: 'dates of another form', row: rowOn('13 Feb 2020', 'soon') },
+    { what: 'a day that does not exist', row: rowOn('2020-02-30') },
+    { what: 'a mixture of no actions', row: { Sym: 'ALPHA', CorpAct: [null, 7, {}] } },
+  ])('keeps a row with $what, since none of its dates can be read', async ({ row }) => {
+    expect(await isKept('upcoming', row)).toBe(true)
+    expect(await isKept('history', row)).toBe(true)
+  })
+
+  it('writes an empty list for null, nothing and rows that all lie elsewhere', async () => {
+    const { text, script, report } = await actions({ data: null }, { data: [rowOn('2010-01-01')] }, { files: withFile(HISTORY, 'old') })
+    expect(text(UPCOMING)).toBe('[]\n')
+    expect(text(HISTORY)).toBe('[]\n')
+    expect(script.items).toMatchObject({ empty: 2 })
+    expect(report.outcome).toBe('complete')
+  })
+
+  it('fails with the mode that failed, and leaves its earlier file alone', async () => {
+    const { text, script, report } = await actions({ data: [rowOn('2026-03-01')] }, 500, { files: withFile(HISTORY, 'the good one') })
+    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/history.*500/), items: { success: 1, http_500: 1 } })
+    expect(report.outcome).toBe('partial')
+    expect(text(HISTORY)).toBe('the good one')
+    expect(text(UPCOMING)).toBe(arrayOf(rowOn('2026-03-01')))
+  })
+})

@@ -1,0 +1,70 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { folder } from '../../sinks/folder.js'
+import { createCollector } from '../../src/collector.js'
+import type { RunReport } from '../../src/model/report.js'
+import { type Answer, type Asked, EVENING, fakeProvider, SETTINGS, stockNamed } from './support.js'
+
+const MASTER = '"Isin"'
+const isMaster = ({ body }: Asked): boolean => JSON.stringify(body ?? null).includes(MASTER)
+
+const temporaryFolder = (): string => {
+  const path = mkdtempSync(join(tmpdir(), 'scripstream-run-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+const run = (stream: string, out: string, answer: Answer): Promise<RunReport> =>
+  lastValueFrom(
+    createCollector({ settings: SETTINGS, storage: folder(out), transport: fakeProvider(answer).send }).run({
+      asOf: EVENING,
+      only: [stream],
+    }),
+  )
+
+const symbolsIn = (path: string): readonly unknown[] =>
+  readdirSync(path)
+    .map((name) => JSON.parse(readFileSync(join(path, name), 'utf8')).Symbol)
+    .sort()
+
+/** One piece of news about every stock. */
+const news =
+  (symbols: readonly string[]): Answer =>
+  (asked) =>
+    isMaster(asked) ? { data: symbols.map(stockNamed) } : { data: { latest_news: [{ news_object: { title: 'x' } }] } }
+
+describe('a run into a folder', () => {
+  it.each([
+    {
+      what: 'of every odd kind',
+      symbols: ['M&M', 'BAJAJ-AUTO', '../x', '/etc/x', 'CON', 'a/b', 'a:b', 'Abc', 'abc', 'ABC', '.', '..', '\0x'],
+    },
+    { what: 'that are long and differ at their ends', symbols: Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}${place}`) },
+  ])('gives each of the symbols $what a file of its own, with its own content', async ({ symbols }) => {
+    const parent = temporaryFolder()
+    const report = await run('market-news', join(parent, 'out'), news(symbols))
+    expect(report.outcome).toBe('complete')
+    expect(symbolsIn(join(parent, 'out', 'market_news'))).toEqual(symbols.map((symbol) => symbol.trim()).sort())
+    expect(readdirSync(parent)).toEqual(['out'])
+  })
+
+  it('is not ended by an index that is listed twice', async () => {
+    const index = { Sym: 'NIFTY', Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX' }
+    const column = [1]
+    const candles = { data: { Time: [1_770_834_600], o: column, h: column, l: column, c: column, v: column } }
+    const out = temporaryFolder()
+    const report = await run('indices-ohlcv', out, ({ path }) => (path.startsWith('/ticks') ? candles : { data: [index, index] }))
+    expect(report.outcome).toBe('complete')
+    expect(readdirSync(join(out, 'ohlcv_data', 'indices'))).toHaveLength(1)
+  })
+
+  it('leaves no temporary files, and the report beside the outputs', async () => {
+    const out = temporaryFolder()
+    const report = await run('market-news', out, news(['ALPHA', 'BETA']))
+    expect(readdirSync(out, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'))).toEqual([])
+    expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toEqual(report)
+  })
+})

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest'
+import { type Asked, arrayOf, type Collecting, collect } from './support.js'
+
+const LIST = 'all_indices_list.json'
+const FOLDER = 'ohlcv_data/indices/'
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
+
+const indexOf = (Sym: string | null, Sid: number | null, more: object = {}) => ({
+  DispSym: Sym,
+  Sym,
+  Sid,
+  Exch: 'IDX',
+  Seg: 'I',
+  Inst: 'IDX',
+  ...more,
+})
+
+const sidOf = ({ body }: Asked): number => Number((body as { readonly SEC_ID: string }).SEC_ID)
+
+/** Candles whose prices all are the index's Sid. */
+const candleOf = (asked: Asked): object => {
+  const column = [sidOf(asked)]
+  return { data: { Time: [1_770_834_600], o: column, h: column, l: column, c: column, v: [0] } }
+}
+const fileOf = (sid: number): string => `${HEADER}1770834600,${sid},${sid},${sid},${sid},0\n`
+
+const indices = (rows: unknown, more: Partial<Collecting> = {}) =>
+  collect({ stream: 'indices-ohlcv', answer: (asked) => (asked.path === '/ticks/getDataH' ? candleOf(asked) : rows), ...more })
+
+const filesOf = async (...rows: readonly object[]): Promise<Readonly<Record<string, string>>> => {
+  const { files } = await indices({ data: rows })
+  return Object.fromEntries(
+    [...files].filter(([file]) => file.startsWith(FOLDER)).map(([file, { text }]) => [file.slice(FOLDER.length), text]),
+  )
+}
+
+describe('all-indices', () => {
+  it('asks as the provider was seen to be asked, and writes the rows as answered', async () => {
+    const rows = [indexOf('NIFTY', 13, { Ltp: null, PPerchange: -0.5 }), indexOf('SENSEX', 51)]
+    const { text, asked, script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows }) })
+    expect(text(LIST)).toBe(arrayOf(...rows))
+    expect(asked).toMatchObject([{ path: '/analytics/customscan/fetchdt' }])
+    expect(asked[0]?.body).toEqual({
+      data: {
+        sort: 'Sym',
+        sorder: 'asc',
+        count: 500,
+        fields: ['Sym', 'DispSym', 'Sid', 'Exch', 'Seg', 'Inst', 'Open', 'High', 'Low', 'Ltp', 'Pchange', 'PPerchange', 'Volume'],
+        params: [
+          { field: 'Inst', op: '', val: 'IDX' },
+          { field: 'Exch', op: '', val: 'IDX' },
+        ],
+        pgno: 1,
+      },
+    })
+    expect(script).toMatchObject({ outcome: 'success', files: 1 })
+  })
+})
+
+describe('indices-ohlcv', () => {
+  it('asks for the candles of each index by its own row', async () => {
+    const { asked, script } = await indices({
+      data: [indexOf('NIFTY 100', 13), indexOf('SENSEX', 51, { Exch: 'BSE', Seg: 'X', Inst: 'INDEX' })],
+    })
+    expect(asked.slice(1).map(({ body }) => body)).toMatchObject([
+      { EXCH: 'IDX', SYM: 'NIFTY 100', SEG: 'I', INST: 'IDX', SEC_ID: '13', EXPCODE: 0, INTERVAL: 'D', START: 215634600 },
+      { EXCH: 'BSE', SYM: 'SENSEX', SEG: 'X', INST: 'INDEX', SEC_ID: '51' },
+    ])
+    expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
+  })
+
+  it('asks for the list of indices, and for no stock, when it alone is wanted', async () => {
+    const { asked, report } = await indices({ data: [indexOf('NIFTY', 13)] })
+    expect(asked.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/ticks/getDataH'])
+    expect(report.scripts['all-indices']?.outcome).toBe('success')
+    expect(report.scripts['master-data']?.outcome).toBe('skipped')
+  })
+
+  it('keeps a symbol as the file’s name where it can', async () => {
+    const symbols = ['NIFTY 100', 'BSE CD', 'M&M', 'A.B-C_D', '20MICRONS']
+    expect(Object.keys(await filesOf(...symbols.map((symbol, place) => indexOf(symbol, place + 1))))).toEqual(
+      symbols.map((name) => `${name}.csv`),
+    )
+  })
+
+  it.each([
+    ['Nifty 50:50 (x)', 'Nifty 50_50 _x_.csv'],
+    ['A/B', 'A_B.csv'],
+    ['25%', '25_.csv'],
+    ['Ä', '_.csv'],
+  ])('replaces every other character of %j by _', async (symbol, file) => {
+    expect(await filesOf(indexOf(symbol, 7))).toEqual({ [file]: fileOf(7) })
+  })
+
+  it.each([
+    { what: 'share a symbol', symbols: ['CAPINS', 'CAPINS'] },
+    { what: 'differ only by what is replaced', symbols: ['A/B', 'A:B'] },
+    { what: 'differ only by case', symbols: ['Nifty', 'NIFTY'] },
+    { what: 'would leave the folder', symbols: ['../x', '..', '.', '/etc/passwd'] },
+    { what: 'are device names', symbols: ['CON', 'nul', 'COM1.x'] },
+  ])('gives indices that $what files of their own, inside the folder', async ({ symbols }) => {
+    const written = await filesOf(...symbols.map((symbol, place) => indexOf(symbol, place + 1)))
+    expect(Object.values(written).sort()).toEqual(symbols.map((_, place) => fileOf(place + 1)))
+    expect(new Set(Object.keys(written).map((name) => name.toLowerCase())).size).toBe(symbols.length)
+    for (const name of Object.keys(written)) expect(name).toMatch(/^[A-Za-z0-9_][A-Za-z0-9 &._~-]*\.csv$/)
+  })
+
+  it('counts an index that is listed twice, word for word, once', async () => {
+    const { script, files } = await indices({ data: [indexOf('NIFTY', 13), indexOf('NIFTY', 13), indexOf('SENSEX', 51)] })
+    expect([...files.keys()].filter((file) => file.startsWith(FOLDER))).toHaveLength(2)
+    expect(script.items).toMatchObject({ success: 2, skipped: 0 })
+  })
+
+  it('leaves out indices without a symbol or a Sid, and says so', async () => {
+    const { script, report, text } = await indices({
+      data: [indexOf('NIFTY', 13), indexOf(null, 14), indexOf('SENSEX', null), indexOf('', 15)],
+    })
+    expect(script.items).toMatchObject({ success: 1 })
+    expect(JSON.stringify(report.scripts['all-indices']?.problems)).toContain('3 indices')
+    expect(report.outcome).toBe('complete')
+    expect(JSON.parse(text(LIST) ?? '')).toHaveLength(4)
+  })
+
+  it.each([500, { data: [] }, { data: null }, '<html></html>'])('fails with the reason when the list of indices is %j', async (list) => {
+    const { script, report, asked } = await indices(list)
+    expect(report.scripts['all-indices']).toMatchObject({ outcome: 'failed' })
+    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('all-indices') })
+    expect(report.outcome).toBe('partial')
+    expect(asked.every(({ path }) => path !== '/ticks/getDataH')).toBe(true)
+  })
+})

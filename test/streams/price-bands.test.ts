@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { instantOf } from '../../src/model/trading-day.js'
+import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+
+const CHANGES = 'Sr. No,Symbol,Series, Security Name,From,To\n1,ALPHA ,EQ, ALPHA LIMITED,10,5\n'
+const LIST = 'Symbol ,Series, Security Name,Band , Remarks\nALPHA,EQ,"ALPHA, LTD",No Band,-\n 007 ,BE, BETA ,05.00,\n'
+
+const kinds = [
+  { stream: 'incremental-price-bands', prefix: 'eq_band_changes', file: 'incremental_price_bands.json', csv: CHANGES },
+  { stream: 'complete-price-bands', prefix: 'sec_list', file: 'complete_price_bands.json', csv: LIST },
+] as const
+
+const pathsOf = (asked: readonly Asked[]): readonly string[] => asked.map(({ path }) => path)
+
+describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
+  const pathOn = (day: string): string => `/archive/content/equities/${prefix}_${day}.csv`
+  const bands = (answers: Readonly<Record<string, unknown>>, more: Partial<Collecting> = {}) =>
+    collect({ stream, answer: ({ path }) => answers[path] ?? 404, ...more })
+
+  it('takes today’s file if there is one, and asks for no other', async () => {
+    const { asked, script } = await bands({ [pathOn('12022026')]: csv, [pathOn('11022026')]: csv })
+    expect(pathsOf(asked)).toEqual([pathOn('12022026')])
+    expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
+  })
+
+  it('goes back day by day where there is none, over the end of a year', async () => {
+    const { asked, text } = await bands({ [pathOn('31122025')]: csv }, { asOf: instantOf('2026-01-02', '09:00') })
+    expect(pathsOf(asked)).toEqual([pathOn('02012026'), pathOn('01012026'), pathOn('31122025')])
+    expect(text(file)).toContain('ALPHA')
+  })
+
+  it('takes the file of the eighth day, and no older one', async () => {
+    const { asked, script } = await bands({ [pathOn('05022026')]: csv })
+    expect(asked).toHaveLength(8)
+    expect(script.outcome).toBe('success')
+    const nothing = await bands({ [pathOn('04022026')]: csv }, { files: withFile(file, 'the good one') })
+    expect(nothing.asked).toHaveLength(8)
+    expect(nothing.script).toMatchObject({ outcome: 'failed', items: { success: 0 } })
+    expect(nothing.report.outcome).toBe('partial')
+    expect(nothing.text(file)).toBe('the good one')
+  })
+
+  it.each([
+    { status: 503, attempts: 3 },
+    { status: 429, attempts: 3 },
+    { status: 403, attempts: 1 },
+    { status: 410, attempts: 1 },
+  ])('does not pass an older day off as the newest when the provider answers $status', async ({ status, attempts }) => {
+    const { asked, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
+    expect(pathsOf(asked)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
+    expect(script.outcome).toBe('failed')
+  })
+
+  it('does not take a page, or a table without the columns, for a file', async () => {
+    for (const body of ['<html>maintenance</html>', 'A,B\n1,2\n', '']) {
+      const { script, asked } = await bands({ [pathOn('12022026')]: body, [pathOn('11022026')]: csv })
+      expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
+      expect(new Set(pathsOf(asked))).toEqual(new Set([pathOn('12022026')]))
+    }
+  })
+
+  it('refuses a file that ends inside a row', async () => {
+    const { script } = await bands({ [pathOn('12022026')]: csv.slice(0, csv.indexOf('ALPHA') + 8) })
+    expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
+  })
+
+  it('writes an empty list for a file of nothing but its header', async () => {
+    const { text, script } = await bands({ [pathOn('12022026')]: csv.slice(0, csv.indexOf('\n') + 1) })
+    expect(text(file)).toBe('[]\n')
+    expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
+  })
+})
+
+describe('price bands', () => {
+  it('are the same whichever line end the file has', async () => {
+    const [unix, windows] = [LIST, LIST.replaceAll('\n', '\r\n')].map((csv) =>
+      collect({ stream: 'complete-price-bands', answer: () => csv }),
+    )
+    expect((await windows)?.text('complete_price_bands.json')).toBe((await unix)?.text('complete_price_bands.json'))
+  })
+
+  it('are written with trimmed headers and cells, numbers as the text that the file has', async () => {
+    const incremental = await collect({ stream: 'incremental-price-bands', answer: () => CHANGES })
+    expect(incremental.text('incremental_price_bands.json')).toBe(
+      arrayOf({ 'Sr. No': '1', Symbol: 'ALPHA', Series: 'EQ', 'Security Name': 'ALPHA LIMITED', From: '10', To: '5' }),
+    )
+    const complete = await collect({ stream: 'complete-price-bands', answer: () => LIST })
+    expect(complete.text('complete_price_bands.json')).toBe(
+      arrayOf(
+        { Symbol: 'ALPHA', Series: 'EQ', 'Security Name': 'ALPHA, LTD', Band: 'No Band', Remarks: '-' },
+        { Symbol: '007', Series: 'BE', 'Security Name': 'BETA', Band: '05.00', Remarks: '' },
+      ),
+    )
+  })
+})
+
+describe('listing-dates', () => {
+  const listed = 'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING\r\nALPHA, Alpha "A" Ltd ,EQ,06-OCT-2008\r\n'
+
+  it('keeps the exchange’s lines as published, each ended by a line feed', async () => {
+    const { text, asked, script } = await collect({ stream: 'listing-dates', answer: () => listed })
+    expect(text('nse_equity_list.csv')).toBe(listed.replaceAll('\r', ''))
+    expect(pathsOf(asked)).toEqual(['/archive/content/equities/EQUITY_L.csv'])
+    expect(asked[0]?.headers['user-agent']).toMatch(/^Mozilla\/5\.0 /)
+    expect(script).toMatchObject({ outcome: 'success', files: 1 })
+  })
+
+  it.each(['<html></html>', '', 'SYMBOL,SERIES\nALPHA,EQ\n', listed.slice(0, listed.indexOf('\n') + 1), listed.slice(0, -20)])(
+    'keeps the earlier file when the answer is %j',
+    async (answer) => {
+      const files = withFile('nse_equity_list.csv', 'the good one')
+      const { text, script, report } = await collect({ stream: 'listing-dates', answer: () => answer, files })
+      expect(text('nse_equity_list.csv')).toBe('the good one')
+      expect(script.outcome).toBe('failed')
+      expect(report.outcome).toBe('partial')
+    },
+  )
+})

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import { ALPHA, type Answer, type Asked, arrayOf, BETA, type Collecting, collect, stockNamed, withFile } from './support.js'
+
+const GAMMA = stockNamed('GAMMA', 3)
+const ALL = [ALPHA, BETA, GAMMA]
+
+const isAbout = ({ body }: Asked, { Isin }: typeof ALPHA): boolean => JSON.stringify(body).includes(Isin)
+const headOf = ({ Sym, Isin }: typeof ALPHA) => ({ Symbol: Sym, ISIN: Isin })
+
+const kinds = [
+  { stream: 'fundamental-data', file: 'fundamental_data.json', path: '/fundamental/scanx/fundamental' },
+  { stream: 'new-announcements', file: 'all_company_announcements.json', path: '/static/staticscanx/announcements' },
+  { stream: 'advanced-indicators', file: 'advanced_indicator_data.json', path: '/static/staticscanx/indicator' },
+] as const
+
+describe.each(kinds)('$stream', ({ stream, file, path }) => {
+  /** Each stock has one record, which says what it is about. */
+  const records = (more: Partial<Collecting> = {}, value = 'new') => {
+    const answer: Answer = (asked) => ({ data: ALL.filter((one) => isAbout(asked, one)).map(({ Sym }) => ({ about: Sym, value })) })
+    return collect({ stream, answer, master: ALL, ...more })
+  }
+  const recordOf = (one: typeof ALPHA, value = 'new') => ({ ...headOf(one), about: one.Sym, value })
+
+  it('writes the records of all stocks in the master list’s order', async () => {
+    const { text, script, asked } = await records({ master: [GAMMA, ALPHA, BETA] })
+    expect(text(file)).toBe(arrayOf(recordOf(GAMMA), recordOf(ALPHA), recordOf(BETA)))
+    expect(script).toMatchObject({ outcome: 'success', items: { success: 3 }, files: 1 })
+    expect(asked.map((one) => one.path)).toEqual([path, path, path])
+  })
+
+  it('starts a record with Symbol and ISIN, then has the answered one unchanged and in its key order', async () => {
+    const answered =
+      '{"zeta":[1,{"b":null,"a":"x"}],"__proto__":{"isAdmin":true},"alpha":"1|2|3","constructor":7,"Net_Profit":1.5,"isin":"other"}'
+    const { text } = await collect({ stream, answer: () => `{"data":[${answered}]}`, master: [ALPHA] })
+    expect(text(file)).toBe(`[\n{"Symbol":"ALPHA","ISIN":"${ALPHA.Isin}",${answered.slice(1)}\n]\n`)
+  })
+
+  it('goes by the stock that was asked for where the answered record names one itself', async () => {
+    const { text } = await collect({ stream, answer: () => ({ data: [{ a: 1, Symbol: 'OTHER', ISIN: 'INE999999999' }] }), master: [ALPHA] })
+    expect(JSON.parse(text(file) ?? '')).toEqual([{ Symbol: 'ALPHA', ISIN: ALPHA.Isin, a: 1 }])
+  })
+
+  it.each([{ data: [] }, { data: null }, {}])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
+    const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? nothing : { data: [{ a: 1 }] }) })
+    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
+    expect(script.items).toMatchObject({ success: 2, empty: 1 })
+    expect(report.outcome).toBe('complete')
+  })
+
+  it('keeps the other stocks’ records when only some symbols are asked for', async () => {
+    const files: MemoryFiles = new Map()
+    await records({ files }, 'old')
+    const { text, report, asked, script } = await records({ files, symbols: ['beta'] })
+    expect(text(file)).toBe(arrayOf(recordOf(ALPHA, 'old'), recordOf(BETA), recordOf(GAMMA, 'old')))
+    expect(report.stocks).toBe(1)
+    expect(script.items).toMatchObject({ success: 1 })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('keeps the stored records of a stock that is lost, and drops those of one that has none any more', async () => {
+    const files: MemoryFiles = new Map()
+    await records({ files }, 'old')
+    const { text, script, report } = await records({ files, answer: (asked) => (isAbout(asked, ALPHA) ? 503 : { data: [] }) })
+    expect(text(file)).toBe(arrayOf(recordOf(ALPHA, 'old')))
+    expect(script.items).toMatchObject({ http_503: 1, empty: 2 })
+    expect(report.outcome).toBe('partial')
+  })
+
+  it('drops stored records of stocks that are no longer listed', async () => {
+    const files: MemoryFiles = new Map()
+    await records({ files }, 'old')
+    const { text } = await records({ files, master: [GAMMA, BETA], symbols: ['BETA'] })
+    expect(text(file)).toBe(arrayOf(recordOf(GAMMA, 'old'), recordOf(BETA)))
+  })
+
+  it('keeps apart two stocks that have one ISIN', async () => {
+    const twin = { ...BETA, Isin: ALPHA.Isin, Sid: 7 }
+    const files: MemoryFiles = new Map()
+    await collect({ stream, answer: () => ({ data: [{ a: 1 }] }), master: [ALPHA, twin], files })
+    const { text } = await collect({ stream, answer: () => ({ data: [{ a: 2 }] }), master: [ALPHA, twin], files, symbols: ['ALPHA'] })
+    expect(JSON.parse(text(file) ?? '')).toEqual([
+      { ...headOf(ALPHA), a: 2 },
+      { ...headOf(twin), a: 1 },
+    ])
+  })
+
+  it('does not write over a damaged file whose records it would have to keep, and fails alone', async () => {
+    const { text, script, report } = await records({ files: withFile(file, '[{"Symbol":'), symbols: ['BETA'] })
+    expect(text(file)).toBe('[{"Symbol":')
+    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining(file) })
+    expect(report.outcome).toBe('partial')
+  })
+
+  it('writes over a damaged file when it has every record anew', async () => {
+    const { text } = await records({ files: withFile(file, '[{"Symbol":') })
+    expect(text(file)).toBe(arrayOf(recordOf(ALPHA), recordOf(BETA), recordOf(GAMMA)))
+  })
+})
+
+describe('fundamental-data', () => {
+  it('takes a bare object for the array of one', async () => {
+    const { text } = await collect({
+      stream: 'fundamental-data',
+      answer: () => ({ status: 'success', data: { isin: 'x', CV: { PE: '1' } } }),
+      master: [ALPHA],
+    })
+    expect(text('fundamental_data.json')).toBe(arrayOf({ ...headOf(ALPHA), isin: 'x', CV: { PE: '1' } }))
+  })
+
+  it('asks by ISIN, without the usual headers', async () => {
+    const { asked } = await collect({ stream: 'fundamental-data', answer: () => ({ data: [] }), master: [ALPHA] })
+    expect(asked[0]).toMatchObject({ body: { data: { isin: ALPHA.Isin } } })
+    expect(Object.keys(asked[0]?.headers ?? {}).sort()).toEqual(['accept-encoding', 'content-type'])
+  })
+})
+
+describe('advanced-indicators', () => {
+  it('asks by the stock’s Sid, flat', async () => {
+    const { asked } = await collect({ stream: 'advanced-indicators', answer: () => ({ data: [] }), master: [ALPHA] })
+    expect(asked[0]?.body).toEqual({ exchange: 'NSE', segment: 'E', security_id: '1001', isin: ALPHA.Isin, symbol: 'ALPHA', minute: 'D' })
+  })
+
+  it.each(['advanced-indicators', 'all-ohlcv'])('does not ask %s for a stock that has no Sid, and says so', async (stream) => {
+    const { asked, script } = await collect({ stream, answer: () => ({}), master: [{ ...ALPHA, Sid: null }, BETA] })
+    expect(asked).toHaveLength(1)
+    expect(script.items).toMatchObject({ error: 1, empty: 1 })
+    expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringContaining('Sid') }])
+  })
+})
+
+describe('new-announcements', () => {
+  it('writes the newest first; on one date the master list’s order counts, then the order answered', async () => {
+    const row = (events: string, date?: string) => ({ events, ...(date === undefined ? {} : { date }), type: 'x' })
+    const ofAlpha = [row('a1', '2026-02-10 10:00:00'), row('a2', '2026-02-12 09:00:00'), row('a3', '2026-02-10 10:00:00'), row('a4')]
+    const ofBeta = [row('b1', '2026-02-10 10:00:00'), row('b2', '2026-02-12 09:00:01')]
+    const answer: Answer = (asked) => ({ data: isAbout(asked, ALPHA) ? ofAlpha : ofBeta })
+    const { text } = await collect({ stream: 'new-announcements', answer })
+    const events: unknown[] = JSON.parse(text('all_company_announcements.json') ?? '').map(({ events }: { events: string }) => events)
+    expect(events).toEqual(['b2', 'a2', 'a1', 'a3', 'b1', 'a4'])
+  })
+
+  it('sorts kept records in among the new ones', async () => {
+    const files: MemoryFiles = new Map()
+    const on =
+      (date: string): Answer =>
+      () => ({ data: [{ date }] })
+    await collect({ stream: 'new-announcements', answer: on('2026-02-11'), files })
+    const { text } = await collect({ stream: 'new-announcements', answer: on('2026-02-10'), files, symbols: ['ALPHA'] })
+    expect(text('all_company_announcements.json')).toBe(
+      arrayOf({ ...headOf(BETA), date: '2026-02-11' }, { ...headOf(ALPHA), date: '2026-02-10' }),
+    )
+  })
+})
