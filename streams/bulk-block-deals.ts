@@ -1,4 +1,4 @@
-import { concat, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
+import { concat, concatMap, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
 import { z } from 'zod'
 import { NothingAnswered } from '../src/model/errors.js'
 import { found } from '../src/model/outcome.js'
@@ -76,7 +76,7 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
     first < 1
       ? of()
       : range(2, first).pipe(
-          mergeMap((pageno) => pageOf(pageno), 1),
+          concatMap(pageOf),
           map(({ deals }) => deals),
         )
   const page$ = pageOf(1).pipe(switchMap(({ deals, total }) => concat(of(deals), pagesAfter(Math.ceil(total / PAGE) - 1))))
@@ -116,7 +116,7 @@ export const bulkBlockDeals = defineStream({
   work: once((tools, file) => {
     const today = dayAt(tools.asOf)
     return range(0, CHUNKS).pipe(
-      mergeMap((chunk) => chunkOf(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools), 1),
+      concatMap((chunk) => chunkOf(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools)),
       toArray(),
       switchMap((chunks) => {
         const failed = chunks.filter(({ failure }) => failure !== undefined)

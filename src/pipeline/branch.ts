@@ -93,15 +93,29 @@ const judged =
   (stream: StreamDefinition): OperatorFunction<Settled, { outcome: ScriptOutcome; error?: string }> =>
   (settled$) =>
     settled$.pipe(
-      reduce((lost, settled) => ({ all: lost.all + 1, reasons: isLost(settled) ? [...lost.reasons, reasonOf(settled)] : lost.reasons }), {
+      reduce((sum: Judgement, settled) => (isLost(settled) ? counted(sum, reasonOf(settled)) : { ...sum, all: sum.all + 1 }), {
         all: 0,
-        reasons: [] as readonly string[],
+        lost: 0,
+        reasons: [],
       }),
-      map(({ all, reasons }) => {
-        const isFailed = reasons.length > 0 && (stream.work.of === undefined || reasons.length === all)
-        return isFailed ? { outcome: 'failed', error: [...new Set(reasons)].slice(0, 5).join('; ') } : { outcome: 'success' }
+      map(({ all, lost, reasons }) => {
+        const isFailed = lost > 0 && (stream.work.of === undefined || lost === all)
+        return isFailed ? { outcome: 'failed', error: reasons.join('; ') } : { outcome: 'success' }
       }),
     )
+
+interface Judgement {
+  readonly all: number
+  readonly lost: number
+  /** The first few. */
+  readonly reasons: readonly string[]
+}
+
+const counted = ({ all, lost, reasons }: Judgement, reason: string): Judgement => ({
+  all: all + 1,
+  lost: lost + 1,
+  reasons: reasons.length < 5 ? [...reasons, reason] : reasons,
+})
 
 const reasonOf = ({ item, reason, status }: Settled): string =>
   item.key === 'all' ? (reason ?? status) : `${item.key}: ${reason ?? status}`

@@ -20,27 +20,22 @@ export class CriticalFailure extends NothingAnswered {}
  * cannot be had.
  */
 export const graph = (plan: readonly Planned[], narrow: Narrow, run: Run): Observable<readonly BranchEnd[]> => {
-  const [core, enrichment, candles] = [phaseOf(plan, 'core'), phaseOf(plan, 'enrichment'), phaseOf(plan, 'candles')]
-  return masterList(core, narrow, run).pipe(
+  const core = phaseOf(plan, 'core')
+  const master = core.find(({ critical }) => critical)
+  const others = core.filter((stream) => stream !== master)
+  const later = (stocks: Stocks): Observable<readonly BranchEnd[]> =>
+    barrier([sideBySide(phaseOf(plan, 'enrichment'), stocks, run), sideBySide(phaseOf(plan, 'candles'), stocks, run)]).pipe(
+      map((phases) => phases.flat()),
+    )
+  return masterList(master, narrow, run).pipe(
     switchMap((stocks) =>
-      inTurn(
-        core.filter(({ critical }) => !critical),
-        stocks,
-        run,
-      ).pipe(
-        switchMap((first) =>
-          multicast(stocks, (shared) => barrier([sideBySide(enrichment, shared, run), sideBySide(candles, shared, run)])).pipe(
-            map((later) => [...first, ...later.flat()]),
-          ),
-        ),
-      ),
+      inTurn(others, stocks, run).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
     ),
   )
 }
 
 /** The stocks of the critical step; none, where the plan does not need it. */
-const masterList = (core: readonly StreamDefinition[], narrow: Narrow, run: Run): Observable<readonly Item[]> => {
-  const master = core.find(({ critical }) => critical)
+const masterList = (master: StreamDefinition | undefined, narrow: Narrow, run: Run): Observable<readonly Item[]> => {
   if (master === undefined) return of([])
   return work(master, { count: 0, each$: EMPTY }, run).pipe(
     switchMap(({ stream, outcome, error }) =>
