@@ -29,7 +29,7 @@ const writeParts = async (handle: FileHandle, parts: Iterable<string>, asOf: num
     bytes += chunk.length
   }
   const { size } = await handle.stat()
-  if (size !== bytes) throw new Error(`only ${size} of ${bytes} bytes were written`)
+  if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
   if (asOf !== undefined) await handle.utimes(asOf / 1_000, asOf / 1_000)
   await handle.datasync()
   return bytes

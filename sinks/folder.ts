@@ -4,10 +4,11 @@ import { catchError, defer, type Observable, of, throwError } from 'rxjs'
 import { messageOf, StorageError } from '../src/model/errors.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeWhole } from './atomic-file.js'
-import { lastLine } from './last-line.js'
-import { storageOver } from './storage-over.js'
 
-const TAIL_BYTES = 4_096
+import { storageOver } from './storage-over.js'
+import { tailFrom } from './tail-from.js'
+
+const TAIL_BYTES = 1_024
 
 /** Outputs as files below a folder, which is made when the first one is written. */
 export const folder = (out: string): Storage => {
@@ -27,13 +28,18 @@ export const folder = (out: string): Storage => {
 
 const guarded = <T>(what: string, path: string, act: (path: string) => Promise<T>): Observable<T> =>
   defer(() => act(path)).pipe(
-    catchError((error: unknown) => throwError(() => new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error }))),
+    catchError((error: unknown) =>
+      throwError(() => (isOfFiles(error) ? new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error }) : error)),
+    ),
   )
 
 const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
   guarded('read', path, act).pipe(
     catchError((error: unknown) => (codeOf((error as StorageError).cause) === 'ENOENT' ? of(missing) : throwError(() => error))),
   )
+
+/** Whether the file system failed, not our own code. */
+const isOfFiles = (error: unknown): boolean => codeOf(error) !== 'undefined'
 
 const codeOf = (error: unknown): string => String((error as { readonly code?: unknown } | undefined)?.code)
 
@@ -55,8 +61,12 @@ const tailOf = async (path: string): Promise<Tail | undefined> => {
   const handle = await open(path, 'r')
   try {
     const { size, mtimeMs } = await handle.stat()
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, Math.max(0, size - TAIL_BYTES))
-    return lastLine(buffer.toString('utf8', 0, bytesRead), mtimeMs)
+    const part = async (from: number): Promise<string> => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, from)
+      return buffer.toString('utf8', 0, bytesRead)
+    }
+    const head = await part(0)
+    return tailFrom({ head, end: size > TAIL_BYTES ? await part(size - TAIL_BYTES) : head, asOf: mtimeMs })
   } finally {
     await handle.close()
   }

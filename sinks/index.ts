@@ -1,3 +1,5 @@
+export type { Files } from './files.js'
 export { folder } from './folder.js'
 export { type MemoryFiles, memory } from './memory.js'
 export { ndjson } from './ndjson.js'
+export { storageOver } from './storage-over.js'

@@ -1,10 +1,10 @@
 import { defer, of } from 'rxjs'
 import type { Storage } from '../src/pipeline/storage.js'
-import { lastLine } from './last-line.js'
 import { storageOver } from './storage-over.js'
+import { tailFrom } from './tail-from.js'
 
 /** What was written: the text of every file by its path, and the instant as of which it was written (epoch milliseconds). */
-export type MemoryFiles = Map<string, { readonly text: string; readonly asOf: number }>
+export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: number }>
 
 /** Outputs in memory, all at once and without a promise: for tests on virtual time and for embedding. */
 export const memory = (files: MemoryFiles = new Map()): Storage =>
@@ -14,12 +14,12 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
     tail: (file) =>
       defer(() => {
         const stored = files.get(file)
-        return of(stored && lastLine(stored.text, stored.asOf))
+        return of(stored && tailFrom({ head: stored.text, end: stored.text, asOf: stored.asOf ?? 0 }))
       }),
-    write: (file, parts, asOf = Date.now()) =>
+    write: (file, parts, asOf) =>
       defer(() => {
         const text = [...parts].join('')
-        files.set(file, { text, asOf })
+        files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
   })

@@ -32,14 +32,14 @@ export interface CollectorOptions {
 
 /**
  * Runs the graph, as often as its observables are subscribed; runs know nothing of each other. Unsubscribing aborts what is in flight.
- * Errors: `UsageError` before anything is asked, `StorageError` when the outputs cannot be written, anything else is a bug.
+ * Errors: `UsageError` for wrong settings, names or symbols, `StorageError` when the outputs cannot be written, anything else is a bug.
  */
 export interface Collector {
   /** What happens, as it happens; the last event carries the report. A failed master list is such a report, not an error. */
   events(options?: RunOptions): Observable<RunEvent>
   /** The report of one run. */
   run(options?: RunOptions): Observable<RunReport>
-  /** One stream's items as they settle; writes nothing. */
+  /** One stream's items as they settle; writes nothing. Errors with `NothingAnswered` when the list that it works on cannot be had. */
   stream(name: string, options?: Pick<RunOptions, 'symbols' | 'asOf'>): Observable<Settled>
 }
 
@@ -57,11 +57,17 @@ export const createCollector = ({ settings: given, streams = allStreams, storage
     stream: (name, run = {}) =>
       new Observable((subscriber) => {
         const output = streams.find((stream) => stream.name === name)?.outputs[0]
-        const target = passingOn(output, (item) => subscriber.next(item))
+        let isEmpty = true
+        const target = passingOn(output, (item) => {
+          isEmpty = false
+          subscriber.next(item)
+        })
+        const fail = (error: string | undefined): void => {
+          if (error !== undefined && isEmpty) subscriber.error(new NothingAnswered(error))
+        }
         return events({ ...run, only: [name] }, target).subscribe({
           next: (event) => {
-            if (event.type === 'run-finished' && event.report.outcome === 'failed')
-              subscriber.error(new NothingAnswered(event.report.error))
+            if (event.type === 'run-finished') fail(event.report.error ?? event.report.scripts[name]?.error)
           },
           error: (error: unknown) => subscriber.error(error),
           complete: () => subscriber.complete(),

@@ -15,9 +15,14 @@ import { post } from '../src/provider/endpoint.js'
 const PAGE = 50
 const CHUNKS = 3
 const CHUNK_DAYS = 10
+/** Far more than ten days ever had: a count beyond is an error of the provider, not a reason to page for days. */
+const MOST_DEALS = 100_000
 
-const dashedDay = z.string().regex(/^\d{2}-\d{2}-\d{4}$/, 'must be DD-MM-YYYY')
 const isoOf = (dmy: string): Day => dmy.split('-').reverse().join('-')
+const dashedDay = z
+  .string()
+  .regex(/^\d{2}-\d{2}-\d{4}$/, 'must be DD-MM-YYYY')
+  .refine((dmy) => readDay(isoOf(dmy)) !== undefined, 'is no day')
 
 const deal = post({
   name: 'deal',
@@ -32,14 +37,19 @@ const deal = post({
         pageno: z.int().min(1),
         pagecount: z.literal(PAGE),
       })
-      .refine(({ startdate, enddate }) => isoOf(enddate) <= addDays(isoOf(startdate), CHUNK_DAYS), {
-        path: ['enddate'],
-        error: 'must be at most 240 hours after startdate',
-      }),
+      .refine(
+        ({ startdate, enddate }) => readDay(isoOf(startdate)) === undefined || isoOf(enddate) <= addDays(isoOf(startdate), CHUNK_DAYS),
+        {
+          path: ['enddate'],
+          error: 'must be at most 240 hours after startdate',
+        },
+      ),
   }),
   read: (text) => {
-    const { data, totalcount } = json(z.looseObject({ data: z.array(Row).nullish(), totalcount: z.number().nullish() }))(text)
-    return { deals: data ?? [], total: totalcount ?? 0 }
+    const { data, totalcount } = json(
+      z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }),
+    )(text)
+    return { deals: data ?? [], total: Number(totalcount) || 0 }
   },
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
     const deals = market.tradingDays(isoOf(startdate), isoOf(enddate)).flatMap((day) => {
@@ -72,14 +82,16 @@ interface Chunk {
 const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
   const pageOf = (pageno: number) =>
     ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
-  const pagesAfter = (first: number): Observable<readonly Row[]> =>
-    first < 1
-      ? of()
-      : range(2, first).pipe(
-          concatMap(pageOf),
-          map(({ deals }) => deals),
-        )
-  const page$ = pageOf(1).pipe(switchMap(({ deals, total }) => concat(of(deals), pagesAfter(Math.ceil(total / PAGE) - 1))))
+  const furtherPages = (count: number): Observable<readonly Row[]> =>
+    range(2, Math.max(0, count)).pipe(
+      concatMap(pageOf),
+      map(({ deals }) => deals),
+    )
+  const page$ = pageOf(1).pipe(
+    switchMap(({ deals, total }) =>
+      concat(of(deals), total > MOST_DEALS ? unbelievable(total) : furtherPages(Math.ceil(total / PAGE) - 1)),
+    ),
+  )
   return page$.pipe(
     map((deals): { deals: readonly Row[]; failure?: string } => ({ deals })),
     recover((reason) => of({ deals: [], failure: `${dashedDmy(start)} to ${dashedDmy(end)}: ${reason}` })),
@@ -89,6 +101,8 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
     ),
   )
 }
+
+const unbelievable = (total: number): Observable<never> => throwError(() => new NothingAnswered(`a totalcount of ${total} cannot be`))
 
 /** Deals that an earlier run stored from the days of a chunk that failed now. */
 const storedDeals = (failed: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Row[]> =>

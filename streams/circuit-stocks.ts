@@ -75,8 +75,9 @@ const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefin
   return side && sampleStocks(side, market)
 }
 
-const data = webData(samplePage)
-const page = webPage(samplePage)
+const WebKey = z.enum(WEB_KEYS)
+const data = webData(WebKey, samplePage)
+const page = webPage(WebKey, samplePage)
 
 const scanOf = (side: Side): z.output<typeof Scan> => ({
   data: {

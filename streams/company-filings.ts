@@ -2,7 +2,7 @@ import { forkJoin, from, map, mergeMap, type Observable, of, switchMap } from 'r
 import { z } from 'zod'
 import type { SampleMarket } from '../src/model/market.js'
 import { found, skipped } from '../src/model/outcome.js'
-import { isRow, type Row, Rows } from '../src/model/row.js'
+import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { addDays, dayAt } from '../src/model/trading-day.js'
 import { recover } from '../src/operators/recover.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -20,7 +20,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     input: z.strictObject({
       data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
     }),
-    read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+    read: (text): readonly Row[] => json(MaybeRows)(text).data ?? [],
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

@@ -3,9 +3,10 @@ import { found } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { newestFile } from '../src/pipeline/newest-file.js'
 import { once } from '../src/pipeline/work.js'
+import { filledCsv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
-const securityList = dailyCsv('sec_list', ['Symbol', 'Series', 'Band'], (stocks, market) => [
+const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), (stocks, market) => [
   'Symbol ,Series, Security Name,Band , Remarks',
   ...stocks.map((stock) => {
     const random = market.random('band', stock.ISIN)

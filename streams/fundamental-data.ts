@@ -9,7 +9,7 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 
-const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullish() })
+const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
 
 const fundamental = post({
   name: 'fundamental',

@@ -3,9 +3,10 @@ import { found } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { newestFile } from '../src/pipeline/newest-file.js'
 import { once } from '../src/pipeline/work.js'
+import { csv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
-const bandChanges = dailyCsv('eq_band_changes', ['Symbol', 'From', 'To'], (stocks, market, day) => [
+const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), (stocks, market, day) => [
   'Sr. No,Symbol,Series, Security Name,From,To',
   ...stocks
     .filter((stock, place) => place === 0 || market.random('bands', day, stock.ISIN).chance(0.01))

@@ -1,10 +1,9 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { BadAnswer } from '../src/model/errors.js'
 import { found } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { once } from '../src/pipeline/work.js'
-import { csv } from '../src/provider/answer.js'
+import { filledCsv } from '../src/provider/answer.js'
 import { get } from '../src/provider/endpoint.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
@@ -16,7 +15,7 @@ const equityList = get({
   headers: 'browser',
   input: z.strictObject({}),
   read: (text): readonly string[] => {
-    if (csv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text).length === 0) throw new BadAnswer('schema', 'the list holds no stock')
+    filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text)
     return text.split(/\r?\n/).filter((line) => line !== '')
   },
   type: 'text/csv',

@@ -8,7 +8,7 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
 
-const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullish() })
+const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
 const liveNews = post({
   name: 'news',

@@ -55,7 +55,6 @@ export const masterData = defineStream({
   phase: 'core',
   workers: 1,
   timeoutMs: 30_000,
-  critical: true,
   endpoints: [master],
   work: once(({ ask, settings: { exchange } }) =>
     ask(master, {

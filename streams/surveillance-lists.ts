@@ -57,8 +57,9 @@ const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefin
 
 const webKey = (list: List, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
 
-const data = webData(samplePage)
-const page = webPage(samplePage)
+const WebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'is no surveillance list')
+const data = webData(WebKey, samplePage)
+const page = webPage(WebKey, samplePage)
 
 const recordOf = (row: Row): Row => ({
   Symbol: textOf(row.sym ?? row.Sym),

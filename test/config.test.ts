@@ -111,10 +111,10 @@ describe('a wrong setting', () => {
   it.each([
     { setting: 'newsLimit', wrong: 101, env: 'NEWS_LIMIT', text: '101', says: /100/ },
     { setting: 'newsLimit', wrong: 0, env: 'NEWS_LIMIT', text: '0', says: /1/ },
-    { setting: 'newsLimit', wrong: 1.5, env: 'NEWS_LIMIT', text: '1.5', says: /int/ },
+    { setting: 'newsLimit', wrong: 1.5, env: 'NEWS_LIMIT', text: '1.5', says: /whole number/ },
     { setting: 'newsLimit', wrong: 'many', env: 'NEWS_LIMIT', text: 'many', says: /number/ },
-    { setting: 'fetchOhlcv', wrong: 'maybe', env: 'FETCH_OHLCV', text: 'maybe', says: /boolean/ },
-    { setting: 'forceUpdate', wrong: 'ja', env: 'FORCE_UPDATE', text: 'ja', says: /boolean/ },
+    { setting: 'fetchOhlcv', wrong: 'maybe', env: 'FETCH_OHLCV', text: 'maybe', says: /true or false/ },
+    { setting: 'forceUpdate', wrong: 'ja', env: 'FORCE_UPDATE', text: 'ja', says: /true or false/ },
     { setting: 'exchange', wrong: 'N S E', env: 'SCRIPSTREAM_EXCHANGE', text: 'N S E', says: /such as NSE/ },
     { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
     { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },

@@ -35,7 +35,7 @@ export const EXIT_CODES = `
 Exit codes:
   0        complete
   1        the critical step failed, or the outputs could not be written
-  2        wrong usage or configuration; nothing was asked
+  2        wrong usage or configuration
   3        finished, but something is missing
   130 143  interrupted
 `

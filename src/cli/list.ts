@@ -1,4 +1,5 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { MASTER } from '../pipeline/work.js'
 import { filesOf } from './files.js'
 import { counted } from './format.js'
 import { byPhase } from './phases.js'
@@ -14,11 +15,11 @@ export const listLines = (streams: readonly StreamDefinition[], columns: number)
   ])
 
 const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] => {
-  const { name, summary, workers, critical, work, endpoints } = stream
+  const { name, summary, workers, work, endpoints } = stream
   const facts = [
     counted(workers, 'worker'),
     ...(work.of === undefined ? [] : [`follows ${work.of}`]),
-    ...(critical ? ['the run stops if it fails'] : []),
+    ...(name === MASTER ? ['the run stops if it fails'] : []),
   ]
   const details = [
     summary,
@@ -32,13 +33,13 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] 
 /** All streams for programs. */
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
   byPhase(streams).flatMap(({ members }) =>
-    members.map(({ name, summary, phase, workers, timeoutMs, critical = false, work, endpoints, outputs }) => ({
+    members.map(({ name, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
       name,
       summary,
       phase,
       workers,
       timeoutMs,
-      critical,
+      critical: name === MASTER,
       follows: work.of ?? null,
       endpoints: endpoints.map((endpoint) => ({
         name: endpoint.name,

@@ -1,3 +1,5 @@
+import type { Status } from '../model/errors.js'
+import { isLost } from '../model/outcome.js'
 import type { Problem, RunReport, ScriptReport } from '../model/report.js'
 import { count, counted } from './format.js'
 import { clean } from './text.js'
@@ -6,9 +8,7 @@ const KEYS_SHOWN = 5
 
 /** Items that a stream lost to an error, whatever their status. */
 export const lostOf = ({ items }: ScriptReport): number =>
-  Object.entries(items).reduce((total, [status, n]) => total + (GOOD.has(status) ? 0 : n), 0)
-
-const GOOD: ReadonlySet<string> = new Set(['success', 'empty', 'skipped'])
+  Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
 
 export const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
 
@@ -43,12 +43,12 @@ const isFailure = ({ item, status }: Problem): boolean => item !== undefined || 
 const sumOf = (script: ScriptReport): string => {
   const lost = lostOf(script)
   const statuses = Object.entries(script.items)
-    .filter(([status, n]) => n > 0 && !GOOD.has(status))
+    .filter(([status, n]) => n > 0 && isLost({ status: status as Status }))
     .map(([status, n]) => `${count(n)} ${status}`)
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
     ...(lost > 0 ? [`${count(lost)} of ${counted(itemsOf(script), 'item')} lost (${statuses.join(', ')})`] : []),
-    ...(script.degraded > 0 ? [`${counted(script.degraded, 'item')} only partly answered`] : []),
+    ...(script.degraded > 0 ? [`${counted(script.degraded, 'item')} with a path or page that failed`] : []),
   ].join('; ')
 }
 

@@ -10,24 +10,29 @@ type Folder = Pick<Storage, 'stored' | 'keep'>
 
 /**
  * Keeps made-up and real data apart: a folder that holds a market of the one kind refuses a run of the other, before anything is
- * asked, because candles are continued from what is stored. Notes in the folder which kind a run that began brings.
+ * asked, because candles are continued from what is stored. Notes in the folder which kind it is as soon as there is data.
  */
 export const ofOneSource =
   (folder: Folder, { out, isSimulated }: { readonly out: string; readonly isSimulated: boolean }): MonoTypeOperatorFunction<RunEvent> =>
   (event$) =>
     heldBy(folder).pipe(
-      concatMap((held) => (held === undefined || held === isSimulated ? of(held) : throwError(() => new UsageError(refusal(out, held))))),
-      concatMap((held) =>
-        event$.pipe(
-          concatMap((event) => (event.type === 'run-started' && held === undefined ? noted(folder, isSimulated, event) : of(event))),
-        ),
-      ),
+      concatMap((held) => {
+        if (held !== undefined && held !== isSimulated) return throwError(() => new UsageError(refusal(out, held)))
+        let isNoted = held !== undefined
+        return event$.pipe(
+          concatMap((event) => {
+            if (isNoted || event.type !== 'settled' || event.status !== 'success') return of(event)
+            isNoted = true
+            return noted(folder, isSimulated, event)
+          }),
+        )
+      }),
     )
 
 /** Whether the market in the folder is a made-up one; nothing if it holds none. A folder that says nothing holds real data. */
 const heldBy = ({ stored }: Folder): Observable<boolean | undefined> =>
   forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${FILE}`)]).pipe(
-    map(([hasMarket, source]) => (hasMarket ? isRow(source) && source.simulated === true : undefined)),
+    map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
   )
 
 const noted = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>

@@ -1,5 +1,7 @@
 /** The candidate that a mistyped name was most likely meant to be; nothing where none is close. */
 export const closest = (name: string, candidates: readonly string[]): string | undefined => {
+  const containing = name.length > 2 ? candidates.find((candidate) => candidate.includes(name.toLowerCase())) : undefined
+  if (containing !== undefined) return containing
   const [best] = candidates
     .map((candidate) => ({ candidate, edits: editsBetween(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, edits }) => edits <= Math.max(2, Math.floor(candidate.length / 3)))

@@ -8,8 +8,13 @@ export const isRow = (value: unknown): value is Row => typeof value === 'object'
 /** Checks that it is a record and hands on the very same one. */
 export const Row = z.custom<Row>(isRow, 'is not a record')
 
-/** The envelope of nearly every call. `data` may be null or missing, which is an empty list; other fields pass. */
-export const Rows = z.looseObject({ data: z.array(Row).nullish() })
+const List = z.preprocess((list) => (Array.isArray(list) ? list.filter((row) => row !== null) : list), z.array(Row))
+
+/** The envelope of nearly every call. `data` may be null, which is an empty list, but not missing: then it is no answer. Other fields pass. */
+export const Rows = z.looseObject({ data: List.nullable() })
+
+/** The envelope of a call that may leave `data` out. */
+export const MaybeRows = z.looseObject({ data: List.nullish() })
 
 /** A field as text, empty if it is absent or no text. */
 export const textOf = (value: unknown): string =>

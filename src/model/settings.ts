@@ -4,8 +4,14 @@ import { z } from 'zod'
 export const hosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
 export type Host = (typeof hosts)[number]
 
-const BaseUrl = z.url({ protocol: /^https?$/, error: 'is not an http(s) address' })
-const count = (least: number, most: number) => z.int().min(least).max(most)
+const BaseUrl = z
+  .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
+  .regex(/^[^?#@]*$/, 'must have neither a query nor credentials: what identifies you goes into headers')
+const count = (least: number, most: number) => {
+  const error = `must be a whole number from ${least} to ${most}`
+  return z.int({ error }).min(least, { error }).max(most, { error })
+}
+const flag = z.boolean({ error: 'must be true or false' })
 
 /** Everything that can be set. The descriptions are shown by `--help` and in the README. */
 export const Settings = z.strictObject({
@@ -20,8 +26,8 @@ export const Settings = z.strictObject({
     .default('NSE')
     .describe('exchange code, for example NSE'),
   out: z.string().min(1).default('./data').describe('folder that the outputs are written to'),
-  fetchOhlcv: z.boolean().default(true).describe('whether the candle streams run'),
-  forceUpdate: z.boolean().default(true).describe('whether filings that are already there are fetched again'),
+  fetchOhlcv: flag.default(true).describe('whether the candle streams run'),
+  forceUpdate: flag.default(true).describe('whether filings that are already there are fetched again'),
   newsLimit: count(1, 100).default(50).describe('news items per stock'),
   retries: count(0, 10).default(2).describe('further attempts after a failed request'),
   backoffMs: count(0, 60_000).default(500).describe('longest pause before the first further attempt; doubles each time'),

@@ -30,7 +30,7 @@ const stockOf = (row: Row): Stock => ({
   ISIN: textOf(row.Isin),
   Name: textOf(row.DispSym),
   Sid: textOf(row.Sid),
-  FnoFlag: typeof row.FnoFlag === 'number' ? row.FnoFlag : 0,
+  FnoFlag: Number(textOf(row.FnoFlag)) || 0,
 })
 
 /** The stocks as work to do, each with its file name. */

@@ -1,4 +1,18 @@
-import { connect, defer, forkJoin, map, mergeMap, type Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
+import {
+  connect,
+  defer,
+  forkJoin,
+  map,
+  mergeMap,
+  type Observable,
+  type OperatorFunction,
+  of,
+  queueScheduler,
+  reduce,
+  single,
+  subscribeOn,
+  tap,
+} from 'rxjs'
 import { NothingAnswered } from '../model/errors.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
@@ -29,7 +43,12 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
     const workers = run.settings.workers[stream.name] ?? stream.workers
     run.emit({ type: 'stream-started', at: run.clock(), stream: stream.name })
     return item$.pipe(
-      mergeMap((item) => defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item)), workers),
+      mergeMap(
+        (item) =>
+          // Through the queue: work that ends at once, item after item, would else grow the stack until it overflows.
+          defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item), subscribeOn(queueScheduler)),
+        workers,
+      ),
       tap((settled) => tell(stream, settled, run)),
       // What is offered comes first: it must hear of a failure before the failure ends the others.
       connect((settled$) =>
@@ -88,18 +107,17 @@ const offered = ({ name, offers }: StreamDefinition, { notice }: Tools, run: Run
     )
 }
 
-/** A stream over parts fails with any of them; one over a list fails when nothing of it could be had. */
+/**
+ * A stream over parts fails with any of them; one over a list fails when nothing of it could be had, be it lost or left empty by a
+ * path that failed.
+ */
 const judged =
-  (stream: StreamDefinition): OperatorFunction<Settled, { outcome: ScriptOutcome; error?: string }> =>
+  ({ work }: StreamDefinition): OperatorFunction<Settled, { outcome: ScriptOutcome; error?: string }> =>
   (settled$) =>
     settled$.pipe(
-      reduce((sum: Judgement, settled) => (isLost(settled) ? counted(sum, reasonOf(settled)) : { ...sum, all: sum.all + 1 }), {
-        all: 0,
-        lost: 0,
-        reasons: [],
-      }),
+      reduce(judge, { all: 0, lost: 0, reasons: [] }),
       map(({ all, lost, reasons }) => {
-        const isFailed = lost > 0 && (stream.work.of === undefined || lost === all)
+        const isFailed = lost > 0 && (work.of === undefined || lost === all)
         return isFailed ? { outcome: 'failed', error: reasons.join('; ') } : { outcome: 'success' }
       }),
     )
@@ -107,15 +125,15 @@ const judged =
 interface Judgement {
   readonly all: number
   readonly lost: number
-  /** The first few. */
+  /** The first few, each once. */
   readonly reasons: readonly string[]
 }
 
-const counted = ({ all, lost, reasons }: Judgement, reason: string): Judgement => ({
-  all: all + 1,
-  lost: lost + 1,
-  reasons: reasons.length < 5 ? [...reasons, reason] : reasons,
-})
+const judge = ({ all, lost, reasons }: Judgement, settled: Settled): Judgement => {
+  if (!isLost(settled) && !(settled.status === 'empty' && settled.degraded !== undefined)) return { all: all + 1, lost, reasons }
+  const reason = settled.item.value === settled.item.key ? reasonOf(settled) : (settled.reason ?? settled.degraded ?? settled.status)
+  return { all: all + 1, lost: lost + 1, reasons: reasons.includes(reason) || reasons.length > 4 ? reasons : [...reasons, reason] }
+}
 
 const reasonOf = ({ item, reason, status }: Settled): string =>
   item.key === 'all' ? (reason ?? status) : `${item.key}: ${reason ?? status}`

@@ -41,8 +41,6 @@ export interface StreamDefinition {
   readonly workers: number
   /** Time that one request may take in all. */
   readonly timeoutMs: number
-  /** When it fails, the whole run stops. */
-  readonly critical?: boolean
   readonly endpoints: readonly AnyEndpoint[]
   /** Settings that must be there besides the addresses of its endpoints. */
   readonly requires?: readonly (keyof Settings)[]

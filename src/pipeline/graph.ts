@@ -11,7 +11,7 @@ import { MASTER } from './work.js'
 /** Picks the stocks that this run is about from all that are listed. */
 export type Narrow = (stocks: readonly Item[]) => readonly Item[]
 
-/** The critical step failed: no later step can run. */
+/** The master list, the critical step, failed: no later step can run. */
 export class CriticalFailure extends NothingAnswered {}
 
 /**
@@ -21,7 +21,7 @@ export class CriticalFailure extends NothingAnswered {}
  */
 export const graph = (plan: readonly Planned[], narrow: Narrow, run: Run): Observable<readonly BranchEnd[]> => {
   const core = phaseOf(plan, 'core')
-  const master = core.find(({ critical }) => critical)
+  const master = core.find(({ name }) => name === MASTER)
   const others = core.filter((stream) => stream !== master)
   const later = (stocks: Stocks): Observable<readonly BranchEnd[]> =>
     barrier([sideBySide(phaseOf(plan, 'enrichment'), stocks, run), sideBySide(phaseOf(plan, 'candles'), stocks, run)]).pipe(

@@ -7,6 +7,8 @@ import type { Tail } from './storage.js'
 
 export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
 
+const HEADER = CANDLE_COLUMNS.join(',')
+
 /** Epoch seconds that ask for all history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
 const SESSION_OPENS = '09:00'
@@ -32,16 +34,20 @@ export const missingCandles = (
     switchMap((tail) => {
       const START = startAfter(tail, asOf)
       if (START === undefined) return of(skipped)
-      return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END: Math.floor(asOf / 1_000) }).pipe(
-        // An answer that begins too early must not replace what is stored.
-        map((rows) => found(rows.filter(([time]) => time >= START))),
+      const END = Math.floor(asOf / 1_000)
+      return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
+        // What was not asked for must not replace what is stored.
+        map((rows) => found(rows.filter(([time]) => time >= START && time <= END))),
       )
     }),
   )
 
-/** Where to go on behind a stored file; nothing if no day can be missing. A candle stored before its session was over is asked again. */
+/**
+ * Where to go on behind a stored file; nothing if no day can be missing. A candle stored before its session was over is asked again, and
+ * all history where the file is not one of ours (another header).
+ */
 export const startAfter = (tail: Tail | undefined, asOf: number): number | undefined => {
-  const last = lastTimestamp(tail)
+  const last = tail?.header === HEADER ? lastTimestamp(tail) : undefined
   if (tail === undefined || last === undefined) return FIRST_CANDLE
   const day = dayAt(last * 1_000)
   if (last * 1_000 > asOf) return undefined

@@ -34,6 +34,8 @@ export const planRun = (
       runs.add(needed)
     }
   }
+  if (only !== undefined && only.length > 0 && runs.size === 0)
+    throw new UsageError(`nothing is left to run: all of ${only.join(', ')} is skipped`)
   return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
 }
 

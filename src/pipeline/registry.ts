@@ -1,5 +1,6 @@
 import { UsageError } from '../model/errors.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
+import { MASTER } from './work.js'
 
 const ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
 
@@ -7,6 +8,7 @@ const ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
   for (const [place, { name, phase, work }] of streams.entries()) {
     if (streams.findIndex((stream) => stream.name === name) !== place) throw new UsageError(`two streams are called ${name}: rename one`)
+    if (name === MASTER && phase !== 'core') throw new UsageError(`${MASTER} leads the run: its phase must be core`)
     if (work.of === undefined) continue
     const source = streams.find((stream) => stream.name === work.of)
     if (source?.offers === undefined) {

@@ -1,4 +1,5 @@
 import { AsyncSubject, catchError, concatMap, map, Observable, of, throwError } from 'rxjs'
+import { UsageError } from '../model/errors.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
@@ -42,6 +43,7 @@ export const start = (
   options: RunOptions,
 ): Observable<RunEvent> =>
   new Observable((subscriber) => {
+    if (!Number.isFinite(options.asOf ?? 0)) throw new UsageError(`asOf is ${options.asOf}: it must be epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const tally = createTally()

@@ -13,6 +13,8 @@ export type Sink = (settled$: Observable<Settled>) => Observable<SinkReport>
 
 /** The last whole line of a stored file; one without its line end does not count. */
 export interface Tail {
+  /** The file's first line, without its end. */
+  readonly header: string
   readonly line: string
   /** The instant as of which the file was written, epoch milliseconds. */
   readonly asOf: number

@@ -1,7 +1,7 @@
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
 import { BadAnswer, messageOf } from '../model/errors.js'
-import type { Row } from '../model/row.js'
+import { isRow, type Row, textOf } from '../model/row.js'
 
 const SCRIPT = /<script\b([^>]{0,500})>/gi
 const NEXT_DATA = /(?:^|\s)id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
@@ -10,7 +10,7 @@ const NEXT_DATA = /(?:^|\s)id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
 export const json =
   <T>(shape: z.ZodType<T>) =>
   (text: string): T =>
-    shaped(shape, parsed(text))
+    shaped(shape, succeeded(parsed(text)))
 
 /** Reads the JSON inside a call, as the spreadsheet service wraps it: `…setResponse({…});`. */
 export const wrappedJson =
@@ -45,6 +45,16 @@ export const csv =
     return rows.map((cells) => Object.fromEntries(header.map((name, place) => [name, (cells[place] ?? '').trim()])))
   }
 
+/** Reads a CSV that is never without rows. */
+export const filledCsv = (columns: readonly string[]) => {
+  const read = csv(columns)
+  return (text: string): readonly Row[] => {
+    const rows = read(text)
+    if (rows.length === 0) throw new BadAnswer('schema', 'the CSV holds nothing but its header')
+    return rows
+  }
+}
+
 const parseTable = (text: string): string[][] => {
   try {
     return parseCsv(text, { skip_empty_lines: true, relax_quotes: true })
@@ -59,6 +69,16 @@ const parsed = (text: string): unknown => {
   } catch (error) {
     throw unreadable(text, error instanceof SyntaxError ? 'broken or cut JSON' : messageOf(error))
   }
+}
+
+/** A 200 can still be a failure, by its own words: it must not pass for an empty answer. */
+const succeeded = (value: unknown): unknown => {
+  if (!isRow(value) || (isRow(value.data) && Object.keys(value.data).length > 0) || (Array.isArray(value.data) && value.data.length > 0))
+    return value
+  const isFailure = value.success === false || /^(error|fail|failed|failure)$/i.test(String(value.status))
+  if (isFailure)
+    throw new BadAnswer('schema', `the provider says that it failed: ${textOf(value.message) || JSON.stringify(value).slice(0, 80)}`)
+  return value
 }
 
 const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {

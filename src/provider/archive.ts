@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { SampleMarket, SampleStock } from '../model/market.js'
+import type { Row } from '../model/row.js'
 import { compactDmy, type Day, instantOf } from '../model/trading-day.js'
-import { csv } from './answer.js'
 import { get } from './endpoint.js'
 
-/** A CSV that the archive publishes on the evening of each trading day; `columns` must be in it. `{date}` is `DDMMYYYY`. */
+/** A CSV that the archive publishes on the evening of each trading day. `{date}` is `DDMMYYYY`. */
 export const dailyCsv = (
   name: string,
-  columns: readonly [string, ...string[]],
+  read: (text: string) => readonly Row[],
   sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
 ) =>
   get({
@@ -16,7 +16,7 @@ export const dailyCsv = (
     path: `/content/equities/${name}_{date}.csv`,
     headers: 'browser',
     input: z.strictObject({ date: z.string().regex(/^\d{8}$/, 'must be DDMMYYYY') }),
-    read: csv(columns),
+    read,
     type: 'text/csv',
     sample: ({ date }, market) => {
       const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`

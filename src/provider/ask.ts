@@ -47,7 +47,14 @@ const accepted = (reply: HttpReply, clock: () => number): HttpReply => {
   throw reply.status === 429 ? new Throttled(retryAfterMs(reply.retryAfter, clock())) : new HttpError(reply.status)
 }
 
-const textOf = ({ body }: HttpReply): string => {
+const textOf = ({ body, isUnframed }: HttpReply): string => {
+  const text = decoded(body)
+  if (isUnframed && !/(?:[}\]>;)]\s*|\n)$/.test(text.slice(-100)))
+    throw new BadAnswer('parse', 'the body may be cut: nothing tells its length')
+  return text
+}
+
+const decoded = (body: Buffer): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {

@@ -21,8 +21,8 @@ export interface Endpoint<Input, Answer> {
   readonly input: z.ZodType<Input>
   /** Reads the text of a 200; throws `BadAnswer` if it is not what this call gives. */
   readonly read: (text: string) => Answer
-  /** What the embedded provider answers: text as it is, anything else as JSON, `undefined` as a 404. */
-  readonly sample: (input: Input, market: SampleMarket) => unknown
+  /** What the embedded provider answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
+  readonly sample?: (input: Input, market: SampleMarket) => unknown
   /** Content type of a sample that is text. */
   readonly type?: 'text/csv' | 'text/html' | 'application/json'
 }

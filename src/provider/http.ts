@@ -13,11 +13,13 @@ export interface HttpRequest {
   readonly timeoutMs: number
 }
 
-/** An answer with any status; its body is whole and decompressed. */
+/** An answer with any status, its body decompressed. */
 export interface HttpReply {
   readonly status: number
   readonly retryAfter?: string
   readonly body: Buffer
+  /** Neither a length nor chunks said where the body ends: it may be cut, and only its text can tell. */
+  readonly isUnframed?: boolean
 }
 
 /** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
@@ -52,7 +54,7 @@ export const openConnections = (): Connections => {
         })
       }),
     close() {
-      for (const pool of pools.values()) void pool.destroy().catch((error: unknown) => void error)
+      for (const pool of pools.values()) void pool.destroy()
       pools.clear()
     },
   }
@@ -90,7 +92,13 @@ const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Rece
         // Only a 200 is read: a broken body must not hide what the status says.
         if (error && status === 200) return receiver.fail(transportErrorOf(error, true))
         const retryAfter = headers['retry-after']
-        receiver.reply({ status, body: whole ?? Buffer.alloc(0), ...(typeof retryAfter === 'string' ? { retryAfter } : {}) })
+        const isUnframed = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+        receiver.reply({
+          status,
+          body: whole ?? Buffer.alloc(0),
+          ...(isUnframed ? { isUnframed } : {}),
+          ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
+        })
       })
     },
     onResponseError(_, error) {

@@ -28,7 +28,7 @@ export const transportErrorOf = (error: unknown, hasBegun: boolean): TransportEr
 const reasonOf = (code: string, name: string, hasBegun: boolean): TransportReason => {
   const known = REASONS[code]
   if (known !== undefined) return known
-  if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL/.test(code)) return 'tls'
+  if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
   if (code.startsWith('Z_')) return 'truncated'
   // The client's parser errors carry no code of their own.
   if (name === 'HTTPParserError' && !hasBegun) return 'protocol'

@@ -23,31 +23,31 @@ export const buildIdPage = get({
   sample: (_, { buildId }) => pageWith({ props: { pageProps: {} }, page: '/all-indices', buildId }),
 })
 
-/** The rows of a page of the site, as its data file holds them. */
-export const webData = (sampleRows: SampleRows) =>
+/** The rows of the pages with the given keys, as the site's data files hold them. */
+export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
   get({
     name: 'web_data',
     host: 'web',
     path: '/_next/data/{buildId}/{key}.json',
-    input: z.strictObject({ buildId: z.string(), key: z.string() }),
+    input: z.strictObject({ buildId: z.string(), key }),
     read: (text) => firstList(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
-    sample: ({ buildId, key }, market) => {
-      const rows = buildId === market.buildId ? sampleRows(key, market) : undefined
-      return rows && { pageProps: { meta: { title: key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
+    sample: (asked, market) => {
+      const rows = asked.buildId === market.buildId ? sampleRows(asked.key, market) : undefined
+      return rows && { pageProps: { meta: { title: asked.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
     },
   })
 
-/** The rows of a page of the site, as the page itself holds them. */
-export const webPage = (sampleRows: SampleRows) =>
+/** The rows of the pages with the given keys, as the pages themselves hold them. */
+export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
   get({
     name: 'web_page',
     host: 'web',
     path: '/{key}/',
-    input: z.strictObject({ key: z.string() }),
+    input: z.strictObject({ key }),
     read: (text) => firstList(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
     type: 'text/html',
-    sample: ({ key }, market) => {
-      const rows = sampleRows(key, market)
+    sample: (asked, market) => {
+      const rows = sampleRows(asked.key, market)
       return rows && pageWith({ props: { pageProps: { data: { list: rows } } }, buildId: market.buildId })
     },
   })

@@ -45,6 +45,7 @@ export const createAnswers = (mostBytes: number) => {
 
 const answerOf = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): Answer => {
   try {
+    if (endpoint.sample === undefined) return jsonAnswer(501, { message: `${endpoint.name} has no sample` })
     const sample = endpoint.sample(input, market)
     if (sample === undefined) return jsonAnswer(404, { message: 'not found' })
     if (typeof sample !== 'string') return jsonAnswer(200, sample)

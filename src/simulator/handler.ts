@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { messageOf } from '../model/errors.js'
 import type { AnyEndpoint } from '../provider/endpoint.js'
 import { createAnswers, jsonAnswer } from './answers.js'
 import type { createConditions } from './conditions.js'
@@ -32,8 +33,15 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
     respond({ response, answer, done }, conditions.faultOf({ name: endpoint.name, key, texts: [url, ...textsIn(input)] }))
   }
 
-  return (asked: Asked, response: ServerResponse): void => {
-    const routed = route(asked)
+  /** An input schema that throws is a bug of the endpoint: told, but no reason to end. */
+  const routed = (asked: Asked): Routed => {
+    try {
+      return route(asked)
+    } catch (error) {
+      return { kind: 'refused', name: asked.url, key: asked.body, message: `${asked.url}: the input schema failed: ${messageOf(error)}` }
+    }
+  }
+  const answer = (routed: Routed, asked: Asked, response: ServerResponse): void => {
     if (routed.kind === 'unknown') {
       ledger.unknown(`${asked.method} ${asked.url}`)
       respond({ response, answer: jsonAnswer(404, { message: 'not found' }) })
@@ -46,4 +54,5 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
       later(response, conditions.latencyFor(routed.endpoint.name, routed.key), () => reply(routed, asked.url, response, done))
     }
   }
+  return (asked: Asked, response: ServerResponse): void => answer(routed(asked), asked, response)
 }

@@ -1,18 +1,18 @@
 import { firstValueFrom, from, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
-import { memory } from '../../sinks/memory.js'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { ofOneSource } from '../../src/cli/source.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 
 const event$ = from<RunEvent[]>([
   { type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [] },
-  { type: 'master-read', stocks: 1 },
+  { type: 'settled', stream: 'master-data', item: 'all', status: 'success' },
 ])
 
 /** A folder after runs of the given kinds, each of which stored a market. */
 const folderAfter = async (...runs: readonly boolean[]) => {
-  const files = new Map<string, { text: string; asOf: number }>()
+  const files = new Map() as MemoryFiles
   const storage = memory(files)
   for (const isSimulated of runs) {
     await firstValueFrom(event$.pipe(ofOneSource(storage, { out: './data', isSimulated }), toArray()))
@@ -28,12 +28,12 @@ const runIn = async (storage: Awaited<ReturnType<typeof folderAfter>>, isSimulat
   )
 
 it('lets either kind of run begin in a folder without a market', async () => {
-  for (const isSimulated of [true, false]) expect(await runIn(await folderAfter(), isSimulated)).toEqual(['run-started', 'master-read'])
+  for (const isSimulated of [true, false]) expect(await runIn(await folderAfter(), isSimulated)).toEqual(['run-started', 'settled'])
 })
 
 it('lets a folder go on with the kind that it holds', async () => {
-  expect(await runIn(await folderAfter(true), true)).toEqual(['run-started', 'master-read'])
-  expect(await runIn(await folderAfter(false), false)).toEqual(['run-started', 'master-read'])
+  expect(await runIn(await folderAfter(true), true)).toEqual(['run-started', 'settled'])
+  expect(await runIn(await folderAfter(false), false)).toEqual(['run-started', 'settled'])
 })
 
 it('refuses to continue made-up data with real data, and the other way round', async () => {
@@ -44,12 +44,25 @@ it('refuses to continue made-up data with real data, and the other way round', a
 it('takes the market of an older tool for a real one', async () => {
   const storage = memory(new Map([['master_isin_map.json', { text: '[]', asOf: 0 }]]))
   expect(await runIn(storage, true)).toEqual(expect.any(UsageError))
-  expect(await runIn(storage, false)).toEqual(['run-started', 'master-read'])
+  expect(await runIn(storage, false)).toEqual(['run-started', 'settled'])
 })
 
 it('notes nothing for a run that does not begin', async () => {
-  const files = new Map<string, { text: string; asOf: number }>()
+  const files = new Map() as MemoryFiles
   const refused$ = throwError(() => new UsageError('not set'))
   await expect(firstValueFrom(refused$.pipe(ofOneSource(memory(files), { out: './data', isSimulated: false })))).rejects.toThrow('not set')
+  expect(files.size).toBe(0)
+})
+
+it('tells real from made-up data also where no master list was collected', async () => {
+  const storage = memory(new Map([['.scripstream/source.json', { text: '{"simulated":true}' }]]))
+  expect(await runIn(storage, false)).toEqual(expect.any(UsageError))
+  expect(await runIn(storage, true)).toEqual(['run-started', 'settled'])
+})
+
+it('notes nothing for a run that brings nothing home', async () => {
+  const files: MemoryFiles = new Map()
+  const lost$ = from<RunEvent[]>([{ type: 'settled', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
+  await firstValueFrom(lost$.pipe(ofOneSource(memory(files), { out: './data', isSimulated: false })))
   expect(files.size).toBe(0)
 })

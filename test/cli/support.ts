@@ -53,7 +53,7 @@ export const defineTestStream = (facts: Partial<StreamDefinition> & Pick<StreamD
 })
 
 export const tinyRegistry: readonly StreamDefinition[] = [
-  defineTestStream({ name: 'master-data', phase: 'core', critical: true }),
+  defineTestStream({ name: 'master-data', phase: 'core' }),
   defineTestStream({
     name: 'market-news',
     phase: 'enrichment',

@@ -11,7 +11,8 @@ import { marbles } from '../support/marbles.js'
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
 /** Midnight in India, in seconds, as the provider dates its candles. */
 const candleOf = (day: string): number => india(`${day}T00:00`) / 1_000
-const tailOf = (day: string, storedAt: string): Tail => ({ line: `${candleOf(day)},1,2,0.5,1.5,100`, asOf: india(storedAt) })
+const header = 'Timestamp,Open,High,Low,Close,Volume'
+const tailOf = (day: string, storedAt: string): Tail => ({ header, line: `${candleOf(day)},1,2,0.5,1.5,100`, asOf: india(storedAt) })
 
 const ALL = 215_634_600
 const thursday = '2026-02-12'
@@ -91,9 +92,19 @@ describe('startAfter', () => {
     { what: 'has a timestamp below zero', line: '-5,1,2,0.5,1.5,100' },
     { what: 'is empty', line: '' },
   ]
+  for (const foreign of [
+    `${header}\r`,
+    `\ufeff${header}`,
+    'timestamp,open,high,low,close,volume',
+    '"Timestamp",Open,High,Low,Close,Volume',
+  ])
+    it(`asks for all history where the header is ${JSON.stringify(foreign)}, whose rows would not be kept`, () => {
+      const tail = { ...tailOf(thursday, `${thursday}T20:00`), header: foreign }
+      expect(startAfter(tail, india(`${friday}T20:00`))).toBe(ALL)
+    })
   for (const { what, line } of torn)
     it(`asks for all history where the last line ${what}`, () => {
-      expect(startAfter({ line, asOf: india(`${thursday}T20:00`) }, india(`${friday}T20:00`))).toBe(ALL)
+      expect(startAfter({ header, line, asOf: india(`${thursday}T20:00`) }, india(`${friday}T20:00`))).toBe(ALL)
     })
 })
 

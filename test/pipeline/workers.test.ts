@@ -119,6 +119,21 @@ describe('the workers of a stream', () => {
   )
 
   it(
+    'go on when answers come at once behind workers that were busy',
+    marbles((m) => {
+      const many = Array.from({ length: 6_000 }, (_, place) => `S${place}`)
+      const collector = tinyCollector(m, {
+        stocks: many,
+        streams: [tiny('news')],
+        answers: (call) => (call === 'news S0' || call === 'news S1' ? m.cold('100ms (r|)', { r: row }) : of(row)),
+      })
+      const count = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => scripts.news?.items.success)
+
+      m.expect(collector.run().pipe(count)).toBeObservable('100ms (a|)', { a: 6_000 })
+    }),
+  )
+
+  it(
     'stay with a stock that is being waited for: a 429 holds its worker and nobody else',
     marbles((m) => {
       const collector = tinyCollector(m, {

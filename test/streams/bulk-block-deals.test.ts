@@ -72,6 +72,18 @@ describe('bulk-block-deals', () => {
     expect(pagesOf(asked)).toEqual(['0/1', '0/2', '0/3', '1/1', '2/1'])
   })
 
+  it('does not page for days after a count that cannot be', async () => {
+    const { asked, script, text } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? 1e9 : 1 }))
+    expect(pagesOf(asked)).toEqual(['0/1', '1/1', '2/1'])
+    expect(script.degraded).toBe(1)
+    expect(JSON.parse(text(FILE) ?? '')).toHaveLength(3)
+  })
+
+  it('reads a count that comes as text', async () => {
+    const { asked } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? '51' : '1' }))
+    expect(pagesOf(asked)).toEqual(['0/1', '0/2', '1/1', '2/1'])
+  })
+
   it('writes rows unchanged, newest first, in the order answered within a date', async () => {
     const [a, b, c, d] = [deal('2026-02-10', 1), deal('2026-02-12', 2), deal('2026-02-12', 1), deal('2026-01-20', 1, { remarks: null })]
     const { text, script } = await deals((chunk) => ({ data: chunk === 0 ? [a, b, c] : chunk === 2 ? [d] : null, totalcount: 3 }))

@@ -81,7 +81,6 @@ describe('market-news', () => {
     { what: 'an empty list', answer: { data: { latest_news: [] } } },
     { what: 'null for a list', answer: { data: { latest_news: null } } },
     { what: 'no list', answer: { data: {} } },
-    { what: 'no data', answer: {} },
     { what: 'null data', answer: { data: null } },
   ])('writes no file for $what and counts the stock as empty', async ({ answer }) => {
     const { script, report, text } = await collect({ stream: 'market-news', answer: () => answer, master: [ALPHA] })

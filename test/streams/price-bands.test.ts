@@ -63,11 +63,21 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
     const { script } = await bands({ [pathOn('12022026')]: csv.slice(0, csv.indexOf('ALPHA') + 8) })
     expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
   })
+})
 
-  it('writes an empty list for a file of nothing but its header', async () => {
-    const { text, script } = await bands({ [pathOn('12022026')]: csv.slice(0, csv.indexOf('\n') + 1) })
-    expect(text(file)).toBe('[]\n')
+describe('a file of nothing but its header', () => {
+  const header = (csv: string) => csv.slice(0, csv.indexOf('\n') + 1)
+
+  it('is a day without changes', async () => {
+    const { text, script } = await collect({ stream: 'incremental-price-bands', answer: () => header(CHANGES) })
+    expect(text('incremental_price_bands.json')).toBe('[]\n')
     expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
+  })
+
+  it('is no list of all securities', async () => {
+    const { text, script } = await collect({ stream: 'complete-price-bands', answer: () => header(LIST) })
+    expect(text('complete_price_bands.json')).toBeUndefined()
+    expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
   })
 })
 

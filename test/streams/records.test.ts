@@ -41,12 +41,24 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(JSON.parse(text(file) ?? '')).toEqual([{ Symbol: 'ALPHA', ISIN: ALPHA.Isin, a: 1 }])
   })
 
-  it.each([{ data: [] }, { data: null }, {}])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
+  it.each([{ data: [] }, { data: null }])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
     const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? nothing : { data: [{ a: 1 }] }) })
     expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
     expect(script.items).toMatchObject({ success: 2, empty: 1 })
     expect(report.outcome).toBe('complete')
   })
+
+  it.each([{}, { status: 'error', message: 'Invalid token' }, { success: false, data: [] }, { status: 'failed', data: null }])(
+    'takes %j for a failure, never for a stock without records, and keeps its earlier ones',
+    async (failure) => {
+      const files: MemoryFiles = new Map()
+      await records({ answer: () => ({ data: [{ a: 1 }] }), files })
+      const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? failure : { data: [{ a: 2 }] }), files })
+      expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 2 }, { ...headOf(BETA), a: 1 }, { ...headOf(GAMMA), a: 2 }))
+      expect(script.items).toMatchObject({ success: 2, error: 1 })
+      expect(report.outcome).toBe('partial')
+    },
+  )
 
   it('keeps the other stocks’ records when only some symbols are asked for', async () => {
     const files: MemoryFiles = new Map()
@@ -122,7 +134,7 @@ describe('advanced-indicators', () => {
   })
 
   it.each(['advanced-indicators', 'all-ohlcv'])('does not ask %s for a stock that has no Sid, and says so', async (stream) => {
-    const { asked, script } = await collect({ stream, answer: () => ({}), master: [{ ...ALPHA, Sid: null }, BETA] })
+    const { asked, script } = await collect({ stream, answer: () => ({ data: [] }), master: [{ ...ALPHA, Sid: null }, BETA] })
     expect(asked).toHaveLength(1)
     expect(script.items).toMatchObject({ error: 1, empty: 1 })
     expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringContaining('Sid') }])

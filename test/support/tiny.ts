@@ -46,7 +46,7 @@ export const tinyOnce = (name: string, facts: Facts = {}): StreamDefinition =>
   tiny(name, { work: once(({ ask }) => ask(callOf(name), { of: 'all' }).pipe(map((rows) => found(rows)))), ...facts })
 
 /** The critical step, which asks for `master-data all`. */
-export const tinyMaster = tinyOnce(MASTER, { phase: 'core', critical: true, offers: (rows) => stockItems(stocksOf(rows)) })
+export const tinyMaster = tinyOnce(MASTER, { phase: 'core', offers: (rows) => stockItems(stocksOf(rows)) })
 
 export const ok = (...rows: readonly object[]): HttpReply => ({ status: 200, body: Buffer.from(JSON.stringify({ data: rows })) })
 export const row = ok({ Close: 1 })

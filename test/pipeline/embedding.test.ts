@@ -1,0 +1,42 @@
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { lastValueFrom, toArray } from 'rxjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import { NothingAnswered, UsageError } from '../../src/model/errors.js'
+import { serveSimulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+
+describe('a collector in another app', () => {
+  it('tells by an error that the list which a stream works on cannot be had', async () => {
+    const faults = [{ on: 'indices', mode: 'status', status: 503 }] as const
+    const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2, faults })
+    onTestFinished(() => simulator.close())
+    const collector = createCollector({ settings: { ...simulator.settings, retries: 0 } })
+    await expect(lastValueFrom(collector.stream('indices-ohlcv').pipe(toArray()))).rejects.toThrow(NothingAnswered)
+  })
+
+  it('refuses a time that is none, and a selection of which nothing is left', async () => {
+    const collector = createCollector({ settings: {}, storage: memory() })
+    await expect(lastValueFrom(collector.run({ asOf: Number.NaN }))).rejects.toThrow(UsageError)
+    await expect(lastValueFrom(collector.run({ only: ['all-indices'], skip: ['all-indices'] }))).rejects.toThrow('nothing is left to run')
+  })
+
+  it('leaves no connection open when its run has ended', async () => {
+    const open = new Set<Socket>()
+    const server = createServer((_, response) => response.end('{"data":[{"Sym":"NIFTY","Sid":13}]}'))
+    server.on('connection', (socket) => {
+      open.add(socket)
+      socket.on('close', () => open.delete(socket))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const collector = createCollector({ settings: { urls: { analytics: url } }, storage: memory() })
+    expect((await lastValueFrom(collector.run({ only: ['all-indices'] }))).outcome).toBe('complete')
+    expect(open.size).toBeLessThanOrEqual(1)
+    await Promise.all([...open].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+    expect(open.size).toBe(0)
+  })
+})
