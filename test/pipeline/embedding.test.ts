@@ -25,7 +25,7 @@ describe('a collector in another app', () => {
 
   it('leaves no connection open when its run has ended', async () => {
     const open = new Set<Socket>()
-    const server = createServer((_, response) => response.end('{"data":[{"Sym":"NIFTY","Sid":13}]}'))
+    const server = createServer({ keepAliveTimeout: 600_000 }, (_, response) => response.end('{"data":[{"Sym":"NIFTY","Sid":13}]}'))
     server.on('connection', (socket) => {
       open.add(socket)
       socket.on('close', () => open.delete(socket))
