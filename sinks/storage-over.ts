@@ -1,4 +1,4 @@
-import { map, type Observable } from 'rxjs'
+import { map, type Observable, tap } from 'rxjs'
 import type { Output } from '../src/pipeline/output.js'
 import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
 import { arrayPerItem } from './array-per-item.js'
@@ -16,7 +16,10 @@ export const storageOver = (files: Files): Storage => ({
     tail: files.tail,
     document: (file) => readDocument(files, file),
   },
-  open: (output, context) => sinkOf(output, context, files),
+  open: (output, context) => {
+    const write: Files['write'] = (file, parts, asOf) => files.write(file, parts, asOf).pipe(tap(context.wrote))
+    return sinkOf(output, context, { ...files, write })
+  },
   keep: (name, document): Observable<void> =>
     files.write(`.scripstream/${name}`, [`${JSON.stringify(document, null, 2)}\n`]).pipe(map(() => undefined)),
 })

@@ -23,6 +23,8 @@ export type RunEvent =
       readonly degraded?: string
       readonly reason?: string
     }
+  /** A file is in place. */
+  | { readonly type: 'stored'; readonly stream: string; readonly bytes: number }
   /** Something to know that is no failure: rows left out, a symbol that is not listed. */
   | { readonly type: 'noticed'; readonly stream: string; readonly text: string }
   | {

@@ -122,6 +122,10 @@ const count = (tally: StreamTally, event: RunEvent): void => {
         note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.degraded })
       }
       break
+    case 'stored':
+      tally.files += 1
+      tally.bytes += event.bytes
+      break
     case 'noticed':
       note(tally.notices, NOTICES_KEPT, { reason: event.text })
       break

@@ -139,7 +139,8 @@ const reasonOf = ({ item, reason, status }: Settled): string =>
   item.key === 'all' ? (reason ?? status) : `${item.key}: ${reason ?? status}`
 
 const intoSinks = (stream: StreamDefinition, run: Run): OperatorFunction<Settled, SinkReport> => {
-  const context = { exchange: run.settings.exchange, asOf: run.asOf, listed: run.listed }
+  const wrote = (bytes: number): void => run.emit({ type: 'stored', stream: stream.name, bytes })
+  const context = { exchange: run.settings.exchange, asOf: run.asOf, listed: run.listed, wrote }
   return connect((settled$) =>
     barrier(stream.outputs.map((output) => run.storage.open(output, context)(settled$))).pipe(
       map((reports) =>

@@ -34,6 +34,8 @@ export interface SinkContext {
   readonly asOf: number
   /** Every listed stock, in the master list's order, whether this run asks for it or not; known when a sink ends. */
   readonly listed: readonly Item[]
+  /** Tells that a file is in place, for the report of a run that is interrupted. */
+  readonly wrote: (bytes: number) => void
 }
 
 /** A place that outputs go to: a folder, memory, or one of your own. */

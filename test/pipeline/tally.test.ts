@@ -32,6 +32,14 @@ const tallyOf = (...events: readonly RunEvent[]) => {
 const reportOf = (...events: readonly RunEvent[]) => tallyOf(...events).report(9_000)
 
 describe('the report of a run', () => {
+  it('counts the files that are in place when a run is interrupted', () => {
+    const tally = createTally()
+    tally.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'news', state: 'waiting' }] })
+    tally.record({ type: 'stream-started', at: 0, stream: 'news' })
+    for (const bytes of [10, 20]) tally.record({ type: 'stored', stream: 'news', bytes })
+    expect(tally.report(1, { outcome: 'interrupted' }).scripts.news).toMatchObject({ files: 2, bytes: 30 })
+  })
+
   it('holds the run, its times, and every stream with zeros where nothing happened', () => {
     const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, files: 0, bytes: 0, problems: [] }
     const items = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }

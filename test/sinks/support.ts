@@ -28,6 +28,7 @@ export const settled = (
 export const contextOf = (listed = 0, asOf = NOW): SinkContext => ({
   exchange: 'NSE',
   asOf,
+  wrote: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
 
