@@ -59,24 +59,24 @@ const sentenceOf = (report: RunReport): string => {
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'no reason given')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
       return `${count(ran.filter(({ outcome }) => outcome === 'success').length)} of ${counted(
-        Object.values(report.scripts).filter(({ outcome }) => outcome !== 'disabled').length,
+        Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not begun').length,
         'stream',
       )} had ended after ${duration(report.durationMs)}. What was written is whole; the rest is as it was before.`
   }
 }
 
 /** The streams that the table leaves out, by the reason why they did not run. */
-const idleLines = ({ scripts, outcome }: RunReport, columns: number): readonly Line[] => {
+const idleLines = ({ scripts }: RunReport, columns: number): readonly Line[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
-  const lines = [
-    [outcome === 'interrupted' || outcome === 'failed' ? 'not begun' : 'not asked for', 'skipped'],
-    ['switched off', 'disabled'],
-  ].flatMap(([title, state]) => {
-    const names = idle.filter(([, script]) => script.outcome === state).map(([name]) => name)
+  const lines = (['not begun', 'not asked for', 'switched off'] as const).flatMap((title) => {
+    const names = idle.filter(([, script]) => idlenessOf(script) === title).map(([name]) => name)
     return names.length > 0 ? wrap(`${title}: ${names.join(', ')}`, columns) : []
   })
   return lines.map((line): Line => [[line, 'dim']])
 }
+
+const idlenessOf = ({ outcome, error }: ScriptReport): 'not begun' | 'not asked for' | 'switched off' =>
+  outcome === 'disabled' ? 'switched off' : error === undefined ? 'not asked for' : 'not begun'
 
 const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
   Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'failed')

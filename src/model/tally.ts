@@ -145,7 +145,9 @@ const note = (problems: Problem[], most: number, problem: Problem): void => {
 const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
   streams.some(({ state, lost, degraded }) => state === 'failed' || lost > 0 || degraded > 0) ? 'partial' : 'complete'
 
-/** A stream that had not ended when the run did counts as failed if it had begun, as skipped if it had not. */
+export const NOT_BEGUN = 'the run ended before this began'
+
+/** A stream that had not ended when the run did counts as failed if it had begun, as skipped, with that reason, if it had not. */
 const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
   outcome: tally.state === 'running' ? 'failed' : tally.state === 'waiting' ? 'skipped' : tally.state,
   durationMs: tally.startedAt === undefined ? 0 : (tally.finishedAt ?? now) - tally.startedAt,
@@ -158,4 +160,5 @@ const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
   bytes: tally.bytes,
   problems: [...tally.failures, ...tally.notices],
   ...(tally.error === undefined ? {} : { error: tally.error }),
+  ...(tally.state === 'waiting' ? { error: NOT_BEGUN } : {}),
 })

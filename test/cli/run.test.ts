@@ -159,7 +159,7 @@ describe('an interrupted run', () => {
     shell.signal$.next(signal)
     expect(await code).toBe(expected)
     expect(log).toEqual(['aborted', 'kept interrupted'])
-    expect(shell.out.text()).toMatch(/^Interrupted: 0 of 3 streams had ended/)
+    expect(shell.out.text()).toMatch(/^Interrupted: 0 of 2 streams had ended/)
     expect(shell.out.text()).toMatch(/Run it again:\n {4}scripstream run\n$/)
   })
 

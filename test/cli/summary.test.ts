@@ -4,6 +4,7 @@ import { type SummaryContext, summaryOf } from '../../src/cli/summary.js'
 import { trimmed } from '../../src/cli/terminal.js'
 import { width } from '../../src/cli/text.js'
 import type { RunReport } from '../../src/model/report.js'
+import { NOT_BEGUN } from '../../src/model/tally.js'
 import { runReport, scriptReport } from './support.js'
 
 const files: SummaryContext['files'] = new Map([
@@ -37,6 +38,7 @@ const skipped = scriptReport({
   bytes: 0,
   items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
 })
+const notBegun = { ...skipped, error: NOT_BEGUN }
 
 describe('the summary of a complete run', () => {
   const report = runReport({ scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } } })
@@ -169,7 +171,7 @@ describe('the summary of a failed run', () => {
           bytes: 0,
           problems: [{ item: 'all', status: 'http_500', reason: 'the provider answered 500' }],
         }),
-        'market-news': skipped,
+        'market-news': notBegun,
       },
     })
     expect(print(report)).toEqual([
@@ -196,7 +198,12 @@ describe('the summary of an interrupted run', () => {
   test('tells how far it came and how to run it again', () => {
     const report = runReport({
       outcome: 'interrupted',
-      scripts: { 'master-data': master, 'market-news': { ...news, outcome: 'failed', files: 0, bytes: 0 }, 'all-indices': skipped },
+      scripts: {
+        'master-data': master,
+        'market-news': { ...news, outcome: 'failed', files: 0, bytes: 0 },
+        'all-indices': notBegun,
+        deals: skipped,
+      },
     })
     expect(print(report, { args: ['run', '--only', 'market-news'], isKept: false })).toEqual([
       'Interrupted: 1 of 3 streams had ended after 12s. What was written is whole; the',
@@ -206,6 +213,7 @@ describe('the summary of an interrupted run', () => {
       'master-data  ok         1      -     -      2  21 kB  0.1s',
       'market-news  stopped  400    100     -      -      -  9.0s',
       'not begun: all-indices',
+      'not asked for: deals',
       '',
       'Written to ./data: at least 2 files, 21 kB',
       '  master_data_response.json, master_isin_map.json',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Status } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
-import { createTally } from '../../src/model/tally.js'
+import { createTally, NOT_BEGUN } from '../../src/model/tally.js'
 
 const started: RunEvent = {
   type: 'run-started',
@@ -53,7 +53,7 @@ describe('the report of a run', () => {
       outcome: 'complete',
       stocks: 7,
       scripts: {
-        news: { outcome: 'skipped', items, ...nothing },
+        news: { outcome: 'skipped', items, ...nothing, error: NOT_BEGUN },
         deals: { outcome: 'skipped', items, ...nothing },
         ohlcv: { outcome: 'disabled', items, ...nothing },
       },
