@@ -4,16 +4,24 @@ import { basename, dirname, join } from 'node:path'
 
 const CHUNK = 1 << 20
 
+export interface Writing {
+  /** The modification time that the file gets, epoch milliseconds: the instant as of which its content holds. */
+  readonly asOf?: number | undefined
+  /** Aborted before the file is in place, the target stays as it was. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Writes a file as a whole: beside the target, checked and synced, then moved over it. A failure leaves the target as it was and
- * no temporary file. The modification time becomes `asOf` (epoch milliseconds), the instant as of which the content holds. Resolves to the bytes written.
+ * no temporary file. Resolves to the bytes written.
  */
-export const writeWhole = async (path: string, parts: Iterable<string>, asOf?: number): Promise<number> => {
+export const writeWhole = async (path: string, parts: Iterable<string>, { asOf, signal }: Writing = {}): Promise<number> => {
   await mkdir(dirname(path), { recursive: true })
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   try {
     const handle = await open(temporary, 'wx')
     const bytes = await writeParts(handle, parts, asOf).finally(() => handle.close())
+    signal?.throwIfAborted()
     await rename(temporary, path)
     return bytes
   } catch (error) {

@@ -1,6 +1,6 @@
 import { access, open, readFile } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
-import { catchError, defer, type Observable, of, throwError } from 'rxjs'
+import { catchError, Observable, of, throwError } from 'rxjs'
 import { messageOf, StorageError } from '../src/model/errors.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeWhole } from './atomic-file.js'
@@ -22,16 +22,26 @@ export const folder = (out: string): Storage => {
     read: (file) => reading(pathOf(file), (path) => readFile(path, 'utf8'), undefined),
     exists: (file) => reading(pathOf(file), (path) => access(path).then(() => true), false),
     tail: (file) => reading(pathOf(file), tailOf, undefined),
-    write: (file, parts, asOf) => guarded('written', pathOf(file), (path) => writeWhole(path, parts, asOf)),
+    write: (file, parts, asOf) => guarded('written', pathOf(file), (path, signal) => writeWhole(path, parts, { asOf, signal })),
   })
 }
 
-const guarded = <T>(what: string, path: string, act: (path: string) => Promise<T>): Observable<T> =>
-  defer(() => act(path)).pipe(
-    catchError((error: unknown) =>
-      throwError(() => (isOfFiles(error) ? new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error }) : error)),
-    ),
-  )
+type Act<T> = (path: string, signal: AbortSignal) => Promise<T>
+
+/** Acts on subscription; unsubscribing tells the act, which then leaves things as they were. */
+const guarded = <T>(what: string, path: string, act: Act<T>): Observable<T> =>
+  new Observable((subscriber) => {
+    const abort = new AbortController()
+    act(path, abort.signal).then(
+      (value) => {
+        subscriber.next(value)
+        subscriber.complete()
+      },
+      (error: unknown) =>
+        subscriber.error(isOfFiles(error) ? new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error }) : error),
+    )
+    return () => abort.abort()
+  })
 
 const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
   guarded('read', path, act).pipe(

@@ -43,7 +43,7 @@ export const start = (
   options: RunOptions,
 ): Observable<RunEvent> =>
   new Observable((subscriber) => {
-    if (!Number.isFinite(options.asOf ?? 0)) throw new UsageError(`asOf is ${options.asOf}: it must be epoch milliseconds`)
+    if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`asOf is ${options.asOf}: it must be epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const tally = createTally()

@@ -57,7 +57,7 @@ export const filledCsv = (columns: readonly string[]) => {
 
 const parseTable = (text: string): string[][] => {
   try {
-    return parseCsv(text, { skip_empty_lines: true, relax_quotes: true })
+    return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true })
   } catch (error) {
     throw new BadAnswer('parse', messageOf(error))
   }
@@ -73,13 +73,18 @@ const parsed = (text: string): unknown => {
 
 /** A 200 can still be a failure, by its own words: it must not pass for an empty answer. */
 const succeeded = (value: unknown): unknown => {
-  if (!isRow(value) || (isRow(value.data) && Object.keys(value.data).length > 0) || (Array.isArray(value.data) && value.data.length > 0))
-    return value
-  const isFailure = value.success === false || /^(error|fail|failed|failure)$/i.test(String(value.status))
-  if (isFailure)
-    throw new BadAnswer('schema', `the provider says that it failed: ${textOf(value.message) || JSON.stringify(value).slice(0, 80)}`)
-  return value
+  if (!isRow(value) || hasContent(value.data) || !saysFailure(value)) return value
+  const said = textOf(value.message) || textOf(value.error) || JSON.stringify(value).slice(0, 80)
+  throw new BadAnswer('schema', `the provider says that it failed: ${said}`)
 }
+
+const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
+  /^false$/i.test(String(success)) ||
+  /^(error|fail|failed|failure)$/i.test(String(status)) ||
+  [status, code].some((number) => Number(number) >= 400) ||
+  [error, errors].some((what) => what === true || textOf(what) !== '' || hasContent(what))
+
+const hasContent = (data: unknown): boolean => typeof data === 'object' && data !== null && Object.keys(data).length > 0
 
 const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {
   const result = shape.safeParse(value)

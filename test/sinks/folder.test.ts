@@ -16,7 +16,7 @@ function* failingAfter(text: string): Generator<string> {
 describe('writing a file', () => {
   it('makes its folders, dates it and tells its bytes', async () => {
     const path = join(temporaryFolder(), 'a', 'b', 'c.txt')
-    expect(await writeWhole(path, ['₹', '1\n'], NOW)).toBe(5)
+    expect(await writeWhole(path, ['₹', '1\n'], { asOf: NOW })).toBe(5)
     expect(readFileSync(path, 'utf8')).toBe('₹1\n')
     expect(statSync(path).mtimeMs).toBe(NOW)
   })
@@ -24,7 +24,7 @@ describe('writing a file', () => {
   it('writes parts of any size as they are', async () => {
     const path = join(temporaryFolder(), 'big.txt')
     const parts = ['a'.repeat(700_000), '₹'.repeat(900_000), '', 'end']
-    expect(await writeWhole(path, parts, NOW)).toBe(700_000 + 2_700_000 + 3)
+    expect(await writeWhole(path, parts, { asOf: NOW })).toBe(700_000 + 2_700_000 + 3)
     expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
   })
 
@@ -32,28 +32,28 @@ describe('writing a file', () => {
     const root = temporaryFolder()
     const path = join(root, 'a.txt')
     writeFileSync(path, 'old')
-    await expect(writeWhole(path, failingAfter('x'.repeat(3 << 20)), NOW)).rejects.toThrow('the source broke')
+    await expect(writeWhole(path, failingAfter('x'.repeat(3 << 20)), { asOf: NOW })).rejects.toThrow('the source broke')
     expect(filesIn(root)).toEqual({ 'a.txt': 'old' })
   })
 
   it('leaves nothing when a folder is in its place', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'a.txt'))
-    await expect(writeWhole(join(root, 'a.txt'), ['x'], NOW)).rejects.toThrow()
+    await expect(writeWhole(join(root, 'a.txt'), ['x'], { asOf: NOW })).rejects.toThrow()
     expect(readdirSync(root)).toEqual(['a.txt'])
   })
 
   it('keeps apart files that are written at the same time and share the first hundred characters of their names', async () => {
     const root = temporaryFolder()
     const names = Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}~${place}.csv`)
-    await Promise.all(names.map((name, place) => writeWhole(join(root, name), [String(place).repeat(1_000 * (place + 1))], NOW)))
+    await Promise.all(names.map((name, place) => writeWhole(join(root, name), [String(place).repeat(1_000 * (place + 1))], { asOf: NOW })))
     expect(filesIn(root)).toEqual(Object.fromEntries(names.map((name, place) => [name, String(place).repeat(1_000 * (place + 1))])))
   })
 
   it('leaves one whole file when it is written twice at the same time', async () => {
     const root = temporaryFolder()
     const texts = ['a'.repeat(2 << 20), 'b'.repeat(1 << 20)]
-    await Promise.all(texts.map((text) => writeWhole(join(root, 'a.txt'), [text], NOW)))
+    await Promise.all(texts.map((text) => writeWhole(join(root, 'a.txt'), [text], { asOf: NOW })))
     expect(texts).toContain(filesIn(root)['a.txt'])
     expect(readdirSync(root)).toEqual(['a.txt'])
   })

@@ -40,6 +40,13 @@ describe('company-filings', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1, degraded: 0 })
   })
 
+  it('takes a 200 that says it failed for an outage, not for a quiet company', async () => {
+    const failure = { code: 500, message: 'try later' }
+    const { script, report } = await collect({ stream: 'company-filings', answer: () => failure, master: [ALPHA] })
+    expect(script).toMatchObject({ outcome: 'failed', items: { empty: 1 }, degraded: 1 })
+    expect(report.outcome).toBe('partial')
+  })
+
   it('combines the legacy path before the other, so that on the same date its filings come first', async () => {
     const row = (news_id: string) => ({ news_id, news_date: '2026-02-11' })
     expect(await written([row('c'), row('a')], [row('b'), row('d')])).toEqual([row('c'), row('a'), row('b'), row('d')])

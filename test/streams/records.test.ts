@@ -48,17 +48,24 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(report.outcome).toBe('complete')
   })
 
-  it.each([{}, { status: 'error', message: 'Invalid token' }, { success: false, data: [] }, { status: 'failed', data: null }])(
-    'takes %j for a failure, never for a stock without records, and keeps its earlier ones',
-    async (failure) => {
-      const files: MemoryFiles = new Map()
-      await records({ answer: () => ({ data: [{ a: 1 }] }), files })
-      const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? failure : { data: [{ a: 2 }] }), files })
-      expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 2 }, { ...headOf(BETA), a: 1 }, { ...headOf(GAMMA), a: 2 }))
-      expect(script.items).toMatchObject({ success: 2, error: 1 })
-      expect(report.outcome).toBe('partial')
-    },
-  )
+  it.each([
+    {},
+    { status: 'error', message: 'Invalid token' },
+    { success: false, data: [] },
+    { status: 'failed', data: null },
+    { status: 500, data: [] },
+    { success: 'false', data: [] },
+    { error: 'boom', data: [] },
+    { errors: [{ code: 7 }], data: [] },
+    { code: 503, data: [] },
+  ])('takes %j for a failure, never for a stock without records, and keeps its earlier ones', async (failure) => {
+    const files: MemoryFiles = new Map()
+    await records({ answer: () => ({ data: [{ a: 1 }] }), files })
+    const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? failure : { data: [{ a: 2 }] }), files })
+    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 2 }, { ...headOf(BETA), a: 1 }, { ...headOf(GAMMA), a: 2 }))
+    expect(script.items).toMatchObject({ success: 2, error: 1 })
+    expect(report.outcome).toBe('partial')
+  })
 
   it('keeps the other stocks’ records when only some symbols are asked for', async () => {
     const files: MemoryFiles = new Map()

@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { writeWhole } from '../../sinks/atomic-file.js'
+import { temporaryFolder } from './support.js'
+
+it('leaves the target as it was, and no temporary file, when a write is aborted before it is in place', async () => {
+  const path = join(temporaryFolder(), 'deals.json')
+  writeFileSync(path, 'earlier')
+  const abort = new AbortController()
+  const writing = writeWhole(path, ['later'], { signal: abort.signal })
+  abort.abort()
+  await expect(writing).rejects.toThrow(/abort/i)
+  expect(readFileSync(path, 'utf8')).toBe('earlier')
+  expect(readdirSync(join(path, '..'))).toEqual(['deals.json'])
+})
+
+it('puts the file in place, dated as asked, when nobody aborts', async () => {
+  const path = join(temporaryFolder(), 'deals.json')
+  expect(await writeWhole(path, ['lat', 'er'], { asOf: 0, signal: new AbortController().signal })).toBe(5)
+  expect(statSync(path).mtimeMs).toBe(0)
+})
