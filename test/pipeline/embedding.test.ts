@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { lastValueFrom, toArray } from 'rxjs'
+import { EMPTY, lastValueFrom, take, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { NothingAnswered, UsageError } from '../../src/model/errors.js'
+import type { Transport } from '../../src/provider/http.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -21,6 +22,18 @@ describe('a collector in another app', () => {
     const collector = createCollector({ settings: {}, storage: memory() })
     await expect(lastValueFrom(collector.run({ asOf: Number.NaN }))).rejects.toThrow(UsageError)
     await expect(lastValueFrom(collector.run({ only: ['all-indices'], skip: ['all-indices'] }))).rejects.toThrow('nothing is left to run')
+  })
+
+  it('asks nothing when it is stopped by the first thing that it tells', async () => {
+    const asked: string[] = []
+    const transport: Transport = ({ url }) => {
+      asked.push(url)
+      return EMPTY
+    }
+    const collector = createCollector({ settings: { urls: { analytics: 'http://127.0.0.1:9' } }, storage: memory(), transport })
+    const [first] = await lastValueFrom(collector.events({ only: ['all-indices'] }).pipe(take(1), toArray()))
+    expect(first?.type).toBe('run-started')
+    expect(asked).toEqual([])
   })
 
   it('leaves no connection open when its run has ended', async () => {

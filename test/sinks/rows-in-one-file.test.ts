@@ -41,6 +41,15 @@ describe('the sink of rows-in-one-file', () => {
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'old'), row(2, 'new')) })
   })
 
+  it('writes nothing at all when every stock was lost', async () => {
+    for (const files of [new Map(), new Map([[FILE, { text: '[\n{"kept":1}\n]\n', asOf: 0 }]])]) {
+      const place = inMemory(files)
+      const before = place.files()
+      expect(await sink(place, output, [settled(0, [], 'error'), settled(1, [], 'http_503')], contextOf(2))).toEqual({ files: 0, bytes: 0 })
+      expect(place.files()).toEqual(before)
+    }
+  })
+
   it('drops the records of stocks that are empty now', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'))
     await sink(place, output, [settled(0, []), settled(1, [], 'error')], contextOf(2))
