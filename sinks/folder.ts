@@ -4,7 +4,6 @@ import { catchError, Observable, of, throwError } from 'rxjs'
 import { messageOf, StorageError } from '../src/model/errors.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeWhole } from './atomic-file.js'
-
 import { storageOver } from './storage-over.js'
 import { tailFrom } from './tail-from.js'
 

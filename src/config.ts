@@ -6,7 +6,7 @@ import { isRow, type Row } from './model/row.js'
 import { environmentNames, Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 
-export const CONFIG_FILE = 'scripstream.config.json'
+const CONFIG_FILE = 'scripstream.config.json'
 
 export interface Sources {
   readonly flags?: SettingsInput

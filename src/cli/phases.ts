@@ -1,13 +1,13 @@
 import type { Phase, StreamDefinition } from '../pipeline/define-stream.js'
 
-export interface PhaseText {
+interface PhaseText {
   readonly phase: Phase
   readonly title: string
   readonly note: string
 }
 
 /** The phases in their order, as people are told of them. */
-export const phaseTexts: readonly PhaseText[] = [
+const phaseTexts: readonly PhaseText[] = [
   { phase: 'core', title: 'phase 1: core', note: 'one after the other' },
   { phase: 'enrichment', title: 'phase 2: enrichment', note: 'side by side' },
   { phase: 'candles', title: 'phase 2.5: candles', note: 'side by side with phase 2, if FETCH_OHLCV' },

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { closest } from '../model/closest.js'
 import { messageOf, UsageError } from '../model/errors.js'
 import { instantOf } from '../model/trading-day.js'
-import { closest } from './suggest.js'
 
 const EVENING_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
 

@@ -131,12 +131,15 @@ interface Judgement {
 
 const judge = ({ all, lost, reasons }: Judgement, settled: Settled): Judgement => {
   if (!isLost(settled) && !(settled.status === 'empty' && settled.degraded !== undefined)) return { all: all + 1, lost, reasons }
-  const reason = settled.item.value === settled.item.key ? reasonOf(settled) : (settled.reason ?? settled.degraded ?? settled.status)
+  const reason = reasonOf(settled)
   return { all: all + 1, lost: lost + 1, reasons: reasons.includes(reason) || reasons.length > 4 ? reasons : [...reasons, reason] }
 }
 
-const reasonOf = ({ item, reason, status }: Settled): string =>
-  item.key === 'all' ? (reason ?? status) : `${item.key}: ${reason ?? status}`
+/** A part is named with its reason, a stock is not: what many share is told once. */
+const reasonOf = ({ item: { key, value }, reason, degraded, status }: Settled): string => {
+  const why = reason ?? degraded ?? status
+  return value === key && key !== 'all' ? `${key}: ${why}` : why
+}
 
 const intoSinks = (stream: StreamDefinition, run: Run): OperatorFunction<Settled, SinkReport> => {
   const wrote = (bytes: number): void => run.emit({ type: 'stored', stream: stream.name, bytes })

@@ -1,3 +1,4 @@
+import { closest } from '../model/closest.js'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
@@ -50,6 +51,6 @@ const leftOut = (stream: StreamDefinition, needed: StreamDefinition): string =>
   `${stream.name} needs ${needed.name}, which --skip leaves out: skip ${stream.name} too, or keep ${needed.name}`
 
 const unknownStream = (name: string, names: readonly string[]): string => {
-  const near = names.find((known) => known.includes(name) || known.split('-').some((word) => name.includes(word)))
+  const near = closest(name, names)
   return `there is no stream ${JSON.stringify(name)}.${near === undefined ? '' : ` Did you mean ${near}?`} Streams: ${names.join(', ')}`
 }

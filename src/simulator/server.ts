@@ -20,7 +20,7 @@ export interface SimulatorOptions {
   readonly seed?: number | undefined
   readonly latencyMs?: Latency | undefined
   readonly faults?: readonly Fault[] | undefined
-  /** 0, or absent: any free one. */
+  /** 0, or absent: a free one. */
   readonly port?: number | undefined
   /** The market's "now", epoch milliseconds; a running clock is read in whole minutes. `Date.now` if absent. */
   readonly asOf?: number | (() => number) | undefined

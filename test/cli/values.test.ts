@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { closest } from '../../src/cli/suggest.js'
 import { readAsOf, readJsonFile, readStreams, readSymbols, readWhole } from '../../src/cli/values.js'
+import { closest } from '../../src/model/closest.js'
 import { UsageError } from '../../src/model/errors.js'
 
 const fileWith = (content: string): string => {
