@@ -1,28 +1,27 @@
-import { filter, map, type Observable, switchMap } from 'rxjs'
+import { filter, switchMap } from 'rxjs'
 import { isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { type ArrayPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { Files } from './files.js'
 import { arrayText } from './json-lines.js'
-import { written } from './written.js'
+import { placing } from './placing.js'
 
 /** Writes each answered item's records as an array; an item that was lost leaves the earlier file alone. */
-export const arrayPerItem =
-  ({ select, emptyWhenLost = false, ...output }: ArrayPerItem, { exchange, asOf }: SinkContext, files: Files): Sink =>
-  (settled$) =>
-    settled$.pipe(
-      filter((settled) => isAnswered(settled) || (emptyWhenLost && isLost(settled))),
-      map((settled): Observable<number> => {
-        const file = fileOf(output, exchange, settled.item)
-        const rows = settled.rows as readonly Row[]
-        const write = files.write(file, arrayText((select?.(rows) ?? rows).map((row) => JSON.stringify(row))), asOf)
-        return isLost(settled)
-          ? files.exists(file).pipe(
-              filter((exists) => !exists),
-              switchMap(() => write),
-            )
-          : write
-      }),
-      written(),
+export const arrayPerItem = (
+  { select, emptyWhenLost = false, ...output }: ArrayPerItem,
+  { exchange, asOf }: SinkContext,
+  files: Files,
+): Sink =>
+  placing((settled) => {
+    if (!isAnswered(settled) && !(emptyWhenLost && isLost(settled))) return undefined
+    const file = fileOf(output, exchange, settled.item)
+    const rows = settled.rows as readonly Row[]
+    const write$ = files.write(file, arrayText((select?.(rows) ?? rows).map((row) => JSON.stringify(row))), asOf)
+    if (!isLost(settled)) return { file, write$ }
+    const ifMissing$ = files.exists(file).pipe(
+      filter((exists) => !exists),
+      switchMap(() => write$),
     )
+    return { file, write$: ifMissing$ }
+  })

@@ -1,12 +1,21 @@
 import type { Observable } from 'rxjs'
+import type { Row } from '../src/model/row.js'
+import type { Beginning, Session } from '../src/pipeline/session.js'
 import type { Tail } from '../src/pipeline/storage.js'
 
-/** Where files lie: the little that the sinks need of a file system. Paths are relative, with `/`. Each call emits once. */
+/** Where files lie: the little that the sinks need of a file system. Paths are relative, with `/`. Each call emits once, but `records`. */
 export interface Files {
   /** The whole text; nothing if there is no such file. */
   read(file: string): Observable<string | undefined>
   exists(file: string): Observable<boolean>
   tail(file: string): Observable<Tail | undefined>
-  /** Puts a whole file in place of whatever was there, dated `asOf` if given; emits its size in bytes. Readers see the old one or the new one. */
+  /** The records of a stored JSON array, one by one, without holding them all; none if there is no such file. Errors with `DamagedFile`. */
+  records(file: string): Observable<Row>
+  /**
+   * Puts a whole file in place of whatever was there, dated `asOf` if given; emits its size in bytes. Readers see the old one or the new
+   * one. A file that holds these very bytes already stays as it is, its date too.
+   */
   write(file: string, parts: Iterable<string>, asOf?: number): Observable<number>
+  /** As of `Storage`. */
+  begin(beginning: Beginning): Observable<Session>
 }

@@ -1,10 +1,13 @@
 import { access, open, readFile } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
-import { catchError, Observable, of, throwError } from 'rxjs'
-import { messageOf, StorageError } from '../src/model/errors.js'
+import { catchError, defer, EMPTY, from, Observable, of, throwError } from 'rxjs'
+import { StorageError } from '../src/model/errors.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeWhole } from './atomic-file.js'
+import { codeOf, storageErrorOf } from './file-error.js'
+import { folderSession } from './folder-session.js'
 import { storageOver } from './storage-over.js'
+import { recordsIn } from './stored-records.js'
 import { tailFrom } from './tail-from.js'
 
 const TAIL_BYTES = 1_024
@@ -20,15 +23,22 @@ export const folder = (out: string): Storage => {
   return storageOver({
     read: (file) => reading(pathOf(file), (path) => readFile(path, 'utf8'), undefined),
     exists: (file) => reading(pathOf(file), (path) => access(path).then(() => true), false),
+    records: (file) =>
+      defer(() => from(recordsIn(pathOf(file), file))).pipe(
+        catchError((error: unknown) =>
+          codeOf(error) === 'ENOENT' ? EMPTY : throwError(() => storageErrorOf(error, 'read', pathOf(file))),
+        ),
+      ),
     tail: (file) => reading(pathOf(file), tailOf, undefined),
     write: (file, parts, asOf) => guarded('written', pathOf(file), (path, signal) => writeWhole(path, parts, { asOf, signal })),
+    begin: (beginning) => folderSession(root, beginning),
   })
 }
 
 type Act<T> = (path: string, signal: AbortSignal) => Promise<T>
 
 /** Acts on subscription; unsubscribing tells the act, which then leaves things as they were. */
-const guarded = <T>(what: string, path: string, act: Act<T>): Observable<T> =>
+const guarded = <T>(what: 'read' | 'written', path: string, act: Act<T>): Observable<T> =>
   new Observable((subscriber) => {
     const abort = new AbortController()
     act(path, abort.signal).then(
@@ -36,35 +46,15 @@ const guarded = <T>(what: string, path: string, act: Act<T>): Observable<T> =>
         subscriber.next(value)
         subscriber.complete()
       },
-      (error: unknown) =>
-        subscriber.error(isOfFiles(error) ? new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error }) : error),
+      (error: unknown) => subscriber.error(storageErrorOf(error, what, path)),
     )
     return () => abort.abort()
   })
 
 const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
   guarded('read', path, act).pipe(
-    catchError((error: unknown) => (codeOf((error as StorageError).cause) === 'ENOENT' ? of(missing) : throwError(() => error))),
+    catchError((error: unknown) => (codeOf((error as Error).cause) === 'ENOENT' ? of(missing) : throwError(() => error))),
   )
-
-/** Whether the file system failed, not our own code. */
-const isOfFiles = (error: unknown): boolean => codeOf(error) !== 'undefined'
-
-const codeOf = (error: unknown): string => String((error as { readonly code?: unknown } | undefined)?.code)
-
-const CAUSES: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  EISDIR: 'a directory is in the way',
-  ENOTDIR: 'a file is in the way of its folder',
-  EEXIST: 'a file is in the way of its folder',
-  EMFILE: 'too many open files',
-  ENFILE: 'too many open files',
-}
-
-const causeOf = (error: unknown): string => CAUSES[codeOf(error)] ?? messageOf(error)
 
 const tailOf = async (path: string): Promise<Tail | undefined> => {
   const handle = await open(path, 'r')

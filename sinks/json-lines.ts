@@ -16,15 +16,6 @@ export function* arrayText(lines: Iterable<string>): Generator<string> {
 export const readDocument = (files: Files, file: string): Observable<unknown> =>
   files.read(file).pipe(map((text) => (text === undefined ? undefined : parse(text, file))))
 
-/** The records of a stored JSON array; none if there is no such file. */
-export const readArray = (files: Files, file: string): Observable<readonly unknown[]> =>
-  readDocument(files, file).pipe(
-    map((records = []) => {
-      if (Array.isArray(records)) return records
-      throw unusable(file)
-    }),
-  )
-
 const parse = (text: string, file: string): unknown => {
   try {
     return JSON.parse(text)
@@ -33,5 +24,6 @@ const parse = (text: string, file: string): unknown => {
   }
 }
 
-const unusable = (file: string): DamagedFile =>
+/** A stored file whose content is needed and cannot be read. */
+export const unusable = (file: string): DamagedFile =>
   new DamagedFile(`${file} is damaged, and what it holds is needed now: move it away and run again`)

@@ -1,6 +1,8 @@
-import { defer, of } from 'rxjs'
+import { defer, from, of } from 'rxjs'
 import type { Storage } from '../src/pipeline/storage.js'
+import { memorySession } from './memory-session.js'
 import { storageOver } from './storage-over.js'
+import { recordsOf } from './stored-records.js'
 import { tailFrom } from './tail-from.js'
 
 /** What was written: the text of every file by its path, and the instant as of which it was written (epoch milliseconds). */
@@ -11,6 +13,7 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
   storageOver({
     read: (file) => defer(() => of(files.get(file)?.text)),
     exists: (file) => defer(() => of(files.has(file))),
+    records: (file) => defer(() => from(recordsOf(files.get(file)?.text ?? '[]', file))),
     tail: (file) =>
       defer(() => {
         const stored = files.get(file)
@@ -19,7 +22,8 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
     write: (file, parts, asOf) =>
       defer(() => {
         const text = [...parts].join('')
-        files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
+        if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
+    begin: memorySession,
   })

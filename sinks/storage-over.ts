@@ -16,6 +16,7 @@ export const storageOver = (files: Files): Storage => ({
     tail: files.tail,
     document: (file) => readDocument(files, file),
   },
+  begin: files.begin,
   open: (output, context) => {
     const write: Files['write'] = (file, parts, asOf) => files.write(file, parts, asOf).pipe(tap(context.wrote))
     return sinkOf(output, context, { ...files, write })

@@ -1,21 +1,13 @@
-import { filter, map } from 'rxjs'
 import { fileOf, type TextFile } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { Files } from './files.js'
-import { written } from './written.js'
+import { placing } from './placing.js'
 
 /** Writes an item's rows, which are lines of text. */
-export const textFile =
-  (output: TextFile, { exchange, asOf }: SinkContext, files: Files): Sink =>
-  (settled$) =>
-    settled$.pipe(
-      filter(({ status }) => status === 'success'),
-      map(({ item, rows }) =>
-        files.write(
-          fileOf(output, exchange, item),
-          rows.map((line) => `${String(line)}\n`),
-          asOf,
-        ),
-      ),
-      written(),
-    )
+export const textFile = (output: TextFile, { exchange, asOf }: SinkContext, files: Files): Sink =>
+  placing(({ item, rows, status }) => {
+    if (status !== 'success') return undefined
+    const file = fileOf(output, exchange, item)
+    const lines = rows.map((line) => `${String(line)}\n`)
+    return { file, write$: files.write(file, lines, asOf) }
+  })

@@ -1,4 +1,4 @@
-import { catchError, filter, map, type Observable, of, takeLast, tap, throwError, throwIfEmpty } from 'rxjs'
+import { catchError, delayWhen, filter, map, type Observable, of, take, takeLast, tap, throwError, throwIfEmpty, timer } from 'rxjs'
 import { messageOf, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { RunReport } from '../model/report.js'
@@ -14,6 +14,8 @@ export interface Ending {
   readonly signal?: Signal
   /** What broke it. */
   readonly error?: unknown
+  /** Whether the run itself has kept the report. */
+  readonly isKept?: boolean
 }
 
 export interface ConductContext {
@@ -24,15 +26,26 @@ export interface ConductContext {
   readonly keepsProgress: boolean
 }
 
+/** A run that is asked to stop takes 5 s at most to let what is in flight end; what takes longer is cut off. */
+const MOST_GRACE_MS = 6_000
+
 /**
- * Follows a run to its end, whichever it is: its report, an error, or a signal, upon which it is first unsubscribed. Emits once. Errors
- * only on wrong usage, and on what breaks a run before it has begun.
+ * Follows a run to its end, whichever it is: its report, an error, or a signal, upon which a run that has begun is given a few seconds to
+ * end by itself before it is unsubscribed. Emits once. Errors only on wrong usage, and on what breaks a run before it has begun.
  */
 export const conduct = (event$: Observable<RunEvent>, { tally, progress, shell, keepsProgress }: ConductContext): Observable<Ending> => {
   const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
     tally.streams().length === 0 ? undefined : tally.report(shell.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
   const end = (): void => progress.end({ keep: keepsProgress })
-
+  let signal: Signal | undefined
+  const outOfPatience$ = shell.signal$.pipe(
+    take(1),
+    tap((first) => {
+      signal = first
+      if (tally.streams().length > 0) progress.above(STOPPING)
+    }),
+    delayWhen(() => (tally.streams().length > 0 ? timer(MOST_GRACE_MS, shell.scheduler) : of(0))),
+  )
   return event$.pipe(
     tap((event) => {
       tally.record(event)
@@ -41,15 +54,17 @@ export const conduct = (event$: Observable<RunEvent>, { tally, progress, shell, 
     filter((event) => event.type === 'run-finished'),
     takeLast(1),
     throwIfEmpty(() => new Error('the run ended without a report')),
-    map(({ report }): Ending => ({ report })),
+    map(({ report }): Ending => ({ report, isKept: true, ...(report.outcome === 'interrupted' && signal ? { signal } : {}) })),
     catchError((error: unknown) => {
       const report = error instanceof UsageError ? undefined : reportNow('failed', messageOf(error))
       return report ? of({ report, error }) : throwError(() => error)
     }),
-    untilSignal(shell.signal$),
+    untilSignal(outOfPatience$),
     map((ending) => (typeof ending === 'string' ? interruption(ending, reportNow('interrupted')) : ending)),
     tap({ next: end, error: end }),
   )
 }
+
+const STOPPING = 'Stopping: what is in flight may end within 5 s. Again to stop at once.\n'
 
 const interruption = (signal: Signal, report: RunReport | undefined): Ending => (report ? { report, signal } : { signal })

@@ -4,6 +4,9 @@ export const withOnly = (args: readonly string[], names: readonly string[]): rea
   return [...kept, '--only', names.join(',')]
 }
 
+/** The arguments that continue a run. */
+export const continuing = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
+
 /** A command as a person would type it in a POSIX shell. */
 export const commandLine = (args: readonly string[]): string => ['scripstream', ...args.map(quote)].join(' ')
 

@@ -26,9 +26,9 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
     const mode = resolveMode(flags.progress, shell.stderr, shell.env)
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
     const log = pino({ level: flags.logLevel }, { write: progress.above })
-    const event$ = eventsOf({ flags, settings, parts, log, clock: () => shell.scheduler.now() }).pipe(
+    const event$ = eventsOf({ flags, settings, parts, log, clock: () => shell.scheduler.now(), stop$: shell.signal$ }).pipe(
       ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
-      tap((event) => tellAdded(event, flags, progress)),
+      tap((event) => tellStart(event, flags, progress)),
     )
     const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => shell.exit(exitCodeOf(signal)))
     const keepsProgress = flags.json || shell.stdout.isTTY !== true
@@ -53,11 +53,13 @@ interface RunContext {
   readonly parts: Parts
   readonly log: Log
   readonly clock: () => number
+  readonly stop$: Observable<unknown>
 }
 
-const eventsOf = ({ flags, settings, parts, log, clock }: RunContext): Observable<RunEvent> => {
+const eventsOf = ({ flags, settings, parts, log, clock, stop$ }: RunContext): Observable<RunEvent> => {
   const { streams, createCollector, serveSimulator } = parts
-  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, log, clock }).events(flags.run))
+  const run = { ...flags.run, stop: stop$ }
+  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, log, clock }).events(run))
   const serve = () =>
     serveSimulator({
       endpoints: streams.flatMap(({ endpoints }) => endpoints),
@@ -67,24 +69,25 @@ const eventsOf = ({ flags, settings, parts, log, clock }: RunContext): Observabl
       exchange: settings.exchange,
     })
   return whileServing(serve, (simulator) =>
-    createCollector({ settings: { ...settings, ...simulator.settings }, streams, log, clock }).events(flags.run),
+    createCollector({ settings: { ...settings, ...simulator.settings }, streams, log, clock }).events(run),
   )
 }
 
-/** Says which streams run although `--only` does not name them. */
-const tellAdded = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {
-  if (event.type !== 'run-started' || only === undefined) return
-  const added = event.streams.filter(({ name, state }) => state === 'waiting' && !only.includes(name)).map(({ name }) => name)
+/** Says that an unfinished run goes on, and which streams run although `--only` does not name them. */
+const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {
+  if (event.type !== 'run-started') return
+  if (event.isContinued) progress.above(`Continuing run ${event.run}: only what is missing is asked for (--fresh begins anew).\n`)
+  const added = event.streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
   if (added.length > 0) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
 }
 
 /** Keeps the report of a run that ended before the collector could; emits whether a report is kept now. */
 const keepReport = (
-  { report, signal, error }: Ending,
+  { report, isKept = false }: Ending,
   { settings, shell, parts }: { readonly settings: Settings; readonly shell: Shell; readonly parts: Parts },
 ): Observable<boolean> => {
   if (!report) return of(false)
-  if (signal === undefined && error === undefined) return of(true)
+  if (isKept) return of(true)
   return parts
     .storage(settings)
     .keep('report.json', report)

@@ -1,7 +1,7 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
 import { isIdle, isIncomplete, noticeLines, problemLines, wasStopped } from './problems.js'
-import { commandLine, withOnly } from './rerun.js'
+import { commandLine, continuing, withOnly } from './rerun.js'
 import { type ResultsContext, resultsOf } from './results.js'
 import type { Line, Style } from './terminal.js'
 import { clean, wrap } from './text.js'
@@ -49,7 +49,9 @@ const headLines = (report: RunReport, columns: number): readonly Line[] => {
 
 const sentenceOf = (report: RunReport): string => {
   const ran = scriptsThatRan(report)
-  const scope = `(${counted(report.stocks, 'stock')}, ${duration(report.durationMs)})`
+  const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
+  const before = takenOver > 0 ? `, ${counted(takenOver, 'item')} in place before` : ''
+  const scope = `(${counted(report.stocks, 'stock')}, ${duration(report.durationMs)}${before})`
   switch (report.outcome) {
     case 'complete':
       return `${counted(ran.length, 'stream')} ${scope}.`
@@ -117,9 +119,9 @@ const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryCon
       '  Ask again for what is missing:',
     ],
     failed: ['  Mend the cause, then run it again:'],
-    interrupted: ['  Run it again:'],
+    interrupted: ['  Continue it (what is in place is not asked for again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
-  const again = report.outcome === 'partial' && names.length > 0 ? withOnly(args, names) : args
+  const again = report.outcome === 'partial' && names.length > 0 ? withOnly(args, names) : continuing(args)
   return [...section('Next', advice, columns), command(again)]
 }

@@ -5,7 +5,7 @@ import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Ending } from './conduct.js'
 import { filesOf } from './files.js'
 import type { Shell } from './parts.js'
-import { commandLine } from './rerun.js'
+import { commandLine, continuing } from './rerun.js'
 import type { RunFlags } from './run-flags.js'
 import { exitCodeOf } from './signals.js'
 import { summaryOf } from './summary.js'
@@ -29,7 +29,7 @@ export const tellEnding = ({ report, signal, error }: Ending, context: TellConte
   if (!report) shell.stderr.write('Interrupted before the run had begun.\n')
   else if (flags.json) shell.stdout.write(`${jsonOf(report)}\n`)
   else shell.stdout.write(summaryText(report, context))
-  if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Run it again: ${commandLine(flags.args)}\n`)
+  if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Continue it: ${commandLine(continuing(flags.args))}\n`)
   if (signal !== undefined) return exitCodeOf(signal)
   return report ? exitCodes[report.outcome] : 1
 }

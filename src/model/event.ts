@@ -8,6 +8,8 @@ export type RunEvent =
       readonly at: number
       readonly run: string
       readonly asOf: number
+      /** Whether an unfinished run of the same configuration and trading day goes on, which asks only for what is missing. */
+      readonly isContinued?: boolean
       readonly streams: readonly StreamStart[]
     }
   | { readonly type: 'master-read'; readonly stocks: number }
@@ -20,6 +22,8 @@ export type RunEvent =
       readonly stream: string
       readonly item: string
       readonly status: Status
+      /** An unfinished run had it in place, so it was not asked for. */
+      readonly isTakenOver?: boolean
       readonly degraded?: string
       readonly reason?: string
     }
@@ -32,8 +36,6 @@ export type RunEvent =
       readonly at: number
       readonly stream: string
       readonly outcome: ScriptOutcome
-      readonly files: number
-      readonly bytes: number
       readonly error?: string
     }
   | { readonly type: 'run-finished'; readonly report: RunReport }

@@ -24,6 +24,9 @@ export interface ScriptReport {
   readonly items: ItemCounts
   /** Items that ended well but may lack rows, because a path or a page failed. */
   readonly degraded: number
+  /** Items that this run did not ask for, because the unfinished run that it continues had them in place. */
+  readonly takenOver: number
+  /** Files in place, whether their bytes had to change or not. */
   readonly files: number
   readonly bytes: number
   /** The first few failures, then the first few things worth knowing that are none (they name no item). */

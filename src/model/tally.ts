@@ -19,6 +19,8 @@ export interface StreamTally {
   retries: number
   rateLimited: number
   degraded: number
+  /** Items that an unfinished run had in place. */
+  takenOver: number
   files: number
   bytes: number
   items: ItemCounts
@@ -85,6 +87,7 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   retries: 0,
   rateLimited: 0,
   degraded: 0,
+  takenOver: 0,
   files: 0,
   bytes: 0,
   items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
@@ -113,6 +116,7 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       break
     case 'settled':
       tally.settled += 1
+      if (event.isTakenOver) tally.takenOver += 1
       tally.items[event.status] = (tally.items[event.status] ?? 0) + 1
       if (isLost(event)) {
         tally.lost += 1
@@ -132,8 +136,6 @@ const count = (tally: StreamTally, event: RunEvent): void => {
     case 'stream-finished':
       tally.state = event.outcome
       tally.finishedAt = event.at
-      tally.files = event.files
-      tally.bytes = event.bytes
       tally.error = event.error
   }
 }
@@ -156,6 +158,7 @@ const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
   rateLimited: tally.rateLimited,
   items: { ...tally.items },
   degraded: tally.degraded,
+  takenOver: tally.takenOver,
   files: tally.files,
   bytes: tally.bytes,
   problems: [...tally.failures, ...tally.notices],

@@ -1,9 +1,11 @@
 import {
   connect,
   defer,
+  finalize,
   forkJoin,
   map,
   mergeMap,
+  NEVER,
   type Observable,
   type OperatorFunction,
   of,
@@ -14,55 +16,83 @@ import {
   tap,
 } from 'rxjs'
 import { NothingAnswered } from '../model/errors.js'
+import type { Emit } from '../model/event.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
-import { barrier } from '../operators/barrier.js'
 import { recover } from '../operators/recover.js'
 import { settle } from '../operators/settle.js'
 import { createAsk } from '../provider/ask.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
+import type { Journal } from './journal.js'
+import { intoSinks } from './kept.js'
 import { fileOf } from './output.js'
 import type { Run } from './run.js'
-import type { SinkReport } from './storage.js'
 
 /** How a stream ended. */
-export interface BranchEnd {
-  readonly stream: string
+export interface Verdict {
   readonly outcome: ScriptOutcome
   readonly error?: string
 }
 
+export interface BranchEnd extends Verdict {
+  readonly stream: string
+}
+
 /**
- * One collection script at work: its items `workers` at a time, each settled, all into the sinks of its outputs. Emits once, when
- * everything is stored. A stream that fails ends well with that outcome; only what must end the run is an error.
+ * One collection script at work: what an unfinished run left in place as it is, its other items `workers` at a time, each settled, all
+ * into the sinks of its outputs. Emits once, when everything is stored. A stream that fails ends well with that outcome; only what must
+ * end the run is an error.
  */
 export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: Run): Observable<BranchEnd> =>
   defer(() => {
-    const tools = toolsOf(stream, run)
-    const workers = run.settings.workers[stream.name] ?? stream.workers
-    run.emit({ type: 'stream-started', at: run.clock(), stream: stream.name })
-    return item$.pipe(
-      mergeMap(
-        (item) =>
-          // Through the queue: work that ends at once, item after item, would else grow the stack until it overflows.
-          defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item), subscribeOn(queueScheduler)),
-        workers,
-      ),
-      tap((settled) => tell(stream, settled, run)),
-      // What is offered comes first: it must hear of a failure before the failure ends the others.
-      connect((settled$) =>
-        forkJoin([settled$.pipe(offered(stream, tools, run)), settled$.pipe(judged(stream)), settled$.pipe(intoSinks(stream, run))]),
-      ),
-      map(([, verdict, stored]) => ({ ...verdict, ...stored })),
-      recover((error) => of({ outcome: 'failed' as const, error, files: 0, bytes: 0 })),
+    const { name } = stream
+    const journal = run.session.journals.get(name)
+    if (journal === undefined) throw new Error(`${name} has no journal`)
+    run.emit({ type: 'stream-started', at: run.clock(), stream: name })
+    return settledItems(stream, item$, { journal, run }).pipe(
+      recover((error) => of({ outcome: 'failed' as const, error })),
       single(),
       map((end) => {
-        run.emit({ type: 'stream-finished', at: run.clock(), stream: stream.name, ...end })
-        return { stream: stream.name, outcome: end.outcome, ...(end.error === undefined ? {} : { error: end.error }) }
+        run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
+        return { stream: name, ...end }
       }),
     )
   })
+
+interface Working {
+  readonly journal: Journal
+  readonly run: Run
+}
+
+const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: Working): Observable<Verdict> => {
+  const tools = toolsOf(stream, run)
+  const workers = run.settings.workers[stream.name] ?? stream.workers
+  const inWork = run.activity.part()
+  const settledOne = (item: Item): Observable<Settled> => {
+    const earlier = journal.earlier(item)
+    if (earlier !== undefined) return of(earlier.settled)
+    // A run that stops leaves what it had not begun for the next one: the stream must not end as if it had been empty.
+    if (run.activity.isStopping()) return NEVER
+    inWork.begin()
+    return defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item))
+  }
+  return item$.pipe(
+    // Through the queue: work that ends at once, item after item, would else grow the stack until it overflows.
+    mergeMap((item) => defer(() => settledOne(item)).pipe(subscribeOn(queueScheduler)), workers),
+    tap((settled) => tell(stream, settled, { emit: run.emit, isTakenOver: journal.earlier(settled.item) !== undefined })),
+    // What is offered comes first: it must hear of a failure before the failure ends the others.
+    connect((settled$) =>
+      forkJoin([
+        settled$.pipe(offered(stream, tools, run)),
+        settled$.pipe(judged(stream)),
+        settled$.pipe(intoSinks(stream, { journal, inWork, run })),
+      ]),
+    ),
+    map(([, verdict]) => verdict),
+    finalize(inWork.close),
+  )
+}
 
 const firstFile = ({ outputs: [output] }: StreamDefinition, item: Item, { settings }: Run): string =>
   fileOf(output, settings.exchange, item)
@@ -84,9 +114,13 @@ const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
 })
 
 /** Tells the report what became of an item. */
-const tell = ({ name }: StreamDefinition, { item, status, degraded, reason }: Settled, { emit }: Run): void => {
+const tell = (
+  { name }: StreamDefinition,
+  { item, status, degraded, reason }: Settled,
+  { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
+): void => {
   const why = { ...(degraded === undefined ? {} : { degraded }), ...(reason === undefined ? {} : { reason }) }
-  emit({ type: 'settled', stream: name, item: item.key, status, ...why })
+  emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })
 }
 
 /** Once all has settled, offers what was found to the streams that follow; a stream that lost anything offers its failure. */
@@ -112,7 +146,7 @@ const offered = ({ name, offers }: StreamDefinition, { notice }: Tools, run: Run
  * path that failed.
  */
 const judged =
-  ({ work }: StreamDefinition): OperatorFunction<Settled, { outcome: ScriptOutcome; error?: string }> =>
+  ({ work }: StreamDefinition): OperatorFunction<Settled, Verdict> =>
   (settled$) =>
     settled$.pipe(
       reduce(judge, { all: 0, lost: 0, reasons: [] }),
@@ -139,16 +173,4 @@ const judge = ({ all, lost, reasons }: Judgement, settled: Settled): Judgement =
 const reasonOf = ({ item: { key, value }, reason, degraded, status }: Settled): string => {
   const why = reason ?? degraded ?? status
   return value === key && key !== 'all' ? `${key}: ${why}` : why
-}
-
-const intoSinks = (stream: StreamDefinition, run: Run): OperatorFunction<Settled, SinkReport> => {
-  const wrote = (bytes: number): void => run.emit({ type: 'stored', stream: stream.name, bytes })
-  const context = { exchange: run.settings.exchange, asOf: run.asOf, listed: run.listed, wrote }
-  return connect((settled$) =>
-    barrier(stream.outputs.map((output) => run.storage.open(output, context)(settled$))).pipe(
-      map((reports) =>
-        reports.reduce((sum, { files, bytes }) => ({ files: sum.files + files, bytes: sum.bytes + bytes }), { files: 0, bytes: 0 }),
-      ),
-    ),
-  )
 }

@@ -1,4 +1,19 @@
-import { concat, connect, EMPTY, from, map, mergeMap, type Observable, of, switchMap, tap, throwError, toArray } from 'rxjs'
+import {
+  concat,
+  connect,
+  defer,
+  EMPTY,
+  from,
+  type MonoTypeOperatorFunction,
+  map,
+  mergeMap,
+  type Observable,
+  of,
+  switchMap,
+  tap,
+  throwError,
+  toArray,
+} from 'rxjs'
 import { NothingAnswered } from '../model/errors.js'
 import type { Item } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
@@ -72,10 +87,22 @@ const work = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable<Br
 const itemsOf = ({ name, work: { of: source, parts } }: StreamDefinition, stocks: Stocks, run: Run): Observable<Item> => {
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
   if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
-  if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }))
+  if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }), allOf(stocks.count))
   const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
   return offered$.pipe(
     tap(({ length }) => known(length)),
     mergeMap((items) => from(items)),
   )
 }
+
+/** Passes exactly so many items: fewer, because someone subscribed too late, must not pass for a short list. */
+const allOf =
+  (total: number): MonoTypeOperatorFunction<Item> =>
+  (item$) =>
+    defer(() => {
+      let came = 0
+      const end = (): void => {
+        if (came !== total) throw new Error(`${came} of ${total} stocks came through`)
+      }
+      return item$.pipe(tap({ next: () => (came += 1), complete: end }))
+    })

@@ -3,7 +3,9 @@ import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
 import type { Transport } from '../provider/http.js'
+import type { Activity } from './activity.js'
 import type { Tools } from './define-stream.js'
+import type { Session } from './session.js'
 import type { Storage } from './storage.js'
 
 /** Everything that one run has and hands down; nothing of it outlives the run. */
@@ -11,6 +13,9 @@ export interface Run {
   readonly settings: Settings
   readonly asOf: number
   readonly storage: Storage
+  /** The place of storage, as long as it is this run's. */
+  readonly session: Session
+  readonly activity: Activity
   readonly transport: Transport
   readonly emit: Emit
   /** The current instant, epoch milliseconds. */

@@ -1,18 +1,24 @@
-import { AsyncSubject, catchError, concatMap, map, Observable, of, throwError } from 'rxjs'
+import { AsyncSubject, defer, EMPTY, finalize, Observable } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
-import { createTally, type Tally } from '../model/tally.js'
+import { createTally } from '../model/tally.js'
 import { openConnections, type Transport } from '../provider/http.js'
+import { createActivity } from './activity.js'
 import { askedOnce } from './asked-once.js'
 import type { StreamDefinition } from './define-stream.js'
-import { CriticalFailure, graph } from './graph.js'
+import { reported, stoppedBy } from './ending.js'
+import { graph } from './graph.js'
+import { journalFactsOf } from './kept.js'
 import { type Log, logEvent } from './log.js'
 import { narrowTo } from './narrow.js'
-import { planRun } from './plan.js'
+import { fileOf } from './output.js'
+import { type Planned, planRun } from './plan.js'
+import { configurationOf, isContinued } from './record.js'
 import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
+import type { Beginning, RunRecord, Session } from './session.js'
 import type { Storage } from './storage.js'
 
 /** What one run is about; everything else is in the collector's settings. */
@@ -25,6 +31,10 @@ export interface RunOptions {
   readonly symbols?: readonly string[]
   /** "Now", epoch milliseconds; the clock's if absent. */
   readonly asOf?: number
+  /** Begin anew even if there is an unfinished run to continue. */
+  readonly fresh?: boolean
+  /** Once it emits, the run takes up no further work, lets what is in flight end for at most 5 s, and ends as interrupted. */
+  readonly stop?: Observable<unknown>
 }
 
 export interface Starting {
@@ -37,12 +47,13 @@ export interface Starting {
   readonly random?: () => number
 }
 
-/** One run: its events, the last of which carries the report, as it is also kept beside the outputs. Each subscription is a run of its own. */
-export const start = (
-  { settings, streams, storage, transport, log, clock = Date.now, random = Math.random }: Starting,
-  options: RunOptions,
-): Observable<RunEvent> =>
+/**
+ * One run: its events, the last of which carries the report, as it is also kept beside the outputs. An unfinished run of the same
+ * configuration and trading day is continued. Each subscription is a run of its own.
+ */
+export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> =>
   new Observable((subscriber) => {
+    const { settings, streams, storage, log, clock = Date.now, random = Math.random } = starting
     if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`asOf is ${options.asOf}: it must be epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
@@ -53,42 +64,65 @@ export const start = (
       subscriber.next(event)
     }
     const startedAt = clock()
-    const asOf = options.asOf ?? startedAt
-    const states = plan.map(({ stream, state }) => ({ name: stream.name, state }))
-    emit({ type: 'run-started', at: startedAt, run: runId(startedAt, random), asOf, streams: states })
-    if (subscriber.closed) return
-    const connections = transport ? { send: transport, close: () => undefined } : openConnections()
-    const offered = new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [])))
-    const run: Run = {
-      settings,
-      asOf,
-      storage,
-      transport: connections.send,
-      emit,
-      clock,
-      random,
-      shared: askedOnce(),
-      offered,
-      listed: [],
+    const begun = (session: Session): Observable<RunEvent> => {
+      emit(startOf(plan, session, startedAt))
+      if (subscriber.closed) return EMPTY
+      const connections = starting.transport ? { send: starting.transport, close: () => undefined } : openConnections()
+      const { asOf } = session.record
+      const offered = new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [])))
+      const run: Run = {
+        ...{ settings, asOf, storage, session, emit, clock, random, offered },
+        activity: createActivity(),
+        transport: connections.send,
+        shared: askedOnce(),
+        listed: [],
+      }
+      return graph(plan, narrowTo(options.symbols, emit), run).pipe(
+        stoppedBy(options.stop, run.activity),
+        reported(tally, run),
+        finalize(connections.close),
+      )
     }
+    const wanted: RunRecord = {
+      run: runId(startedAt, random),
+      asOf: options.asOf ?? startedAt,
+      configuration: configurationOf({ settings, plan, symbols: options.symbols }),
+    }
+    // The storage is this run's until the subscriber is done with it.
     subscriber.add(
-      graph(plan, narrowTo(options.symbols, emit), run)
-        .pipe(reported(tally, run))
-        .subscribe({ next: emit, error: (error: unknown) => subscriber.error(error), complete: () => subscriber.complete() }),
+      storage.begin(beginningOf(plan, settings, { wanted, options })).subscribe({
+        next: (session) =>
+          subscriber.add(
+            defer(() => begun(session)).subscribe({
+              next: emit,
+              error: (error: unknown) => subscriber.error(error),
+              complete: () => subscriber.complete(),
+            }),
+          ),
+        error: (error: unknown) => subscriber.error(error),
+      }),
     )
-    subscriber.add(connections.close)
   })
 
-const reported =
-  (tally: Tally, { storage, clock }: Run) =>
-  (end$: Observable<unknown>): Observable<RunEvent> =>
-    end$.pipe(
-      map(() => tally.report(clock())),
-      catchError((error: unknown) =>
-        error instanceof CriticalFailure ? of(tally.report(clock(), { outcome: 'failed', error: error.message })) : throwError(() => error),
-      ),
-      concatMap((report) => storage.keep('report.json', report).pipe(map((): RunEvent => ({ type: 'run-finished', report })))),
-    )
+const beginningOf = (
+  plan: readonly Planned[],
+  { exchange }: Settings,
+  { wanted, options: { fresh = false, asOf } }: { readonly wanted: RunRecord; readonly options: RunOptions },
+): Beginning => {
+  const files = plan.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: 'any' })))
+  return {
+    folders: [...new Set(files.map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
+    streams: plan.filter(({ state }) => state === 'waiting').map(({ stream }) => journalFactsOf(stream)),
+    choose: (unfinished) =>
+      unfinished !== undefined && !fresh && isContinued(unfinished, wanted, asOf !== undefined) ? unfinished : wanted,
+  }
+}
+
+const startOf = (plan: readonly Planned[], { record: { run, asOf }, isContinued }: Session, at: number): RunEvent => ({
+  ...{ type: 'run-started', at, run, asOf },
+  ...(isContinued ? { isContinued } : {}),
+  streams: plan.map(({ stream, state }) => ({ name: stream.name, state })),
+})
 
 /** Sorts by time, and tells apart what started in the same second. */
 const runId = (startedAt: number, random: () => number): string => {

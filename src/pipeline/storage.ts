@@ -1,15 +1,14 @@
-import type { Observable } from 'rxjs'
-import type { Item, Settled } from '../model/outcome.js'
+import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
+import type { Item } from '../model/outcome.js'
+import type { Journal, Kept } from './journal.js'
 import type { Output } from './output.js'
+import type { Beginning, Session } from './session.js'
 
-/** What a sink did; a sink emits exactly one of these, when everything it was given is in place. */
-export interface SinkReport {
-  readonly files: number
-  readonly bytes: number
-}
-
-/** Stores what a stream settled. Errors only when storing itself is impossible (`StorageError`). */
-export type Sink = (settled$: Observable<Settled>) => Observable<SinkReport>
+/**
+ * Stores what a stream settled. Emits each item again, with the files that it added, once that item's data is safely in place; completes
+ * when all is. Errors only when storing itself is impossible (`StorageError`).
+ */
+export type Sink = MonoTypeOperatorFunction<Kept>
 
 /** The last whole line of a stored file; one without its line end does not count. */
 export interface Tail {
@@ -34,13 +33,22 @@ export interface SinkContext {
   readonly asOf: number
   /** Every listed stock, in the master list's order, whether this run asks for it or not; known when a sink ends. */
   readonly listed: readonly Item[]
-  /** Tells that a file is in place, for the report of a run that is interrupted. */
+  /** Where the records of an output that is one file lie until the stream ends. */
+  readonly journal: Journal
+  /** Tells the report that a file is in place. */
   readonly wrote: (bytes: number) => void
+  /** Tells the report something that is no failure. */
+  readonly notice: (text: string) => void
 }
 
 /** A place that outputs go to: a folder, memory, or one of your own. */
 export interface Storage {
   readonly stored: Stored
+  /**
+   * Puts itself into the hands of one run, until it is unsubscribed; emits once. Errors with a `StorageError` that says who holds it
+   * while another run does.
+   */
+  begin(beginning: Beginning): Observable<Session>
   open(output: Output, context: SinkContext): Sink
   /** Keeps a document about the run itself, such as its report. */
   keep(name: string, document: unknown): Observable<void>

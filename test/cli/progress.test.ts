@@ -42,15 +42,16 @@ const settled = (stream: string, times: number, status: 'success' | 'rate_limit'
     { type: 'requested' as const, stream },
     { type: 'settled' as const, stream, item: `S${place}`, status },
   ]).flat()
-const ended = (stream: string, at: number, error?: string): RunEvent => ({
-  type: 'stream-finished',
-  at,
-  stream,
-  outcome: error === undefined ? 'success' : 'failed',
-  files: 2,
-  bytes: 12_345,
-  ...(error === undefined ? {} : { error }),
-})
+const ended = (stream: string, at: number, error?: string): RunEvent[] => [
+  ...(error === undefined ? [345, 12_000] : []).map((bytes) => ({ type: 'stored' as const, stream, bytes })),
+  {
+    type: 'stream-finished',
+    at,
+    stream,
+    outcome: error === undefined ? 'success' : 'failed',
+    ...(error === undefined ? {} : { error }),
+  },
+]
 
 /** A run in the middle: one stream of every kind. */
 const middle: readonly RunEvent[] = [
@@ -64,9 +65,9 @@ const middle: readonly RunEvent[] = [
   ),
   ...begun('master-data', 1),
   ...settled('master-data', 1),
-  ended('master-data', 1_500),
+  ...ended('master-data', 1_500),
   ...begun('listing-dates', 1, 1_500),
-  ended('listing-dates', 2_000, 'dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host'),
+  ...ended('listing-dates', 2_000, 'dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host'),
   ...begun('market-news', 2_775, 2_000),
   ...settled('market-news', 1_000),
   ...settled('market-news', 12, 'rate_limit'),
@@ -185,7 +186,7 @@ describe('bars', () => {
 
   test('stay in their last state where asked to', () => {
     const { shell, progress, tell } = show('bars', { columns: 80 })
-    tell(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ended('market-news', 400))
+    tell(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ...ended('market-news', 400))
     progress.end({ keep: true })
     expect(shell.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
   })
@@ -225,7 +226,7 @@ describe('lines', () => {
     advance(shell.scheduler, 5_000)
     tell(...settled('market-news', 1_763))
     advance(shell.scheduler, 9_999)
-    tell(ended('market-news', 10_000))
+    tell(...ended('market-news', 10_000))
     advance(shell.scheduler, 10_000)
     expect(shell.err.text().split('\n')).toEqual([
       'master-data: done, 1/1 item in 1.5s, 2 files (12 kB)',

@@ -9,7 +9,7 @@ import type { RunEvent } from '../../src/model/event.js'
 import type { RunOutcome, RunReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/index.js'
-import { createParts, createShell, reportsTo, runReport, type TestShell } from './support.js'
+import { advance, createParts, createShell, reportsTo, runReport, type TestShell } from './support.js'
 
 const started: RunEvent = {
   type: 'run-started',
@@ -157,23 +157,27 @@ describe('an interrupted run', () => {
   ] as const)('ends with the code of %s, its report kept after everything in flight was aborted', async (signal, expected) => {
     const { log, shell, code } = interrupted('')
     shell.signal$.next(signal)
+    expect(log).toEqual([])
+    advance(shell.scheduler, 6_000)
     expect(await code).toBe(expected)
     expect(log).toEqual(['aborted', 'kept interrupted'])
     expect(shell.out.text()).toMatch(/^Interrupted: 0 of 2 streams had ended/)
-    expect(shell.out.text()).toMatch(/Run it again:\n {4}scripstream run\n$/)
+    expect(shell.out.text()).toMatch(/not asked for again\):\n {4}scripstream run\n$/)
   })
 
   test('prints its report as JSON and the command to run it again beside it', async () => {
     const { shell, code } = interrupted('--json --symbols M&M')
     shell.signal$.next('SIGINT')
+    advance(shell.scheduler, 6_000)
     await code
     expect(JSON.parse(shell.out.text())).toMatchObject({ run: 'r1', outcome: 'interrupted' })
-    expect(shell.err.text()).toContain("Run it again: scripstream run --json --symbols 'M&M'")
+    expect(shell.err.text()).toContain("Continue it: scripstream run --json --symbols 'M&M'")
   })
 
   test('says so if its report cannot be kept', async () => {
     const { shell, code } = interrupted('', { storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))) })
     shell.signal$.next('SIGINT')
+    advance(shell.scheduler, 6_000)
     expect(await code).toBe(130)
     expect(shell.err.text()).toContain('the report could not be kept: the disk is full')
     expect(shell.out.text()).not.toContain('report.json')
@@ -198,6 +202,7 @@ describe('an interrupted run', () => {
   test('leaves no one listening', async () => {
     const { shell, code } = interrupted('')
     shell.signal$.next('SIGINT')
+    advance(shell.scheduler, 6_000)
     await code
     expect(shell.signal$.observed).toBe(false)
   })
@@ -255,6 +260,7 @@ describe('what a run is asked', () => {
       skip: ['master-data'],
       symbols: ['B', 'A'],
       asOf: Date.parse('2026-02-12T18:29:59Z'),
+      stop: expect.anything(),
     })
     expect(seen.simulator).toBeUndefined()
   })
@@ -263,7 +269,7 @@ describe('what a run is asked', () => {
     const { seen, changes } = recording()
     await run('', EMPTY, changes).code
     expect(seen.sources).toEqual({ flags: {}, env: {}, streams: expect.anything() })
-    expect(seen.run).toEqual({})
+    expect(seen.run).toEqual({ stop: expect.anything() })
   })
 
   test.each([

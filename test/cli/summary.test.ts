@@ -219,7 +219,7 @@ describe('the summary of an interrupted run', () => {
       '  master_data_response.json, master_isin_map.json',
       '',
       'Next',
-      '  Run it again:',
+      '  Continue it (what is in place is not asked for again):',
       '    scripstream run --only market-news',
     ])
   })

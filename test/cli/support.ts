@@ -96,6 +96,7 @@ export const scriptReport = (facts: Partial<ScriptReport> = {}): ScriptReport =>
   rateLimited: 0,
   items: { success: 1, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
   degraded: 0,
+  takenOver: 0,
   files: 1,
   bytes: 1_000,
   problems: [],

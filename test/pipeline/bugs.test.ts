@@ -1,9 +1,10 @@
-import { concat, EMPTY, EmptyError, ignoreElements, mergeMap, NEVER, type Observable, of, SequenceError, throwError, timer } from 'rxjs'
+import { delay, EMPTY, EmptyError, ignoreElements, mergeMap, NEVER, type Observable, of, SequenceError, throwError, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { type Found, found } from '../../src/model/outcome.js'
-import type { Sink, SinkReport, Storage } from '../../src/pipeline/storage.js'
+import type { Kept } from '../../src/pipeline/journal.js'
+import type { Sink, Storage } from '../../src/pipeline/storage.js'
 import { once, perStock } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
 import { tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
@@ -15,11 +16,8 @@ const throws = (error: Error) => (): never => {
 }
 const twice = 'Too many matching values'
 
-/** A memory in which a sink ends with what is given. */
-const endingWith = (report$: Observable<SinkReport>): Storage => ({
-  ...memory(),
-  open: (): Sink => (settled$) => concat(settled$.pipe(ignoreElements()), report$),
-})
+/** A memory with another sink. */
+const sinking = (open: Sink): Storage => ({ ...memory(), open: () => open })
 
 describe('an error that nobody foresaw', () => {
   const odd: readonly { readonly what: string; readonly work: () => Observable<Found>; readonly error: Error }[] = [
@@ -80,38 +78,40 @@ describe('an error that nobody foresaw', () => {
 })
 
 describe('a branch', () => {
-  const report = { files: 1, bytes: 1 }
   const full = new StorageError('the disk is full')
-  for (const { what, report$, error } of [
-    { what: 'that ends without a report of its sink', report$: EMPTY, error: new EmptyError() },
-    { what: 'whose sink reports twice', report$: of(report, report), error: new SequenceError(twice) },
-    { what: 'whose output cannot be written', report$: throwError(() => full), error: full },
+  for (const { what, sink, error } of [
+    { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data kept 0 of 1 items') },
+    {
+      what: 'whose sink hands an item on twice',
+      sink: mergeMap((kept: Kept) => [kept, kept]),
+      error: new Error('the sinks of master-data kept 2 of 1 items'),
+    },
+    { what: 'whose output cannot be written', sink: () => throwError(() => full), error: full },
   ])
     it(
       `${what} is an error of the run`,
       marbles((m) => {
-        const collector = tinyCollector(m, { streams: [tiny('news'), tiny('slow')], answers: () => NEVER, storage: endingWith(report$) })
+        const collector = tinyCollector(m, { streams: [tiny('news'), tiny('slow')], answers: () => NEVER, storage: sinking(sink) })
 
         m.expect(collector.run()).toBeObservable('#', undefined, error)
       }),
     )
 
   it(
-    'ends only when everything is stored, and its files and bytes are added up',
+    'ends only when everything is stored',
     marbles((m) => {
-      const slow = m.cold<SinkReport>('---(r|)', { r: { files: 2, bytes: 30 } })
       const outputs = [
         { shape: 'text', file: 'one.csv' },
         { shape: 'text', file: 'two.csv' },
       ] as const
-      const collector = tinyCollector(m, { streams: [tinyOnce('pair', { outputs })], storage: endingWith(slow) })
+      const collector = tinyCollector(m, { streams: [tinyOnce('pair', { outputs })], storage: sinking(delay(3)) })
       const lines = told(m, collector.events())
       m.flush()
 
       expect(lines.filter((line) => line.includes('finished'))).toStrictEqual([
         '3 stream-finished master-data success',
-        '6 stream-finished pair success',
-        '6 run-finished complete',
+        '9 stream-finished pair success',
+        '9 run-finished complete',
       ])
     }),
   )

@@ -16,7 +16,7 @@ const started: RunEvent = {
   ],
 }
 const begin: RunEvent = { type: 'stream-started', at: 2_000, stream: 'news' }
-const finish: RunEvent = { type: 'stream-finished', at: 5_000, stream: 'news', outcome: 'success', files: 3, bytes: 70 }
+const finish: RunEvent = { type: 'stream-finished', at: 5_000, stream: 'news', outcome: 'success' }
 const settled = (status: Status, more: { readonly degraded?: string; readonly reason?: string } = {}): RunEvent => ({
   type: 'settled',
   stream: 'news',
@@ -41,7 +41,7 @@ describe('the report of a run', () => {
   })
 
   it('holds the run, its times, and every stream with zeros where nothing happened', () => {
-    const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, files: 0, bytes: 0, problems: [] }
+    const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, takenOver: 0, files: 0, bytes: 0, problems: [] }
     const items = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
 
     expect(reportOf({ type: 'master-read', stocks: 7 })).toStrictEqual({
@@ -61,8 +61,9 @@ describe('the report of a run', () => {
   })
 
   it('adds up requests, further attempts and 429s of a stream', () => {
+    const stored = [20, 40, 10].map((bytes) => ({ type: 'stored' as const, stream: 'news', bytes }))
     const told = (['requested', 'rate-limited', 'retried', 'requested', 'requested'] as const).map((type) => ({ type, stream: 'news' }))
-    const { requests, retries, rateLimited, durationMs, files, bytes } = reportOf(begin, ...told, finish).scripts.news ?? {}
+    const { requests, retries, rateLimited, durationMs, files, bytes } = reportOf(begin, ...told, ...stored, finish).scripts.news ?? {}
 
     expect({ requests, retries, rateLimited, durationMs, files, bytes }).toStrictEqual({
       requests: 3,

@@ -1,18 +1,21 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { from, lastValueFrom, Subject, throwError, toArray } from 'rxjs'
+import { from, lastValueFrom, map, Subject, throwError, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { ndjson } from '../../sinks/ndjson.js'
 import type { Settled } from '../../src/model/outcome.js'
+import type { Kept } from '../../src/pipeline/journal.js'
 import { settled } from './support.js'
 
-const written = async (items: readonly Settled[]): Promise<{ readonly lines: string; readonly reports: unknown }> => {
+const kept = (one: Settled): Kept => ({ settled: one, files: {} })
+
+const written = async (items: readonly Settled[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
   const out = new PassThrough()
   const lines = text(out)
-  const reports = await lastValueFrom(ndjson(out)(from(items)).pipe(toArray()))
+  const passed = await lastValueFrom(from(items).pipe(map(kept), ndjson(out), toArray()))
   expect(out.writableEnded).toBe(false)
   out.end()
-  return { lines: await lines, reports }
+  return { lines: await lines, passed }
 }
 
 describe('the ndjson sink', () => {
@@ -20,30 +23,31 @@ describe('the ndjson sink', () => {
     { count: 0, rows: 0 },
     { count: 1, rows: 1 },
     { count: 50, rows: 3 },
-  ])('writes each of $rows records of $count items as a line, and reports once without ending the stream', async ({ count, rows }) => {
+  ])('writes each of $rows records of $count items as a line, hands on each item and does not end the stream', async ({ count, rows }) => {
     const items = Array.from({ length: count }, (_, rank) =>
       settled(
         rank,
         Array.from({ length: rows }, (__, place) => ({ place, text: '₹\n' })),
       ),
     )
-    const { lines, reports } = await written(items)
+    const { lines, passed } = await written(items)
     const expected = items.flatMap(({ item, rows: all }) => all.map((row) => `${JSON.stringify({ item: item.key, row })}\n`)).join('')
     expect(lines).toBe(expected)
-    expect(reports).toEqual([{ files: 0, bytes: Buffer.byteLength(expected) }])
+    expect(passed).toEqual(items.map(kept))
   })
 
   it('writes nothing for items that are lost or empty', async () => {
-    const { lines, reports } = await written([settled(0, []), settled(1, [], 'error'), settled(2, [], 'skipped')])
+    const items = [settled(0, []), settled(1, [], 'error'), settled(2, [], 'skipped')]
+    const { lines, passed } = await written(items)
     expect(lines).toBe('')
-    expect(reports).toEqual([{ files: 0, bytes: 0 }])
+    expect(passed).toEqual(items.map(kept))
   })
 
   it('writes a record as soon as its item is settled', async () => {
     const out = new PassThrough()
-    const item$ = new Subject<Settled>()
+    const item$ = new Subject<Kept>()
     const subscription = ndjson(out)(item$).subscribe()
-    item$.next(settled(0, [{ a: 1 }]))
+    item$.next(kept(settled(0, [{ a: 1 }])))
     const [line] = await new Promise<readonly unknown[]>((resolve) => out.once('data', (...all: readonly unknown[]) => resolve(all)))
     expect(String(line)).toBe('{"item":"S0","row":{"a":1}}\n')
     subscription.unsubscribe()

@@ -1,14 +1,15 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { from, lastValueFrom, toArray } from 'rxjs'
-import { onTestFinished } from 'vitest'
+import { firstValueFrom, from, lastValueFrom, map, mergeMap, toArray } from 'rxjs'
+import { expect, onTestFinished } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Settled } from '../../src/model/outcome.js'
 import { instantOf } from '../../src/model/trading-day.js'
+import type { JournalFacts, Kept } from '../../src/pipeline/journal.js'
 import type { Output } from '../../src/pipeline/output.js'
-import type { SinkContext, SinkReport, Storage } from '../../src/pipeline/storage.js'
+import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
 
 export const NOW = instantOf('2026-02-12', '20:00')
 export const isinOf = (rank: number): string => `INE${String(rank).padStart(9, '0')}`
@@ -25,10 +26,13 @@ export const settled = (
   ...(['success', 'empty', 'skipped'].includes(status) ? {} : { reason: 'it failed' }),
 })
 
-export const contextOf = (listed = 0, asOf = NOW): SinkContext => ({
+/** What a sink is told of the run, all but its journal and whom it tells what it wrote. */
+export type Context = Omit<SinkContext, 'journal' | 'wrote'>
+
+export const contextOf = (listed = 0, asOf = NOW): Context => ({
   exchange: 'NSE',
   asOf,
-  wrote: () => undefined,
+  notice: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
 
@@ -62,9 +66,28 @@ export const inMemory = (files: MemoryFiles = new Map()): Place => ({
 
 export const inFolder = (path = temporaryFolder()): Place => ({ name: 'a folder', storage: folder(path), files: () => filesIn(path) })
 
-/** Runs the sink of an output; fails unless it reports exactly once. */
-export const sink = async (place: Place, output: Output, items: readonly Settled[], context = contextOf()): Promise<SinkReport> => {
-  const [report, ...others] = await lastValueFrom(place.storage.open(output, context)(from(items)).pipe(toArray()))
-  if (report === undefined || others.length > 0) throw new Error(`${others.length + 1} reports`)
-  return report
+/** What a sink wrote. */
+export interface Wrote {
+  readonly files: number
+  readonly bytes: number
+}
+
+const kept = (settled: Settled): Kept => ({ settled, files: {} })
+
+/** Runs the sink of an output over items that are in a journal; fails unless it hands on each of them once. */
+export const sink = async (place: Place, output: Output, items: readonly Settled[], context = contextOf()): Promise<Wrote> => {
+  const isGathered = output.shape === 'rows-in-one-file'
+  const newestBy = isGathered ? output.newestBy : undefined
+  const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(newestBy ? { newestBy } : {}) }
+  const session = await firstValueFrom(
+    memory().begin({ folders: [], streams: [facts], choose: () => ({ run: 'r', asOf: NOW, configuration: '' }) }),
+  )
+  const journal = session.journals.get('any')
+  if (journal === undefined) throw new Error('no journal')
+  const wrote: number[] = []
+  const opened = place.storage.open(output, { ...context, journal, wrote: (bytes) => void wrote.push(bytes) })
+  const passed = await lastValueFrom(from(items).pipe(map(kept), mergeMap(journal.note), opened, toArray()))
+  const names = (list: readonly Settled[]): readonly string[] => list.map(({ item }) => item.key).sort()
+  expect(names(passed.map(({ settled: one }) => one))).toEqual(names(items))
+  return { files: wrote.length, bytes: wrote.reduce((sum, bytes) => sum + bytes, 0) }
 }

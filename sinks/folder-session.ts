@@ -1,0 +1,90 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { catchError, defer, from, Observable, throwError } from 'rxjs'
+import { isRow } from '../src/model/row.js'
+import type { Journal, JournalFacts } from '../src/pipeline/journal.js'
+import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
+import { isTemporary, writeWhole } from './atomic-file.js'
+import { codeOf, storageErrorOf } from './file-error.js'
+import { openJournal } from './folder-journal.js'
+import { takeLock } from './lock.js'
+
+const STATE = '.scripstream'
+
+/** Takes a folder for one run: locks it, sweeps it, and finds the unfinished run or begins anew. Unsubscribing gives it back. */
+export const folderSession = (root: string, beginning: Beginning): Observable<Session> =>
+  new Observable((subscriber) => {
+    const opened: (() => void)[] = []
+    const giveBack = (): void => {
+      for (const close of opened.splice(0).reverse()) close()
+    }
+    begun(root, beginning, opened).then(
+      (session) => {
+        if (subscriber.closed) giveBack()
+        else subscriber.next(session)
+      },
+      (error: unknown) => {
+        giveBack()
+        subscriber.error(storageErrorOf(error, 'written', join(root, STATE)))
+      },
+    )
+    return giveBack
+  })
+
+const begun = async (root: string, { folders, streams, choose }: Beginning, opened: (() => void)[]): Promise<Session> => {
+  const state = join(root, STATE)
+  await mkdir(state, { recursive: true })
+  opened.push(await takeLock(join(state, 'lock'), Date.now()))
+  for (const folder of [STATE, ...folders]) await sweep(join(root, folder))
+  const path = join(state, 'run.json')
+  const journals = join(state, 'journals')
+  const unfinished = await recordIn(path)
+  const record = choose(unfinished)
+  const isContinued = unfinished !== undefined && record === unfinished
+  if (!isContinued) {
+    await rm(journals, { recursive: true, force: true })
+    await writeWhole(path, [`${JSON.stringify(record, null, 2)}\n`])
+  }
+  await mkdir(journals, { recursive: true })
+  const opening = async (facts: JournalFacts): Promise<Journal> => {
+    const { journal, close } = await openJournal(join(journals, `${facts.stream}.ndjson`), facts, root)
+    opened.push(() => void close())
+    return journal
+  }
+  return {
+    record,
+    isContinued,
+    journals: new Map(await Promise.all(streams.map(async (facts) => [facts.stream, await opening(facts)] as const))),
+    finish: () =>
+      defer(() => from(finished(path, journals))).pipe(
+        catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path))),
+      ),
+  }
+}
+
+const finished = async (record: string, journals: string): Promise<void> => {
+  await rm(record)
+  await rm(journals, { recursive: true })
+}
+
+/** Takes away what broken-off writes left behind. */
+const sweep = async (folder: string): Promise<void> => {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return []
+    throw error
+  })
+  for (const name of names) if (isTemporary(name)) await rm(join(folder, name), { force: true })
+}
+
+const recordIn = async (path: string): Promise<RunRecord | undefined> => {
+  try {
+    const record: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return isRecord(record) ? record : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const isRecord = (value: unknown): value is RunRecord & Record<string, unknown> =>
+  isRow(value) && typeof value.run === 'string' && Number.isInteger(value.asOf) && typeof value.configuration === 'string'

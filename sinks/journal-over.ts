@@ -1,0 +1,81 @@
+import { map, type Observable, of } from 'rxjs'
+import { isLost, type Settled } from '../src/model/outcome.js'
+import type { Row } from '../src/model/row.js'
+import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
+
+/** A line of a journal: an item, by the name of its file, which is unique within its stream. */
+export interface Line {
+  readonly item: string
+  readonly rank: number
+  readonly status: Settled['status']
+  readonly files: Kept['files']
+  /** Why it may lack rows: then a later run asks again. */
+  readonly degraded?: string
+  readonly remark?: string
+}
+
+/** Where the lines of a journal lie. */
+export interface Spool<Place> {
+  /** Appends a line that carries records, given as JSON texts; emits where each of them lies, once the line is written. */
+  readonly append: (line: object, records: readonly string[] | undefined) => Observable<readonly Place[]>
+  readonly textAt: (place: Place) => string
+}
+
+/** What is left of an item from an unfinished run. */
+export type Earlier = Pick<Settled, 'status' | 'rows'> & Pick<Kept, 'files'>
+
+/** A record in its place, and what it is sorted by. */
+export interface Mark<Place> {
+  readonly place: Place
+  readonly newest: string
+}
+
+/** The journal of a stream over a spool; `marks` are the records that already lie there, by the place of their stock. */
+export const journalOver = <Place>(
+  { carriesRows, newestBy = () => '' }: JournalFacts,
+  spool: Spool<Place>,
+  { earlier, marks }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly marks: Map<number, readonly Mark<Place>[]> },
+): Journal => {
+  const marked = (rows: readonly unknown[], places: readonly Place[]): readonly Mark<Place>[] =>
+    places.map((place, index) => ({ place, newest: newestBy(rows[index] as Row) }))
+  return {
+    earlier: (item) => {
+      const found = earlier.get(item.fileName)
+      return found && { settled: { item, status: found.status, rows: found.rows }, files: found.files }
+    },
+    note: (kept) => {
+      const { item, rows, status, degraded } = kept.settled
+      if (isLost(kept.settled)) return of(kept)
+      const line: Line = {
+        item: item.fileName,
+        rank: item.rank,
+        status,
+        files: kept.files,
+        ...(degraded === undefined ? {} : { degraded }),
+      }
+      const records = carriesRows ? rows.map((row) => JSON.stringify(row)) : undefined
+      return spool.append(line, records).pipe(
+        map((places) => {
+          if (carriesRows) marks.set(item.rank, marked(rows, places))
+          return kept
+        }),
+      )
+    },
+    carry: (rank, record) =>
+      spool
+        .append({ rank, status: 'carried' }, [JSON.stringify(record)])
+        .pipe(map((places) => void marks.set(rank, [...(marks.get(rank) ?? []), ...marked([record], places)]))),
+    records: () => ({ [Symbol.iterator]: () => textsOf(inOrder(marks), spool) }),
+  }
+}
+
+function* textsOf<Place>(marks: Iterable<Mark<Place>>, { textAt }: Spool<Place>): Generator<string> {
+  for (const { place } of marks) yield textAt(place)
+}
+
+/** Greatest first, then in the order of the stocks; a stock's own stay in their order. */
+const inOrder = <Place>(marks: ReadonlyMap<number, readonly Mark<Place>[]>): readonly Mark<Place>[] =>
+  [...marks]
+    .sort(([one], [other]) => one - other)
+    .flatMap(([, own]) => own)
+    .sort((one, other) => (one.newest < other.newest ? 1 : one.newest > other.newest ? -1 : 0))

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { Settings } from '../model/settings.js'
+import { dayAt } from '../model/trading-day.js'
+import type { Planned } from './plan.js'
+import type { RunRecord } from './session.js'
+
+export interface Wanted {
+  readonly settings: Settings
+  readonly plan: readonly Planned[]
+  readonly symbols?: readonly string[] | undefined
+}
+
+/** A digest of what decides which bytes a run stores: two runs with the same one, as of one trading day, are the same run. */
+export const configurationOf = ({ settings, plan, symbols }: Wanted): string => {
+  const { exchange, urls, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
+  const addresses = Object.entries(urls)
+    .map(([host, url]) => `${host} ${withoutLocalPort(url)}`)
+    .sort()
+  const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
+  const stocks = symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort()
+  const facts = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, streams, stocks }
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+}
+
+/** A provider on this machine may come back at another port. */
+const withoutLocalPort = (url: string): string => {
+  const { hostname, pathname, protocol, host } = new URL(url)
+  return `${protocol}//${/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? hostname : host}${pathname}`
+}
+
+/** Whether an unfinished run is the one that is wanted now: of the same configuration, as of the same trading day or, if given, instant. */
+export const isContinued = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): boolean =>
+  unfinished.configuration === wanted.configuration &&
+  (isInstantGiven ? unfinished.asOf === wanted.asOf : dayAt(unfinished.asOf) === dayAt(wanted.asOf))
