@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { endOf, start } from '../e2e/command.js'
+
+/** Every output below a folder by its path, with a digest of its bytes. */
+export const treeOf = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => !name.startsWith('.scripstream') && statSync(join(folder, name)).isFile())
+      .sort()
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex'),
+      ]),
+  )
+
+/** Files that were being written when someone stopped. */
+export const temporariesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp') || name.endsWith('.next'))
+
+/** Numbers in [0, 1), the same for the same seed. */
+export const seeded = (seed: number): (() => number) => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+export interface Attempt {
+  /** Nothing if it was killed before it ended. */
+  readonly code: number | null
+  readonly stderr: string
+}
+
+/** Runs the command and kills it after a while, unless it has ended by then. */
+export const killedAfter = async (
+  ms: number,
+  args: readonly string[],
+  place: { cwd: string; env: Record<string, string> },
+): Promise<Attempt> => {
+  const child = start(args, place)
+  const ended = endOf(child)
+  await Promise.race([ended, pause(ms).then(() => child.kill('SIGKILL'))])
+  const { code, stderr } = await ended
+  return { code, stderr }
+}

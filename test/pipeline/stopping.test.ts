@@ -1,0 +1,85 @@
+import { NEVER, of, timer } from 'rxjs'
+import { map } from 'rxjs/operators'
+import { describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { marbles } from '../support/marbles.js'
+import { row, tiny, tinyCollector } from '../support/tiny.js'
+import { told } from '../support/told.js'
+
+const after = (ms: number) => timer(ms).pipe(map(() => row))
+
+describe('a run that is asked to stop', () => {
+  it(
+    'takes up no further work, lets what is in flight end and be stored, and ends as interrupted',
+    marbles((m) => {
+      const files: MemoryFiles = new Map()
+      const stocks = ['A', 'B', 'C', 'D', 'E']
+      const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers: () => after(10), storage: memory(files) })
+      const lines = told(m, collector.events({ stop: timer(15) }))
+      m.flush()
+
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '10 news C', '10 news D'])
+      expect(collector.dropped).toStrictEqual([])
+      expect([...files.keys()].sort()).toStrictEqual([
+        '.scripstream/report.json',
+        'master-data/all.json',
+        'news/A.json',
+        'news/B.json',
+        'news/C.json',
+        'news/D.json',
+      ])
+      expect(lines.slice(-3)).toStrictEqual(['20 stored news', '20 run-finished interrupted', '20 COMPLETE'])
+    }),
+  )
+
+  it(
+    'waits for what does not end no longer than 5 s, and then aborts it',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        stocks: ['A', 'B'],
+        streams: [tiny('news')],
+        answers: (call) => (call === 'news A' ? NEVER : of(row)),
+      })
+      const lines = told(m, collector.events({ stop: timer(100) }))
+      m.flush()
+
+      expect(collector.dropped).toStrictEqual(['5100 news A'])
+      expect(lines.slice(-2)).toStrictEqual(['5100 run-finished interrupted', '5100 COMPLETE'])
+    }),
+  )
+
+  it(
+    'does not build the file of all stocks from a part of them',
+    marbles((m) => {
+      const files: MemoryFiles = new Map()
+      const outputs = [{ shape: 'rows-in-one-file', file: 'all.json' }] as const
+      const collector = tinyCollector(m, { streams: [tiny('news', { outputs })], answers: () => after(10), storage: memory(files) })
+      told(m, collector.events({ stop: timer(15) }))
+      m.flush()
+
+      expect(collector.answered).toContain('20 news C')
+      expect([...files.keys()]).not.toContain('all.json')
+    }),
+  )
+
+  it(
+    'before anything is in flight ends at once',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+      const lines = told(m, collector.events({ stop: of(0) }))
+      m.flush()
+
+      expect(collector.asked).toStrictEqual([])
+      expect(lines.slice(-1)).toStrictEqual(['0 COMPLETE'])
+    }),
+  )
+
+  it(
+    'after it has ended is complete',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+
+      m.expect(collector.run({ stop: timer(5) }).pipe(map(({ outcome }) => outcome))).toBeObservable('(r|)', { r: 'complete' })
+    }),
+  )
+})

@@ -1,0 +1,125 @@
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { treeOf } from '../crash/support.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { EVENING } from '../streams/support.js'
+import { copyOf, journalsIn, tryRun } from './support.js'
+
+/** Of the phases after the first, which would keep them from beginning. */
+const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
+
+const golden = async (): Promise<Readonly<Record<string, string>>> => {
+  const out = temporaryFolder()
+  const { report } = await tryRun({ out })
+  expect(report?.outcome).toBe('complete')
+  return treeOf(out)
+}
+
+describe('an unfinished run', () => {
+  it('is continued: only what is missing is asked for, and the files are those of a run in one go', async () => {
+    const out = temporaryFolder()
+    const first = await tryRun({ out, hangs: later })
+    expect(first.report).toBeUndefined()
+    expect(existsSync(join(out, 'all_company_announcements.json'))).toBe(false)
+    const second = await tryRun({ out })
+    expect(second.asked.filter((request) => !later(request))).toEqual([])
+    expect(second.asked.length).toBeGreaterThan(0)
+    expect(second.events[0]).toMatchObject({ type: 'run-started', isContinued: true, run: (first.events[0] as { run: string }).run })
+    expect(second.report?.outcome).toBe('complete')
+    expect(treeOf(out)).toEqual(await golden())
+    expect(existsSync(join(out, '.scripstream', 'run.json'))).toBe(false)
+    expect(journalsIn(out)).toEqual([])
+  })
+
+  it('is counted into the report of the run that continues it', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    const { report } = await tryRun({ out })
+    const whole = await tryRun({ out: temporaryFolder() })
+    const facts = (scripts = {}): unknown =>
+      Object.entries(scripts as NonNullable<typeof report>['scripts']).map(([name, { items, files, bytes }]) => ({
+        name,
+        items,
+        files,
+        bytes,
+      }))
+    expect(facts(report?.scripts)).toEqual(facts(whole.report?.scripts))
+    expect(report?.scripts['master-data']?.takenOver).toBe(1)
+    expect(report?.scripts['fundamental-data']?.takenOver).toBe(4)
+    expect(report?.scripts['market-news']?.takenOver).toBe(2)
+  })
+
+  it.each([
+    ['another configuration', { only: ['market-news'] }],
+    ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
+    ['another instant that is asked for', { asOf: EVENING + 1_000 }],
+    ['--fresh', { fresh: true }],
+  ])('is not continued with %s', async (_, options) => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    const { asked, events } = await tryRun({ out, ...options })
+    expect(asked[0]).toBe('fetchdt all')
+    expect(events[0]).not.toHaveProperty('isContinued')
+  })
+
+  it('is not continued on another day', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    const record = join(out, '.scripstream', 'run.json')
+    const written = JSON.parse(readFileSync(record, 'utf8')) as { asOf: number }
+    writeFileSync(record, JSON.stringify({ ...written, asOf: written.asOf - 86_400_000 }))
+    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+  })
+
+  it('asks again for an item whose file is gone, or has another size', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: (request) => later(request) || request === 'getLiveNews BETA' })
+    truncateSync(join(out, 'market_news', 'ALPHA_news.json'), 10)
+    const { asked } = await tryRun({ out })
+    expect(asked).toContain('getLiveNews ALPHA')
+    expect(treeOf(out)).toEqual(await golden())
+  })
+
+  it('begins anew where its record cannot be read', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    writeFileSync(join(out, '.scripstream', 'run.json'), '{"run"')
+    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+    expect(treeOf(out)).toEqual(await golden())
+  })
+})
+
+describe('a second run over the same answers', () => {
+  it('changes no file, not even a date', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out })
+    const files = Object.keys(treeOf(out))
+    for (const file of files) utimesSync(join(out, file), 1, 1)
+    await tryRun({ out, fresh: true, only: ['fundamental-data', 'new-announcements', 'market-news', 'company-filings'] })
+    expect(files.filter((file) => statSync(join(out, file)).mtimeMs !== 1_000)).toEqual([])
+  })
+})
+
+describe('a journal that is cut', () => {
+  it('at any of its bytes leads to the same files', async () => {
+    const only = ['new-announcements', 'market-news']
+    const left = temporaryFolder()
+    await tryRun({ out: left, only, hangs: (request) => later(request) && /DELTA/.test(request) })
+    const whole = temporaryFolder()
+    await tryRun({ out: whole, only })
+    const expected = treeOf(whole)
+    for (const [index, journal] of journalsIn(left).entries()) {
+      const { size } = statSync(journal)
+      expect(size).toBeGreaterThan(100)
+      for (let at = 0; at < size; at++) {
+        const out = copyOf(left)
+        truncateSync(journalsIn(out)[index] ?? '', at)
+        const { report } = await tryRun({ out, only })
+        expect(report?.outcome, `${journal} cut at ${at}`).toBe('complete')
+        expect(treeOf(out), `${journal} cut at ${at}`).toEqual(expected)
+        rmSync(out, { recursive: true })
+      }
+    }
+  }, 300_000)
+})

@@ -1,0 +1,107 @@
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lastValueFrom, NEVER, of, Subject, takeUntil, tap } from 'rxjs'
+import { folder } from '../../sinks/folder.js'
+import { createCollector } from '../../src/collector.js'
+import type { RunEvent } from '../../src/model/event.js'
+import type { RunReport } from '../../src/model/report.js'
+import type { RunOptions } from '../../src/pipeline/start.js'
+import type { HttpRequest, Transport } from '../../src/provider/http.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
+
+export const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
+
+/** Streams of every kind: of one part, of one file for all stocks in the list's order and by date, and of a file for each stock. */
+export const STREAMS = ['fundamental-data', 'new-announcements', 'market-news', 'company-filings', 'all-ohlcv'] as const
+
+/** What a request is about, in a word or two: `/news BETA`. */
+const nameOf = ({ url, body = '' }: HttpRequest): string => {
+  const stock = STOCKS.find(({ Isin, Sid }) => body.includes(Isin) || body.includes(`"SEC_ID":"${Sid}"`))
+  return `${new URL(url).pathname.split('/').at(-1)} ${stock?.Sym ?? 'all'}`
+}
+
+const answerTo = (request: HttpRequest): unknown => {
+  const [call, symbol] = nameOf(request).split(' ')
+  const stock = STOCKS.find(({ Sym }) => Sym === symbol)
+  const isin = stock?.Isin
+  const days = [9, 10, 11, 12].map((day) => Date.parse(`2026-02-${String(day).padStart(2, '0')}T00:00:00+05:30`) / 1_000)
+  switch (call) {
+    case 'fetchdt':
+      return { data: STOCKS }
+    case 'fundamental':
+      return { data: [{ isin, CV: { PE: `₹${stock?.Sid}` } }] }
+    case 'announcements':
+      return { data: symbol === 'BETA' ? null : ['2026-02-10', '2026-02-12'].map((date) => ({ events: symbol, date })) }
+    case 'getLiveNews':
+      return { data: { latest_news: symbol === 'GAMMA' ? [] : [{ news_object: { title: symbol }, publish_date: 1 }] } }
+    case 'getDataH':
+      return { data: { Time: days, o: [1, 2, 3, 4], h: [1, 2, 3, 4], l: [1, 2, 3, 4], c: [1, 2, 3, stock?.Sid], v: [1, 2, 3, 4] } }
+    default:
+      return { data: [{ isin, news_date: '2026-02-12', caption: `${call} ${symbol}`, file_url: 'x' }] }
+  }
+}
+
+export interface Tried {
+  /** What was asked, in order. */
+  readonly asked: readonly string[]
+  readonly events: readonly RunEvent[]
+  /** Nothing if the run was broken off. */
+  readonly report: RunReport | undefined
+}
+
+export interface Trying extends RunOptions {
+  readonly out: string
+  /** Requests that are never answered; the run is broken off when nothing else is going on. */
+  readonly hangs?: (request: string) => boolean
+}
+
+/** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
+export const tryRun = async ({ out, hangs, ...options }: Trying): Promise<Tried> => {
+  const asked: string[] = []
+  const hung: string[] = []
+  const events: RunEvent[] = []
+  const crash$ = new Subject<void>()
+  const transport: Transport = (request) => {
+    const name = nameOf(request)
+    asked.push(name)
+    if (hangs?.(name)) hung.push(name)
+    return hangs?.(name) ? NEVER : of({ status: 200, body: Buffer.from(JSON.stringify(answerTo(request))) })
+  }
+  const collector = createCollector({ settings: SETTINGS, storage: folder(out), transport, clock: () => EVENING, random: () => 0.5 })
+  const event$ = collector.events({ asOf: EVENING, only: [...STREAMS], ...options }).pipe(
+    takeUntil(crash$),
+    tap((event) => events.push(event)),
+  )
+  const run = lastValueFrom(event$)
+  if (hangs !== undefined) {
+    // Nothing settled lacks its line in a journal, for a while.
+    for (let quiet = 0; quiet < 50; quiet++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      const settled = events.filter(({ type }) => type === 'settled').length
+      if (hung.length === 0 || linesIn(out) !== settled) quiet = 0
+    }
+    crash$.next()
+  }
+  const last = await run
+  return { asked, events, report: last.type === 'run-finished' ? last.report : undefined }
+}
+
+const linesIn = (out: string): number =>
+  journalsIn(out).reduce((lines, file) => lines + readFileSync(file, 'utf8').split('\n').length - 1, 0)
+
+export const journalsIn = (out: string): readonly string[] => {
+  const path = join(out, '.scripstream', 'journals')
+  return existsSync(path)
+    ? readdirSync(path)
+        .filter((name) => name.endsWith('.ndjson'))
+        .sort()
+        .map((name) => join(path, name))
+    : []
+}
+
+export const copyOf = (path: string): string => {
+  const copy = temporaryFolder()
+  cpSync(path, copy, { recursive: true, preserveTimestamps: true })
+  return copy
+}
