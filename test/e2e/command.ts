@@ -20,13 +20,20 @@ export interface Ended {
 interface Place {
   readonly cwd: string
   readonly env?: Record<string, string>
+  /** Whom to run it as. */
+  readonly uid?: number
 }
 
 /** Starts the built command, in an environment without anything of ours. */
-export const start = (args: readonly string[], { env = {}, cwd }: Place) => {
+export const start = (args: readonly string[], { env = {}, cwd, uid }: Place) => {
   if (!existsSync(main)) throw new Error('the command is not built: npm run build')
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [main, ...args], { cwd, env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid === undefined ? {} : { uid }),
+  })
 }
 
 export const endOf = async (child: ReturnType<typeof start>): Promise<Ended> => {

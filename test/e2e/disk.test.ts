@@ -1,0 +1,119 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporariesIn, treeOf } from '../crash/support.js'
+import { emptyFolder, provider, run } from './command.js'
+
+const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+
+/** A file system of its own with so much room, as far as this machine lets us have one; says what it took away. */
+const smallDisk = (size: string): { readonly path: string; readonly grow: (to: string) => void } | undefined => {
+  const path = emptyFolder()
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status !== 0) return undefined
+  onTestFinished(() => void spawnSync('umount', ['-l', path]))
+  return { path, grow: (to) => void execFileSync('mount', ['-o', `remount,size=${to}`, path]) }
+}
+
+/** The summary breaks its lines. */
+const onOneLine = (text: string): string => text.replace(/\s+/g, ' ')
+
+const isRoot = process.getuid?.() === 0
+
+describe('a full disk', () => {
+  it('ends the run with its name, leaves good files whole, and the same command continues once there is room', async (context) => {
+    const disk = smallDisk('1m')
+    if (disk === undefined) return context.skip('a small file system of our own needs the right to mount one')
+    const { env } = await provider()
+    const cwd = emptyFolder()
+    const whole = emptyFolder()
+    expect((await run(['run', ...EVENING, '--out', whole], { cwd, env })).code).toBe(0)
+    const expected = treeOf(whole)
+
+    const { code, stdout } = await run(['run', ...EVENING, '--out', disk.path], { cwd, env })
+    expect(code).toBe(1)
+    expect(onOneLine(stdout)).toMatch(/cannot be written: the disk is full/)
+    expect(Object.entries(treeOf(disk.path)).filter(([file, digest]) => expected[file] !== digest)).toEqual([])
+    disk.grow('64m')
+    const again = await run(['run', ...EVENING, '--out', disk.path], { cwd, env })
+    expect(again.code, again.stderr).toBe(0)
+    expect(again.stderr).toContain('Continuing run')
+    expect(treeOf(disk.path)).toEqual(expected)
+    expect(temporariesIn(disk.path)).toEqual([])
+  })
+})
+
+describe('a folder that may not be written', () => {
+  it('ends the run before anything is asked', async (context) => {
+    if (!isRoot) return context.skip('only root can become someone who may not write')
+    const { simulator, env } = await provider()
+    const cwd = emptyFolder()
+    chmodSync(cwd, 0o755)
+    mkdirSync(join(cwd, 'data'), { mode: 0o555 })
+    chownSync(cwd, 0, 0)
+    const { code, stderr } = await run(['run', ...EVENING, '--out', join(cwd, 'data')], { cwd, env, uid: 65_534 })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/data\/\.scripstream cannot be written: permission denied/)
+    expect(simulator.stats().endpoints).toEqual({})
+  })
+})
+
+describe('something in the way', () => {
+  it.each([
+    ['a folder where a file belongs', 'market_news', (path: string) => mkdirSync(path, { recursive: true }), 'a directory is in the way'],
+    [
+      'a file where a folder belongs',
+      'company_filings',
+      (path: string) => writeFileSync(path, 'mine'),
+      'a file is in the way of its folder',
+    ],
+  ])('is named: %s', async (_, name, put, cause) => {
+    const { simulator, env } = await provider()
+    const cwd = emptyFolder()
+    const out = emptyFolder()
+    const stock = simulator.market.stocks[0]?.Symbol ?? ''
+    put(name === 'market_news' ? join(out, name, `${stock}_news.json`) : join(out, name))
+    const { code, stdout } = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    expect(code).toBe(1)
+    expect(onOneLine(stdout)).toContain(cause)
+    expect(onOneLine(stdout)).toContain(join(out, name))
+    expect(temporariesIn(out)).toEqual([])
+
+    rmSync(join(out, name), { recursive: true })
+    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    expect(again.code, again.stderr).toBe(0)
+    expect(again.stderr).toContain('Continuing run')
+  })
+})
+
+describe('what a broken-off write left behind', () => {
+  it('is swept away by the next run, and nothing else is', async () => {
+    const { env } = await provider({ stocks: 3 })
+    const cwd = emptyFolder()
+    const out = emptyFolder()
+    mkdirSync(join(out, 'market_news'))
+    const left = '.TCS_news.json.0b24bdf2-8a5e-4f0c-9d27-6a1a6c1f9a11.tmp'
+    for (const name of [left, '.mine.tmp', 'notes.tmp']) {
+      writeFileSync(join(out, name), 'x')
+      writeFileSync(join(out, 'market_news', name), 'x')
+    }
+    expect((await run(['run', ...EVENING, '--out', out], { cwd, env })).code).toBe(0)
+    expect([...temporariesIn(out)].sort()).toEqual(['.mine.tmp', 'market_news/.mine.tmp', 'market_news/notes.tmp', 'notes.tmp'])
+  })
+})
+
+describe('two runs into one folder', () => {
+  it('do not happen: the second ends with 1 and says who holds it', async () => {
+    const { simulator, env } = await provider({ latencyMs: 2_000 })
+    const cwd = emptyFolder()
+    const out = emptyFolder()
+    const first = run(['run', ...EVENING, '--out', out, '--only', 'all-indices'], { cwd, env })
+    while (Object.keys(simulator.stats().endpoints).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    const second = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    expect(second.code).toBe(1)
+    expect(second.stderr).toMatch(/another run holds this folder: process \d+ on /)
+    expect((await first).code).toBe(0)
+    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['report.json', 'source.json'])
+    expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toMatchObject({ outcome: 'complete' })
+  })
+})
