@@ -1,12 +1,11 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { catchError, defer, from, Observable, throwError } from 'rxjs'
+import { catchError, defer, Observable, throwError } from 'rxjs'
 import { isRow } from '../src/model/row.js'
-import type { Journal, JournalFacts } from '../src/pipeline/journal.js'
 import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
 import { codeOf, storageErrorOf } from './file-error.js'
-import { openJournal } from './folder-journal.js'
+import { type OpenJournal, openJournal } from './folder-journal.js'
 import { takeLock } from './lock.js'
 
 const STATE = '.scripstream'
@@ -46,25 +45,20 @@ const begun = async (root: string, { folders, streams, choose }: Beginning, open
     await writeWhole(path, [`${JSON.stringify(record, null, 2)}\n`])
   }
   await mkdir(journals, { recursive: true })
-  const opening = async (facts: JournalFacts): Promise<Journal> => {
-    const { journal, close } = await openJournal(join(journals, `${facts.stream}.ndjson`), facts, root)
-    opened.push(() => void close())
-    return journal
+  const open = await Promise.all(streams.map((facts) => openJournal(join(journals, `${facts.stream}.ndjson`), facts, root)))
+  const close = async (): Promise<void> => void (await Promise.allSettled(open.map((journal) => journal.close())))
+  opened.push(() => void close())
+  const finish = async (): Promise<void> => {
+    await close()
+    await rm(path)
+    await rm(journals, { recursive: true })
   }
   return {
     record,
     isContinued,
-    journals: new Map(await Promise.all(streams.map(async (facts) => [facts.stream, await opening(facts)] as const))),
-    finish: () =>
-      defer(() => from(finished(path, journals))).pipe(
-        catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path))),
-      ),
+    journals: new Map(streams.map(({ stream }, place) => [stream, (open[place] as OpenJournal).journal])),
+    finish: () => defer(finish).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),
   }
-}
-
-const finished = async (record: string, journals: string): Promise<void> => {
-  await rm(record)
-  await rm(journals, { recursive: true })
 }
 
 /** Takes away what broken-off writes left behind. */

@@ -1,5 +1,6 @@
 export type { Files } from './files.js'
 export { folder } from './folder.js'
 export { type MemoryFiles, memory } from './memory.js'
+export { memorySession } from './memory-session.js'
 export { ndjson } from './ndjson.js'
 export { storageOver } from './storage-over.js'

@@ -1,0 +1,161 @@
+import { cpSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isLost } from '../../src/model/outcome.js'
+import type { RunReport } from '../../src/model/report.js'
+import type { Fault, Simulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+import { temporariesIn, treeOf } from '../crash/support.js'
+import { emptyFolder, provider, run } from '../e2e/command.js'
+
+/** How many stocks are listed; more of them by `npm run test:chaos -- 2775`. */
+const STOCKS = Number(process.env.STOCKS ?? 80)
+const MS_PER_STOCK = 1_000
+
+const FIRST_EVENING = '2026-02-11T20:00:00+05:30'
+const SECOND_EVENING = '2026-02-12T20:00:00+05:30'
+
+/** Calls that are never answered with nothing: there an empty answer is a fault that can be seen. */
+const NEVER_EMPTY = ['master', 'indices', 'sec_list', 'listing_dates', 'sheet']
+
+const MODES: readonly Omit<Fault, 'on'>[] = [
+  { mode: 'status', status: 429 },
+  { mode: 'status', status: 500 },
+  { mode: 'status', status: 503 },
+  { mode: 'reset' },
+  { mode: 'truncate' },
+  { mode: 'html' },
+  { mode: 'garbage' },
+  { mode: 'null' },
+  { mode: 'no-body' },
+  { mode: 'hang' },
+  { mode: 'drip', ms: 400 },
+  { mode: 'slow', ms: 200 },
+]
+
+/** Each item meets one of the faults, or none, with its first request: half of all of them do. */
+const onHalf = 1 - 0.5 ** (1 / MODES.length)
+const passing: readonly Fault[] = [
+  ...MODES.map((fault) => ({ on: '*', ...fault, rate: onHalf, times: 1 })),
+  ...NEVER_EMPTY.map((on): Fault => ({ on, mode: 'empty', times: 1 })),
+]
+
+const HARDY = {
+  SCRIPSTREAM_RETRIES: '10',
+  SCRIPSTREAM_BACKOFF_MS: '20',
+  SCRIPSTREAM_THROTTLE_MS: '50',
+  SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=3000`).join(),
+}
+
+const reportOf = (stdout: string): RunReport => JSON.parse(stdout) as RunReport
+const itemsIn = (report: RunReport): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(report.scripts).map(([name, { items }]) => [name, Object.values(items).reduce((sum, n) => sum + n, 0)]))
+
+describe(`half of all first answers faulty, in every way that can be told from an answer (${STOCKS} stocks)`, () => {
+  it(
+    'costs no item: every stock of every stream is accounted for, and the files are those of a clean run',
+    async () => {
+      const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
+      const [cwd, clean, stormy] = [emptyFolder(), emptyFolder(), emptyFolder()]
+      const calm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })
+      expect(calm.code, calm.stderr).toBe(0)
+      simulator.control({ faults: passing, reset: true })
+      const storm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', stormy], { cwd, env: { ...env, ...HARDY } })
+      expect(storm.code, storm.stderr + storm.stdout).toBe(0)
+      expect(treeOf(stormy)).toEqual(treeOf(clean))
+      expect(itemsIn(reportOf(storm.stdout))).toEqual(itemsIn(reportOf(calm.stdout)))
+      expect(itemsIn(reportOf(storm.stdout))).toMatchObject({ 'market-news': STOCKS, 'fundamental-data': STOCKS, 'all-ohlcv': STOCKS })
+      expect(faultsMet(simulator)).toBeGreaterThan(0.3)
+      expect(temporariesIn(stormy)).toEqual([])
+    },
+    60_000 + STOCKS * MS_PER_STOCK,
+  )
+})
+
+/** Requests beyond the first of an item, as a share of the items. */
+const faultsMet = (simulator: Simulator): number => {
+  const times = Object.values(simulator.stats().endpoints).flatMap(({ items }) => Object.values(items))
+  return times.filter((asked) => asked > 1).length / times.length
+}
+
+const LASTING: readonly Omit<Fault, 'on'>[] = [
+  { mode: 'status', status: 500 },
+  { mode: 'status', status: 404 },
+  { mode: 'reset' },
+  { mode: 'truncate' },
+  { mode: 'garbage' },
+  { mode: 'null' },
+]
+
+describe(`a tenth of the stocks faulty for good (${STOCKS} stocks)`, () => {
+  it(
+    'costs exactly these, and not a byte of what an earlier run had of them',
+    async () => {
+      const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_EVENING) })
+      const { stocks } = simulator.market
+      const faulty = stocks.filter((_, place) => place % 10 === 3)
+      const [cwd, before, after] = [emptyFolder(), emptyFolder(), emptyFolder()]
+      expect((await run(['run', '--as-of', FIRST_EVENING, '--out', before], { cwd, env })).code).toBe(0)
+      cpSync(before, after, { recursive: true, preserveTimestamps: true })
+      const clean = emptyFolder()
+      cpSync(before, clean, { recursive: true, preserveTimestamps: true })
+      simulator.control({ asOf: Date.parse(SECOND_EVENING), reset: true })
+      expect((await run(['run', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })).code).toBe(0)
+      simulator.control({
+        faults: faulty.map(({ ISIN, Symbol, Sid }, place) => ({
+          on: '*',
+          ...(LASTING[place % LASTING.length] ?? { mode: 'reset' }),
+          items: [ISIN, Symbol, Sid],
+        })),
+        reset: true,
+      })
+      const args = ['run', '--as-of', SECOND_EVENING, '--out', after, '--json', '--log-level', 'warn', '--progress', 'none']
+      const { code, stdout, stderr } = await run(args, { cwd, env: { ...env, SCRIPSTREAM_BACKOFF_MS: '20' } })
+      expect(code, stderr).toBe(3)
+
+      const symbols = faulty.map(({ Symbol }) => Symbol).sort()
+      for (const [name, lost] of lostIn(stderr)) expect([...lost].sort(), name).toEqual(symbols)
+      expect(Object.keys(reportOf(stdout).scripts).length).toBe(streams.length)
+      expectKept({ before, clean, after }, symbols)
+    },
+    60_000 + STOCKS * MS_PER_STOCK,
+  )
+})
+
+/** The stocks that each stream over stocks lost, by its log; filings of which one path failed count with them. */
+const lostIn = (log: string): ReadonlyMap<string, ReadonlySet<string>> => {
+  const lost = new Map<string, Set<string>>(
+    streams.filter(({ work }) => work.of === 'master-data').map(({ name }) => [name, new Set<string>()]),
+  )
+  for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
+    const { msg, stream, item, status, degraded } = JSON.parse(line) as Record<string, string>
+    if (msg === 'settled' && (isLost({ status: status as 'error' }) || degraded !== undefined)) lost.get(stream ?? '')?.add(item ?? '')
+  }
+  return lost
+}
+
+interface Folders {
+  readonly before: string
+  readonly clean: string
+  readonly after: string
+}
+
+/** Files and records of the faulty stocks are those from before, all others those of the clean run. */
+const expectKept = ({ before, clean, after }: Folders, symbols: readonly string[]): void => {
+  const [earlier, now] = [treeOf(before), treeOf(after)]
+  const isOfFaulty = (file: string): boolean => symbols.some((symbol) => new RegExp(`/${symbol}(_|\\.csv$)`).test(file))
+  const gathered = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']
+  for (const [file, digest] of Object.entries(treeOf(clean))) {
+    if (gathered.includes(file)) {
+      const of = (folder: string, isFaulty: boolean): readonly unknown[] =>
+        (JSON.parse(readFileSync(join(folder, file), 'utf8')) as { Symbol: string }[]).filter(
+          ({ Symbol }) => symbols.includes(Symbol) === isFaulty,
+        )
+      expect(of(after, true), file).toEqual(of(before, true))
+      expect(of(after, false), file).toEqual(of(clean, false))
+    } else if (isOfFaulty(file)) {
+      expect(now[file], file).toBe(earlier[file])
+      if (earlier[file] !== undefined) expect(statSync(join(after, file)).mtimeMs).toBe(statSync(join(before, file)).mtimeMs)
+    } else expect(now[file], file).toBe(digest)
+  }
+}
