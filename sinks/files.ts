@@ -8,6 +8,7 @@ export interface Files {
   /** The whole text; nothing if there is no such file. */
   read(file: string): Observable<string | undefined>
   exists(file: string): Observable<boolean>
+  /** Nothing if there is no such file. */
   tail(file: string): Observable<Tail | undefined>
   /** The records of a stored JSON array, one by one, without holding them all; none if there is no such file. Errors with `DamagedFile`. */
   records(file: string): Observable<Row>

@@ -50,8 +50,9 @@ const takeOver = async (
       slices.map((place, index) => ({ place, newest: newestBy(rows[index] as Row) })),
     )
   // What may lack rows is asked again; its records hold until then.
-  if (line.degraded === undefined) earlier.set(line.item, { status: line.status, files: line.files, rows: offersRows ? rows : [] })
-  else earlier.delete(line.item)
+  const { item, status, files, remark } = line
+  if (line.degraded !== undefined) earlier.delete(item)
+  else earlier.set(item, { status, files, rows: offersRows ? rows : [], ...(remark === undefined ? {} : { remark }) })
 }
 
 /** The lines of a journal as far as they are whole; none if there is no such file. */

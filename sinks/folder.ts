@@ -56,7 +56,7 @@ const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T)
     catchError((error: unknown) => (codeOf((error as Error).cause) === 'ENOENT' ? of(missing) : throwError(() => error))),
   )
 
-const tailOf = async (path: string): Promise<Tail | undefined> => {
+const tailOf = async (path: string): Promise<Tail> => {
   const handle = await open(path, 'r')
   try {
     const { size, mtimeMs } = await handle.stat()
@@ -65,7 +65,7 @@ const tailOf = async (path: string): Promise<Tail | undefined> => {
       return buffer.toString('utf8', 0, bytesRead)
     }
     const head = await part(0)
-    return tailFrom({ head, end: size > TAIL_BYTES ? await part(size - TAIL_BYTES) : head, asOf: mtimeMs })
+    return tailFrom({ head, end: size > TAIL_BYTES ? await part(size - TAIL_BYTES) : head, asOf: Math.round(mtimeMs) })
   } finally {
     await handle.close()
   }

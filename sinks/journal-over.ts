@@ -22,7 +22,7 @@ export interface Spool<Place> {
 }
 
 /** What is left of an item from an unfinished run. */
-export type Earlier = Pick<Settled, 'status' | 'rows'> & Pick<Kept, 'files'>
+export type Earlier = Pick<Settled, 'status' | 'rows' | 'remark'> & Pick<Kept, 'files'>
 
 /** A record in its place, and what it is sorted by. */
 export interface Mark<Place> {
@@ -41,7 +41,9 @@ export const journalOver = <Place>(
   return {
     earlier: (item) => {
       const found = earlier.get(item.fileName)
-      return found && { settled: { item, status: found.status, rows: found.rows }, files: found.files }
+      if (found === undefined) return undefined
+      const { files, ...settled } = found
+      return { settled: { item, ...settled }, files }
     },
     note: (kept) => {
       const { item, rows, status, degraded } = kept.settled

@@ -6,7 +6,7 @@ import { memorySession } from './memory-session.js'
 
 /** Stores nothing: hands the items that are meant for one output to a listener. */
 export const passingOn = (wanted: Output | undefined, listen: (settled: Settled) => void): Storage => ({
-  stored: { exists: () => of(false), tail: () => of(undefined), document: () => of(undefined) },
+  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
   begin: memorySession,
   open: (output) => tap(({ settled }) => output === wanted && listen(settled)),
   keep: () => of(undefined),

@@ -14,6 +14,7 @@ export const storageOver = (files: Files): Storage => ({
   stored: {
     exists: files.exists,
     tail: files.tail,
+    text: files.read,
     document: (file) => readDocument(files, file),
   },
   begin: files.begin,

@@ -8,6 +8,7 @@ export {
   DamagedFile,
   HttpError,
   NothingAnswered,
+  Shrunk,
   StorageError,
   Throttled,
   TransportError,

@@ -1,13 +1,18 @@
 import { z } from 'zod'
 import { sidOf } from '../src/model/stock.js'
+import { adjustedSince } from '../src/pipeline/adjustments.js'
+import { CANDLE_COLUMNS } from '../src/pipeline/candle-file.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { CANDLE_COLUMNS, missingCandles } from '../src/pipeline/missing-candles.js'
+import { missingCandles } from '../src/pipeline/missing-candles.js'
 import { perStock } from '../src/pipeline/work.js'
 import { candlesOf } from '../src/provider/candles.js'
 
 const stockCandles = candlesOf('ohlcv', z.literal('EQUITY'))
 
-/** Daily candles of each stock: all history at first, then the days that its file lacks. Timestamps are midnight in India. */
+/**
+ * Daily candles of each stock: all history at first, then the days that its file lacks, and all again when a split, bonus or rights issue
+ * has changed it. Timestamps are midnight in India.
+ */
 export const allOhlcv = defineStream({
   name: 'all-ohlcv',
   summary: 'daily candles of each stock',
@@ -17,7 +22,7 @@ export const allOhlcv = defineStream({
   endpoints: [stockCandles],
   work: perStock((stock, tools, file) => {
     const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: sidOf(stock) }
-    return missingCandles(stockCandles, instrument, tools, file)
+    return missingCandles({ endpoint: stockCandles, instrument, file, adjustedSince: adjustedSince(tools, stock.Symbol) }, tools)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],
 })

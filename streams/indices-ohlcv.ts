@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { textOf } from '../src/model/row.js'
+import { CANDLE_COLUMNS } from '../src/pipeline/candle-file.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { CANDLE_COLUMNS, missingCandles } from '../src/pipeline/missing-candles.js'
+import { missingCandles } from '../src/pipeline/missing-candles.js'
 import { perRowOf } from '../src/pipeline/work.js'
 import { candlesOf } from '../src/provider/candles.js'
 
@@ -20,7 +21,7 @@ export const indicesOhlcv = defineStream({
   endpoints: [indexCandles],
   work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
     const instrument = { EXCH: textOf(Exch), SYM: textOf(Sym), SEG: textOf(Seg), INST: textOf(Inst), SEC_ID: textOf(Sid) }
-    return missingCandles(indexCandles, instrument, tools, file)
+    return missingCandles({ endpoint: indexCandles, instrument, file }, tools)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/indices/{INDEX}.csv', columns: CANDLE_COLUMNS }],
 })

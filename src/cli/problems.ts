@@ -1,6 +1,6 @@
 import type { Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
-import type { Problem, RunReport, ScriptReport } from '../model/report.js'
+import type { Problem, Rewritten, RunReport, ScriptReport } from '../model/report.js'
 import { count, counted } from './format.js'
 import { clean } from './text.js'
 
@@ -32,11 +32,29 @@ export const problemLines = (report: RunReport): readonly string[] =>
       return [`  ${name}: ${sum}`, ...reasonsOf(news).map((line) => `    ${line}`)]
     })
 
-/** What streams had to say that is no failure. */
+/** What streams had to say that is no failure, and which stored files they did not simply continue. */
 export const noticeLines = (report: RunReport): readonly string[] =>
-  Object.entries(report.scripts).flatMap(([name, { problems }]) =>
-    problems.filter((problem) => !isFailure(problem)).map(({ reason }) => `  ${name}: ${clean(reason)}`),
+  Object.entries(report.scripts).flatMap(([name, { problems, rewritten = [] }]) =>
+    [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...kindsOf(rewritten)].map(
+      (line) => `  ${name}: ${line}`,
+    ),
   )
+
+/** One line for each kind of reason: the whole reason where it is one item's, else how many, and the first few of them. */
+const kindsOf = (rewritten: readonly Rewritten[]): readonly string[] => {
+  const kinds = new Map<string, Rewritten[]>()
+  for (const one of rewritten) {
+    const kind = one.reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, '')
+    const sharing = kinds.get(kind)
+    if (sharing) sharing.push(one)
+    else kinds.set(kind, [one])
+  }
+  return [...kinds].map(([kind, all]) => {
+    const named = all.slice(0, KEYS_SHOWN).map(({ item }) => clean(item))
+    const more = all.length > KEYS_SHOWN ? ` and ${count(all.length - KEYS_SHOWN)} more` : ''
+    return `${clean(all.length === 1 ? (all[0]?.reason ?? '') : kind)}: ${named.join(', ')}${more}`
+  })
+}
 
 const isFailure = ({ item, status }: Problem): boolean => item !== undefined || status !== undefined
 

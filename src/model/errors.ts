@@ -77,6 +77,17 @@ export class NothingAnswered extends CollectError {
   readonly status = 'error'
 }
 
+/** What was answered is well-formed but holds too little to take the place of what is stored, which stays. */
+export class Shrunk extends CollectError {
+  override readonly name = 'Shrunk'
+  readonly verdict = 'give-up'
+  readonly status = 'error'
+
+  constructor(message: string) {
+    super(`shrink: ${message}`)
+  }
+}
+
 /** The folder cannot be written or read: the run ends, what is already there stays as it is. */
 export class StorageError extends CollectError {
   override readonly name = 'StorageError'

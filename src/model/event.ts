@@ -25,6 +25,7 @@ export type RunEvent =
       /** An unfinished run had it in place, so it was not asked for. */
       readonly isTakenOver?: boolean
       readonly degraded?: string
+      readonly remark?: string
       readonly reason?: string
     }
   /** A file is in place. */

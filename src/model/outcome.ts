@@ -16,6 +16,10 @@ export interface Found<R = unknown> {
   readonly rows: readonly R[]
   /** Why the rows may be fewer than the provider holds: a path or a page that failed. */
   readonly degraded?: string
+  /** The rows are all that there is: they take the place of what is stored. */
+  readonly whole?: boolean
+  /** Why a stored file is replaced as a whole or repaired. */
+  readonly remark?: string
 }
 
 /** An item whose work has ended, well or not. */
@@ -24,6 +28,8 @@ export interface Settled<R = unknown> {
   readonly status: Status
   readonly rows: readonly R[]
   readonly degraded?: string
+  readonly whole?: boolean
+  readonly remark?: string
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
 }

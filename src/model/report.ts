@@ -13,6 +13,12 @@ export interface Problem {
   readonly reason: string
 }
 
+/** A stored file that was replaced as a whole or repaired, and why. */
+export interface Rewritten {
+  readonly item: string
+  readonly reason: string
+}
+
 export interface ScriptReport {
   readonly outcome: ScriptOutcome
   readonly durationMs: number
@@ -31,6 +37,8 @@ export interface ScriptReport {
   readonly bytes: number
   /** The first few failures, then the first few things worth knowing that are none (they name no item). */
   readonly problems: readonly Problem[]
+  /** Every stored file that was not simply continued; absent if there is none. */
+  readonly rewritten?: readonly Rewritten[]
   readonly error?: string
 }
 

@@ -1,6 +1,6 @@
 import type { RunEvent } from './event.js'
 import { isLost } from './outcome.js'
-import type { ItemCounts, Problem, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
+import type { ItemCounts, Problem, Rewritten, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
 
 const FAILURES_KEPT = 10
 const NOTICES_KEPT = 5
@@ -27,6 +27,8 @@ export interface StreamTally {
   failures: Problem[]
   /** What is worth knowing and no failure. */
   notices: Problem[]
+  /** Stored files that were replaced as a whole or repaired. */
+  rewritten: Rewritten[]
   error: string | undefined
 }
 
@@ -93,6 +95,7 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
   failures: [],
   notices: [],
+  rewritten: [],
   error: undefined,
 })
 
@@ -118,6 +121,7 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       tally.settled += 1
       if (event.isTakenOver) tally.takenOver += 1
       tally.items[event.status] = (tally.items[event.status] ?? 0) + 1
+      if (event.remark !== undefined) tally.rewritten.push({ item: event.item, reason: event.remark })
       if (isLost(event)) {
         tally.lost += 1
         note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.reason ?? event.status })
@@ -162,6 +166,7 @@ const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
   files: tally.files,
   bytes: tally.bytes,
   problems: [...tally.failures, ...tally.notices],
+  ...(tally.rewritten.length === 0 ? {} : { rewritten: [...tally.rewritten] }),
   ...(tally.error === undefined ? {} : { error: tally.error }),
   ...(tally.state === 'waiting' ? { error: NOT_BEGUN } : {}),
 })

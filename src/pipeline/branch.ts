@@ -1,6 +1,7 @@
 import {
   connect,
   defer,
+  EMPTY,
   finalize,
   forkJoin,
   map,
@@ -110,16 +111,21 @@ const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
   settings: run.settings,
   asOf: run.asOf,
   shared: run.shared,
+  after: (name) => run.ended.get(name) ?? EMPTY,
   notice: (text) => run.emit({ type: 'noticed', stream: stream.name, text }),
 })
 
 /** Tells the report what became of an item. */
 const tell = (
   { name }: StreamDefinition,
-  { item, status, degraded, reason }: Settled,
+  { item, status, degraded, remark, reason }: Settled,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
-  const why = { ...(degraded === undefined ? {} : { degraded }), ...(reason === undefined ? {} : { reason }) }
+  const why = {
+    ...(degraded === undefined ? {} : { degraded }),
+    ...(remark === undefined ? {} : { remark }),
+    ...(reason === undefined ? {} : { reason }),
+  }
   emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })
 }
 

@@ -18,6 +18,8 @@ export interface Tools {
   readonly asOf: number
   /** Asks once per run, whoever asks first: later callers get the same answer, or the same error. */
   readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
+  /** Completes, without a value, when another stream has ended, well or not; at once if this run has no such stream. It must not run in a later phase. */
+  readonly after: (stream: string) => Observable<never>
   /** Tells the report something that is no failure. */
   readonly notice: (text: string) => void
 }

@@ -1,18 +1,19 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import { Shrunk } from '../model/errors.js'
 import { type Found, found, skipped } from '../model/outcome.js'
-import { addDays, dayAt, instantOf } from '../model/trading-day.js'
-import type { candlesOf } from '../provider/candles.js'
+import { addDays, type Day, dayAt, instantOf } from '../model/trading-day.js'
+import type { Candle, candlesOf } from '../provider/candles.js'
+import { daysIn } from './candle-file.js'
 import type { Tools } from './define-stream.js'
-import type { Tail } from './storage.js'
-
-export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
-
-const HEADER = CANDLE_COLUMNS.join(',')
+import { type StoredCandles, storedCandles } from './stored-candles.js'
 
 /** Epoch seconds that ask for all history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
 const SESSION_OPENS = '09:00'
 const SESSION_IS_OVER = '15:30'
+
+/** A whole history with fewer of the stored days than this is no replacement. */
+const LEAST_SHARE = 0.7
 
 /** What the candle call names an instrument by. */
 export interface Instrument {
@@ -23,40 +24,98 @@ export interface Instrument {
   readonly SEC_ID: string
 }
 
-/** Asks for the candles that a stored file lacks: all of them, those of later days, or none at all. */
-export const missingCandles = (
-  endpoint: ReturnType<typeof candlesOf>,
-  instrument: Instrument,
-  { ask, stored, asOf }: Tools,
-  file: string,
-): Observable<Found> =>
-  stored.tail(file).pipe(
-    switchMap((tail) => {
-      const START = startAfter(tail, asOf)
-      if (START === undefined) return of(skipped)
-      const END = Math.floor(asOf / 1_000)
-      return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
-        // What was not asked for must not replace what is stored.
-        map((rows) => found(rows.filter(([time]) => time >= START && time <= END))),
+/** The candles of one stock or index: how they are asked for, and where they lie. */
+export interface Series {
+  readonly endpoint: ReturnType<typeof candlesOf>
+  readonly instrument: Instrument
+  readonly file: string
+  /** What has changed all candles before a day in the time from it to now; nothing if nothing has. */
+  readonly adjustedSince?: (day: Day) => Observable<string | undefined>
+}
+
+/**
+ * Asks for the candles that a stored file lacks: all of them, those of later days, or none at all. The request for later days begins with
+ * the last stored candle that was complete, which the answer must repeat: that is the join. Where it does not, where an adjustment is
+ * known, or where the file is damaged, the whole history is asked again and takes the file's place.
+ */
+export const missingCandles = (series: Series, tools: Tools): Observable<Found> =>
+  storedCandles(series.file, tools).pipe(
+    switchMap((stored) => {
+      if (stored === undefined) return candlesFrom(FIRST_CANDLE, series, tools).pipe(map((rows) => found(rows)))
+      if (stored.fault !== undefined) return wholeHistory(`repaired: ${stored.fault}`, series, tools)
+      if (isUpToDate(stored, tools.asOf)) return of(skipped)
+      const adjusted$ = series.adjustedSince?.(dayOf(stored.last)) ?? of(undefined)
+      return adjusted$.pipe(
+        switchMap((adjustment) =>
+          adjustment === undefined
+            ? laterCandles(stored, series, tools)
+            : wholeHistory(`history fetched again: ${adjustment}`, series, tools),
+        ),
       )
     }),
   )
 
-/**
- * Where to go on behind a stored file; nothing if no day can be missing. A candle stored before its session was over is asked again, and
- * all history where the file is not one of ours (another header).
- */
-export const startAfter = (tail: Tail | undefined, asOf: number): number | undefined => {
-  const last = tail?.header === HEADER ? lastTimestamp(tail) : undefined
-  if (tail === undefined || last === undefined) return FIRST_CANDLE
-  const day = dayAt(last * 1_000)
-  if (last * 1_000 > asOf) return undefined
-  if (tail.asOf < instantOf(day, SESSION_IS_OVER)) return last
-  return asOf < instantOf(addDays(day, 1), SESSION_OPENS) ? undefined : last + 1
+const dayOf = (candle: Candle): Day => dayAt(candle[0] * 1_000)
+
+/** Whether no day can be missing. Weekends and holidays are not judged: sessions are held on some of them. */
+const isUpToDate = (stored: StoredCandles, now: number): boolean => {
+  if (stored.last[0] * 1_000 > now) return true
+  return !stored.isTorn && isComplete(stored) && now < instantOf(addDays(dayOf(stored.last), 1), SESSION_OPENS)
 }
 
-const lastTimestamp = (tail: Tail | undefined): number | undefined => {
-  const cells = tail?.line.split(',') ?? []
-  const last = Number(cells[0])
-  return cells.length === CANDLE_COLUMNS.length && Number.isInteger(last) && last > 0 ? last : undefined
+/** Whether the last candle was stored when its session was over. */
+const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= instantOf(dayOf(last), SESSION_IS_OVER)
+
+const candlesFrom = (START: number, { endpoint, instrument }: Series, { ask, asOf }: Tools): Observable<readonly Candle[]> => {
+  const END = Math.floor(asOf / 1_000)
+  return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
+    // What was not asked for must not replace what is stored.
+    map((rows) => rows.filter(([time]) => time >= START && time <= END)),
+  )
+}
+
+const laterCandles = (stored: StoredCandles, series: Series, tools: Tools): Observable<Found> => {
+  const { last, before, isTorn } = stored
+  const isSettled = isComplete(stored)
+  // A candle that was under way says nothing about the history before it; the one before does.
+  const join = isSettled ? last : (before ?? last)
+  return candlesFrom(join[0], series, tools).pipe(
+    switchMap((rows) => {
+      const [first] = rows
+      if (first === undefined) return of(found(rows))
+      const change = changeOf(join, first, isSettled || before !== undefined)
+      if (change !== undefined) return wholeHistory(`history fetched again: the stored candle of ${dayOf(join)} ${change}`, series, tools)
+      if (isTorn) return of({ ...found(rows), remark: 'repaired: its last line was torn' })
+      return of(found(isSettled && rows.length === 1 && isSame(join, first) ? [] : rows))
+    }),
+  )
+}
+
+const isSame = (one: Candle, other: Candle): boolean => one.every((cell, place) => cell === other[place])
+
+const PRICES = ['open', 'high', 'low', 'close'] as const
+
+/** In which way an answered candle is not the stored one; volume does not count, it is revised late. */
+const changeOf = (stored: Candle, answered: Candle, isSettled: boolean): string | undefined => {
+  if (stored[0] !== answered[0]) return 'is no longer answered'
+  const wrong = PRICES.findIndex((_, place) => isOther(stored[place + 1] as number, answered[place + 1] as number))
+  return isSettled && wrong >= 0 ? `disagrees (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
+}
+
+/** Beyond what rounding to paise, or to four digits, can do. */
+const isOther = (one: number, other: number): boolean => Math.abs(one - other) > Math.max(0.011, Math.abs(one) * 1e-4)
+
+const wholeHistory = (remark: string, series: Series, tools: Tools): Observable<Found> =>
+  candlesFrom(FIRST_CANDLE, series, tools).pipe(
+    switchMap((rows) => tools.stored.text(series.file).pipe(map((text) => replacing(text ?? '', rows, remark)))),
+  )
+
+const replacing = (text: string, rows: readonly Candle[], remark: string): Found => {
+  const { count, newest } = daysIn(text)
+  const end = rows.at(-1)?.[0] ?? 0
+  const loss = rows.length < count * LEAST_SHARE ? `${rows.length} candles instead of ${count}` : `none after ${dayAt(end * 1_000)}`
+  if (rows.length < count * LEAST_SHARE || end < newest) {
+    throw new Shrunk(`the whole history is ${loss}, so the stored file stays: move it away to take the new one (${remark})`)
+  }
+  return rows.length === 0 ? found(rows) : { ...found(rows), whole: true, remark }
 }

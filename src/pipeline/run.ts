@@ -1,4 +1,4 @@
-import type { AsyncSubject } from 'rxjs'
+import type { AsyncSubject, Observable } from 'rxjs'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
@@ -24,6 +24,8 @@ export interface Run {
   readonly shared: Tools['shared']
   /** Items that a stream offers to those that follow it, once it has found them. */
   readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
+  /** Completes for each stream of this run when it has ended. */
+  readonly ended: ReadonlyMap<string, Observable<never>>
   /** Every listed stock, in the master list's order; filled when the list is known. */
   readonly listed: Item[]
 }

@@ -1,4 +1,4 @@
-import { AsyncSubject, defer, EMPTY, finalize, Observable } from 'rxjs'
+import { AsyncSubject, defer, EMPTY, finalize, Observable, Subject } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
@@ -58,10 +58,12 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const tally = createTally()
+    const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
     const emit: Emit = (event) => {
       tally.record(event)
       if (log) logEvent(log, event)
       subscriber.next(event)
+      if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
     }
     const startedAt = clock()
     const begun = (session: Session): Observable<RunEvent> => {
@@ -71,7 +73,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       const { asOf } = session.record
       const offered = new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [])))
       const run: Run = {
-        ...{ settings, asOf, storage, session, emit, clock, random, offered },
+        ...{ settings, asOf, storage, session, emit, clock, random, offered, ended },
         activity: createActivity(),
         transport: connections.send,
         shared: askedOnce(),

@@ -10,11 +10,12 @@ import type { Beginning, Session } from './session.js'
  */
 export type Sink = MonoTypeOperatorFunction<Kept>
 
-/** The last whole line of a stored file; one without its line end does not count. */
+/** What a stored file of lines begins and ends with. */
 export interface Tail {
   /** The file's first line, without its end. */
   readonly header: string
-  readonly line: string
+  /** The last whole lines after it, two at most, the newest last; one without its line end does not count. */
+  readonly lines: readonly string[]
   /** The instant as of which the file was written, epoch milliseconds. */
   readonly asOf: number
 }
@@ -22,7 +23,10 @@ export interface Tail {
 /** What earlier runs left. Paths are relative to the output folder. Each emits once. */
 export interface Stored {
   exists(file: string): Observable<boolean>
+  /** Nothing if there is no such file. */
   tail(file: string): Observable<Tail | undefined>
+  /** The whole text; nothing if there is no such file. */
+  text(file: string): Observable<string | undefined>
   /** A JSON document; nothing if there is no such file. Errors with `DamagedFile` if it is none. */
   document(file: string): Observable<unknown>
 }

@@ -3,7 +3,7 @@ import { commandLine, withOnly } from '../../src/cli/rerun.js'
 import { type SummaryContext, summaryOf } from '../../src/cli/summary.js'
 import { trimmed } from '../../src/cli/terminal.js'
 import { width } from '../../src/cli/text.js'
-import type { RunReport } from '../../src/model/report.js'
+import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import { NOT_BEGUN } from '../../src/model/tally.js'
 import { runReport, scriptReport } from './support.js'
 
@@ -153,6 +153,34 @@ describe('the summary of a partial run', () => {
 
   test('leaves out the sizes of a table that is too wide', () => {
     expect(print(report, { columns: 70 })[2]).toBe('stream              result    ok  empty  partly  lost  files  time')
+  })
+})
+
+describe('the notes of a summary', () => {
+  const because = (reason: string, ...items: readonly string[]) => items.map((item) => ({ item, reason }))
+  const notesOf = (rewritten: NonNullable<ScriptReport['rewritten']>): readonly string[] => {
+    const lines = print(runReport({ scripts: { 'all-ohlcv': scriptReport({ rewritten }) } }), { columns: 200 })
+    return lines.slice(lines.indexOf('Notes') + 1, lines.indexOf('', lines.indexOf('Notes')))
+  }
+
+  test('tell why a stored file was replaced', () => {
+    const disagrees = 'history fetched again: the stored candle of 2026-02-11 disagrees (close 101.5, now 50.75)'
+    expect(notesOf([...because('history fetched again: split on 2026-02-10', 'TCS'), ...because(disagrees, 'EVIL\x1b[2J')])).toEqual([
+      '  all-ohlcv: history fetched again: split on 2026-02-10: TCS',
+      `  all-ohlcv: ${disagrees}: EVIL`,
+    ])
+  })
+
+  test('are one line for each kind of reason, however many files were replaced', () => {
+    const split = (day: string, ...items: readonly string[]) => because(`history fetched again: split on ${day}`, ...items)
+    const other = (close: number) => `history fetched again: the stored candle of 2026-02-11 disagrees (close ${close}, now 50.75)`
+    const many = Array.from({ length: 1_300 }, (_, place) => ({ item: `S${place}`, reason: other(place) }))
+    const torn = because('repaired: its last line was torn', 'A', 'B')
+    expect(notesOf([...split('2026-02-10', 'TCS'), ...split('2026-02-11', 'INFY'), ...many, ...torn])).toEqual([
+      '  all-ohlcv: history fetched again: split: TCS, INFY',
+      '  all-ohlcv: history fetched again: the stored candle disagrees: S0, S1, S2, S3, S4 and 1,295 more',
+      '  all-ohlcv: repaired: its last line was torn: A, B',
+    ])
   })
 })
 

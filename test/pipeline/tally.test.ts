@@ -142,6 +142,15 @@ describe('the report of a run', () => {
     expect(problems?.map(({ reason }) => reason)).toStrictEqual(['lost', 'n0', 'n1', 'n2', 'n3', 'n4'])
   })
 
+  it('names every stored file that was replaced as a whole or repaired, and why', () => {
+    const items = Array.from({ length: 1_200 }, (_, place) => `S${place}`)
+    const told = items.map((item): RunEvent => ({ type: 'settled', stream: 'news', item, status: 'success', remark: 'repaired: torn' }))
+    const { outcome, scripts } = reportOf(begin, settled('success'), ...told, finish)
+
+    expect(outcome).toBe('complete')
+    expect(scripts.news?.rewritten).toStrictEqual(items.map((item) => ({ item, reason: 'repaired: torn' })))
+  })
+
   it('counts each settled item under exactly one status, whatever happens', () => {
     const anyStatus = fc.constantFrom<Status>('success', 'empty', 'skipped', 'rate_limit', 'http_404', 'http_503', 'error')
     const property = fc.property(fc.array(anyStatus), (statuses) => {

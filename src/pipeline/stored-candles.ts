@@ -1,0 +1,62 @@
+import { map, type Observable, of, switchMap } from 'rxjs'
+import { isRow, textOf } from '../model/row.js'
+import { recover } from '../operators/recover.js'
+import type { Candle } from '../provider/candles.js'
+import { type CandleFile, checkCandles } from './candle-file.js'
+import type { Tools } from './define-stream.js'
+import type { Tail } from './storage.js'
+
+/** A stored candle file that later candles can be put behind. */
+export interface StoredCandles {
+  readonly fault?: undefined
+  readonly last: Candle
+  readonly before: Candle | undefined
+  /** Whether something that is no candle follows the last one. */
+  readonly isTorn: boolean
+  /** The instant as of which it was written, epoch milliseconds. */
+  readonly asOf: number
+}
+
+/** A candle file that only the whole history can mend. */
+export interface DamagedCandles {
+  readonly fault: string
+}
+
+/**
+ * What lies in a candle file; nothing if it holds no candle yet. A file of the very instant of the last run is as that run wrote it, so
+ * its end is enough; any other is read through, since an editor, a copy or an older tool may have been at it.
+ */
+export const storedCandles = (file: string, tools: Tools): Observable<StoredCandles | DamagedCandles | undefined> =>
+  tools.stored.tail(file).pipe(
+    switchMap((tail) => {
+      if (tail === undefined) return of(undefined)
+      return lastRun(tools).pipe(
+        switchMap((lastRunAsOf) => {
+          const end = checkCandles(textIn(tail))
+          const isTrusted = tail.asOf === lastRunAsOf && end.fault === undefined && !end.isTorn && end.rows.length > 0
+          const content$ = isTrusted ? of(end) : tools.stored.text(file).pipe(map((text) => checkCandles(text ?? '')))
+          // A later time is of an editor or a copy: no run has put anything there since the last one.
+          return content$.pipe(map((content) => candlesIn(content, Math.min(tail.asOf, lastRunAsOf))))
+        }),
+      )
+    }),
+  )
+
+/** The instant as of which the last run in this place was made; later than any where that is not known. */
+const lastRun = ({ shared, stored }: Tools): Observable<number> =>
+  shared('last run', () =>
+    stored.document('.scripstream/report.json').pipe(
+      map((report) => (isRow(report) ? Date.parse(textOf(report.asOf)) : Number.NaN)),
+      recover(() => of(Number.NaN)),
+      map((asOf) => (Number.isNaN(asOf) ? Number.POSITIVE_INFINITY : asOf)),
+    ),
+  )
+
+const textIn = ({ header, lines }: Tail): string => [header, ...lines, ''].join('\n')
+
+const candlesIn = ({ rows, fault, isTorn }: CandleFile, asOf: number): StoredCandles | DamagedCandles | undefined => {
+  if (fault !== undefined) return { fault }
+  const [last, before] = rows.map((row) => row.split(',').map(Number) as unknown as Candle).reverse()
+  if (last !== undefined) return { last, before, isTorn, asOf }
+  return isTorn ? { fault: 'its only line was torn' } : undefined
+}
