@@ -1,4 +1,4 @@
-import { concat, forkJoin, map, type Observable, of } from 'rxjs'
+import { concat, defer, forkJoin, map, type Observable, of } from 'rxjs'
 import { isRow, textOf } from '../model/row.js'
 import { type Day, dayAt, readDay } from '../model/trading-day.js'
 import { recover } from '../operators/recover.js'
@@ -34,7 +34,7 @@ export const adjustedSince =
           return of([])
         }),
       )
-    return shared('adjustments', () => concat(after(ACTIONS), forkJoin(FILES.map(rowsOf)).pipe(map(adjustmentsIn)))).pipe(
+    return shared('adjustments', () => concat(after(ACTIONS), defer(() => forkJoin(FILES.map(rowsOf))).pipe(map(adjustmentsIn)))).pipe(
       map((all) => all.get(symbol)?.find(({ on }) => on >= since && on <= dayAt(asOf))),
       map((adjustment) => adjustment && `${adjustment.kind} on ${adjustment.on}`),
     )

@@ -113,9 +113,8 @@ const wholeHistory = (remark: string, series: Series, tools: Tools): Observable<
 const replacing = (text: string, rows: readonly Candle[], remark: string): Found => {
   const { count, newest } = daysIn(text)
   const end = rows.at(-1)?.[0] ?? 0
-  const loss = rows.length < count * LEAST_SHARE ? `${rows.length} candles instead of ${count}` : `none after ${dayAt(end * 1_000)}`
-  if (rows.length < count * LEAST_SHARE || end < newest) {
-    throw new Shrunk(`the whole history is ${loss}, so the stored file stays: move it away to take the new one (${remark})`)
-  }
+  const stays = `so the stored file stays: move it away to take the new one (${remark})`
+  if (rows.length < count * LEAST_SHARE) throw new Shrunk(`the whole history holds ${rows.length} candles instead of ${count}, ${stays}`)
+  if (end < newest) throw new Shrunk(`the whole history ends on ${dayAt(end * 1_000)}, before the stored one, ${stays}`)
   return rows.length === 0 ? found(rows) : { ...found(rows), whole: true, remark }
 }

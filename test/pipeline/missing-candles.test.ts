@@ -1,175 +1,340 @@
+import { lastValueFrom, NEVER, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { Shrunk } from '../../src/model/errors.js'
 import { type Found, found, skipped } from '../../src/model/outcome.js'
+import { askedOnce } from '../../src/pipeline/asked-once.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { type Instrument, missingCandles, startAfter } from '../../src/pipeline/missing-candles.js'
-import type { Tail } from '../../src/pipeline/storage.js'
-import { candlesOf } from '../../src/provider/candles.js'
+import { type Instrument, missingCandles, type Series } from '../../src/pipeline/missing-candles.js'
+import { type Candle, candlesOf } from '../../src/provider/candles.js'
 import { marbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
 /** Midnight in India, in seconds, as the provider dates its candles. */
-const candleOf = (day: string): number => india(`${day}T00:00`) / 1_000
-const header = 'Timestamp,Open,High,Low,Close,Volume'
-const tailOf = (day: string, storedAt: string): Tail => ({ header, line: `${candleOf(day)},1,2,0.5,1.5,100`, asOf: india(storedAt) })
+const timeOf = (day: string): number => india(`${day}T00:00`) / 1_000
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 
 const ALL = 215_634_600
+const wednesday = '2026-02-11'
 const thursday = '2026-02-12'
 const friday = '2026-02-13'
+const evening = (day: string): string => `${day}T20:00`
 
-describe('startAfter', () => {
-  const cases: readonly { readonly title: string; readonly tail?: Tail; readonly now: string; readonly start?: number }[] = [
-    { title: 'asks for all history where nothing is stored', now: `${friday}T20:00`, start: ALL },
-    {
-      title: 'asks for nothing in the evening of a day that is stored',
-      tail: tailOf(friday, `${friday}T20:00`),
-      now: `${friday}T21:00`,
-    },
-    {
-      title: 'asks for nothing where the day was stored the minute its session ended',
-      tail: tailOf(friday, `${friday}T15:30`),
-      now: `${friday}T15:31`,
-    },
-    {
-      title: 'asks again for a day that was stored a minute before its session ended',
-      tail: tailOf(friday, `${friday}T15:29`),
-      now: `${friday}T15:29`,
-      start: candleOf(friday),
-    },
-    {
-      title: 'asks again for a day that was stored under way, however many days later',
-      tail: tailOf(thursday, `${thursday}T11:00`),
-      now: '2026-02-20T20:00',
-      start: candleOf(thursday),
-    },
-    {
-      title: 'asks for nothing the next morning before the session opens',
-      tail: tailOf(thursday, `${thursday}T20:00`),
-      now: `${friday}T08:59`,
-    },
-    {
-      title: 'asks for what follows the last candle once the next day has opened',
-      tail: tailOf(thursday, `${thursday}T20:00`),
-      now: `${friday}T09:00`,
-      start: candleOf(thursday) + 1,
-    },
-    {
-      title: 'asks for what follows Friday over the weekend, whose days it does not judge',
-      tail: tailOf(friday, `${friday}T20:00`),
-      now: '2026-02-15T12:00',
-      start: candleOf(friday) + 1,
-    },
-    {
-      title: 'asks for what follows Friday on Monday',
-      tail: tailOf(friday, `${friday}T20:00`),
-      now: '2026-02-16T20:00',
-      start: candleOf(friday) + 1,
-    },
-    {
-      title: 'asks for nothing when "now" lies before the last stored candle, even where that was stored under way',
-      tail: tailOf(friday, `${friday}T11:00`),
-      now: `${thursday}T20:00`,
-    },
-    {
-      title: 'asks for nothing when "now" lies before the last stored candle',
-      tail: tailOf(friday, `${friday}T20:00`),
-      now: `${thursday}T20:00`,
-    },
-  ]
-  for (const { title, tail, now, start } of cases)
-    it(title, () => {
-      expect(startAfter(tail, india(now))).toBe(start)
-    })
+const candleOn = (day: string, change: { readonly close?: number; readonly volume?: number } = {}): Candle => [
+  timeOf(day),
+  1,
+  2,
+  0.5,
+  change.close ?? 1.5,
+  change.volume ?? 100,
+]
+const fileOf = (...candles: readonly Candle[]): string => HEADER + candles.map((candle) => `${candle.join(',')}\n`).join('')
 
-  const torn = [
-    { what: 'is cut', line: `${candleOf(thursday)},1,2,0.5` },
-    { what: 'is cut within the timestamp', line: '17708' },
-    { what: 'is the header', line: 'Timestamp,Open,High,Low,Close,Volume' },
-    { what: 'has too many cells', line: `${candleOf(thursday)},1,2,0.5,1.5,100,7` },
-    { what: 'has no whole timestamp', line: '1770834600.5,1,2,0.5,1.5,100' },
-    { what: 'has no timestamp', line: ',1,2,0.5,1.5,100' },
-    { what: 'has a timestamp below zero', line: '-5,1,2,0.5,1.5,100' },
-    { what: 'is empty', line: '' },
-  ]
-  for (const foreign of [
-    `${header}\r`,
-    `\ufeff${header}`,
-    'timestamp,open,high,low,close,volume',
-    '"Timestamp",Open,High,Low,Close,Volume',
-  ])
-    it(`asks for all history where the header is ${JSON.stringify(foreign)}, whose rows would not be kept`, () => {
-      const tail = { ...tailOf(thursday, `${thursday}T20:00`), header: foreign }
-      expect(startAfter(tail, india(`${friday}T20:00`))).toBe(ALL)
-    })
-  for (const { what, line } of torn)
-    it(`asks for all history where the last line ${what}`, () => {
-      expect(startAfter({ header, line, asOf: india(`${thursday}T20:00`) }, india(`${friday}T20:00`))).toBe(ALL)
-    })
-})
+const endpoint = candlesOf('ohlcv', z.literal('EQUITY'))
+const instrument: Instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
+const series: Series = { endpoint, instrument, file: 'TCS.csv' }
 
-describe('missingCandles', () => {
-  const call = candlesOf('ohlcv', z.literal('EQUITY'))
-  const instrument: Instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
-  const candle = [candleOf(friday), 1, 2, 0.5, 1.5, 100] as const
+interface Case {
+  readonly now: string
+  /** What is stored, and when that was written. */
+  readonly text?: string
+  readonly at?: string
+  /** All candles that the provider has; else those that it answers, whatever it is asked. */
+  readonly has?: readonly Candle[]
+  readonly answer?: readonly Candle[]
+  readonly adjusted?: string
+  readonly lastRun?: string
+}
 
-  /** The tools of a run on Friday evening; the file holds one line as the given tail has it. */
-  const toolsWith = (tail: Tail | undefined, ask: unknown): Tools => {
-    const files: MemoryFiles = new Map()
-    if (tail) files.set('TCS.csv', { text: `Timestamp,Open,High,Low,Close,Volume\n${tail.line}\n`, asOf: tail.asOf })
-    return { stored: memory(files).stored, ask, asOf: india(`${friday}T20:00`) } as unknown as Tools
+interface Ended {
+  readonly found: Found
+  readonly starts: readonly number[]
+}
+
+const toolsOf = ({ now, text, at, lastRun }: Case, ask: unknown): Tools => {
+  const files: MemoryFiles = new Map()
+  if (text !== undefined) files.set(series.file, { text, asOf: india(at ?? now) })
+  if (lastRun) files.set('.scripstream/report.json', { text: JSON.stringify({ asOf: new Date(india(lastRun)).toISOString() }) })
+  return { stored: memory(files).stored, shared: askedOnce(), ask, asOf: india(now) } as unknown as Tools
+}
+
+const end = async (one: Case): Promise<Ended> => {
+  const starts: number[] = []
+  const ask = (_: unknown, { START }: { readonly START: number }) => {
+    starts.push(START)
+    return of(one.answer ?? (one.has ?? []).filter(([time]) => time >= START))
   }
+  const adjustedSince = () => of(one.adjusted)
+  return { found: await lastValueFrom(missingCandles({ ...series, adjustedSince }, toolsOf(one, ask))), starts }
+}
+
+describe('what is asked for', () => {
+  const two = fileOf(candleOn(wednesday), candleOn(thursday))
+  const three = fileOf(candleOn(wednesday), candleOn(thursday), candleOn(friday))
+  const cases: readonly (Case & { readonly title: string; readonly starts: readonly number[] })[] = [
+    { title: 'is all history where nothing is stored', now: evening(friday), starts: [ALL] },
+    { title: 'is all history where only the header is stored', text: HEADER, now: evening(friday), starts: [ALL] },
+    { title: 'is nothing in the evening of a day that is stored', text: three, at: evening(friday), now: `${friday}T21:00`, starts: [] },
+    {
+      title: 'is nothing where the day was stored the minute its session ended',
+      text: three,
+      at: `${friday}T15:30`,
+      now: `${friday}T15:31`,
+      starts: [],
+    },
+    {
+      title: 'begins with the candle before the one that was stored a minute before its session ended',
+      text: three,
+      at: `${friday}T15:29`,
+      now: `${friday}T15:29`,
+      starts: [timeOf(thursday)],
+    },
+    {
+      title: 'begins with the candle before the one that was stored under way, however many days later',
+      text: two,
+      at: `${thursday}T11:00`,
+      now: '2026-02-20T20:00',
+      starts: [timeOf(wednesday)],
+    },
+    {
+      title: 'begins with the only candle there is, though it was stored under way',
+      text: fileOf(candleOn(thursday)),
+      at: `${thursday}T11:00`,
+      now: evening(friday),
+      starts: [timeOf(thursday)],
+    },
+    {
+      title: 'is nothing the next morning before the session opens',
+      text: two,
+      at: evening(thursday),
+      now: `${friday}T08:59`,
+      starts: [],
+    },
+    {
+      title: 'begins with the last candle once the next day has opened',
+      text: two,
+      at: evening(thursday),
+      now: `${friday}T09:00`,
+      starts: [timeOf(thursday)],
+    },
+    {
+      title: 'begins with Friday over the weekend, whose days it does not judge',
+      text: three,
+      at: evening(friday),
+      now: '2026-02-15T12:00',
+      starts: [timeOf(friday)],
+    },
+    {
+      title: 'is nothing when "now" lies before the last stored candle, even where that was stored under way',
+      text: three,
+      at: `${friday}T11:00`,
+      now: evening(thursday),
+      starts: [],
+    },
+    {
+      title: 'begins before a candle under way, although someone touched its file in the evening',
+      text: two,
+      at: evening(thursday),
+      lastRun: `${thursday}T11:00`,
+      now: `${thursday}T21:00`,
+      starts: [timeOf(wednesday)],
+    },
+  ]
+  for (const { title, starts, ...one } of cases)
+    it(title, async () => {
+      const days = [wednesday, thursday, friday].filter((day) => timeOf(day) * 1_000 < india(one.now))
+      const ended = await end({ ...one, has: days.map((day) => candleOn(day)) })
+      expect(ended.starts).toEqual(starts)
+      if (starts.length === 0) expect(ended.found).toEqual(skipped)
+    })
+
+  it('is what lies up to now, in the words of the interface document', async () => {
+    const asked: unknown[] = []
+    const ask = (_: unknown, input: unknown) => {
+      asked.push(input)
+      return of([])
+    }
+    await lastValueFrom(missingCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
+    expect(asked).toStrictEqual([
+      { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: timeOf(thursday), END: india(evening(friday)) / 1_000 },
+    ])
+    expect(endpoint.input.safeParse(asked[0]).success).toBe(true)
+  })
 
   it(
-    'asks for the days after the last stored one up to now, and finds them',
+    'is aborted when nobody wants it any more',
     marbles((m) => {
-      const answer = m.cold('--(a|)', { a: [candle] })
-      const asked: unknown[] = []
-      const ask = (_: unknown, input: unknown) => {
-        asked.push(input)
-        return answer
-      }
-      const tools = toolsWith(tailOf(thursday, `${thursday}T20:00`), ask)
-
-      m.expect(missingCandles(call, instrument, tools, 'TCS.csv')).toBeObservable('--(a|)', { a: found([candle]) as Found })
-      m.flush()
-      expect(asked).toStrictEqual([
-        { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: candleOf(thursday) + 1, END: india(`${friday}T20:00`) / 1_000 },
-      ])
-      expect(call.input.safeParse(asked[0]).success).toBe(true)
-    }),
-  )
-
-  it(
-    'finds nothing where the provider has nothing newer',
-    marbles((m) => {
-      const ask = () => m.cold('-(a|)', { a: [] })
-      const tools = toolsWith(tailOf(thursday, `${thursday}T20:00`), ask)
-
-      m.expect(missingCandles(call, instrument, tools, 'TCS.csv')).toBeObservable('-(a|)', { a: found([]) as Found })
-    }),
-  )
-
-  it(
-    'skips what is complete, and asks nothing',
-    marbles((m) => {
-      const ask = () => {
-        throw new Error('nothing is to be asked')
-      }
-      const tools = toolsWith(tailOf(friday, `${friday}T20:00`), ask)
-
-      m.expect(missingCandles(call, instrument, tools, 'TCS.csv')).toBeObservable('(a|)', { a: skipped as Found })
-    }),
-  )
-
-  it(
-    'aborts its request when it is unsubscribed',
-    marbles((m) => {
-      const answer = m.cold('-----(a|)', { a: [candle] })
-      const tools = toolsWith(undefined, () => answer)
-
-      m.expect(missingCandles(call, instrument, tools, 'TCS.csv'), '^--!').toBeObservable('-')
+      const answer = m.cold('-----(a|)', { a: [candleOn(friday)] })
+      m.expect(
+        missingCandles(
+          series,
+          toolsOf({ now: evening(friday) }, () => answer),
+        ),
+        '^--!',
+      ).toBeObservable('-')
       m.expect(answer).toHaveSubscriptions('                             ^--!')
     }),
   )
+})
+
+describe('the join of stored and answered candles', () => {
+  const stored = { text: fileOf(candleOn(wednesday), candleOn(thursday)), at: evening(thursday), now: evening(friday) }
+  const later = [candleOn(thursday), candleOn(friday)]
+
+  it('is the last stored candle, which the answer repeats', async () => {
+    expect((await end({ ...stored, answer: later })).found).toEqual(found(later))
+  })
+
+  it('lets a revised volume take the place of the stored one', async () => {
+    const revised = [candleOn(thursday, { volume: 101 }), candleOn(friday)]
+    expect((await end({ ...stored, answer: revised })).found).toEqual(found(revised))
+    const alone = revised.slice(0, 1)
+    expect((await end({ ...stored, answer: alone })).found).toEqual(found(alone))
+  })
+
+  it.each([
+    { what: 'nothing', answer: [] },
+    { what: 'nothing but the join', answer: [candleOn(thursday)] },
+    { what: 'only what was not asked for', answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')] },
+  ])('is all there is to know where the answer brings $what', async ({ answer }) => {
+    expect(await end({ ...stored, answer })).toEqual({ found: found([]), starts: [timeOf(thursday)] })
+  })
+
+  it('is written anew where it is the same but was under way', async () => {
+    const ended = await end({ ...stored, at: `${thursday}T11:00`, has: [candleOn(wednesday), candleOn(thursday)] })
+    expect(ended.found).toEqual(found([candleOn(wednesday), candleOn(thursday)]))
+  })
+
+  it.each([
+    { close: 1.51, isSame: true },
+    { close: 1.489, isSame: true },
+    { close: 1.52, isSame: false },
+    { close: 0.75, isSame: false },
+  ])('holds with a close of $close instead of 1.5: $isSame', async ({ close, isSame }) => {
+    const has = [candleOn(wednesday), candleOn(thursday, { close }), candleOn(friday)]
+    const ended = await end({ ...stored, has })
+    expect(ended.starts).toEqual(isSame ? [timeOf(thursday)] : [timeOf(thursday), ALL])
+    expect(ended.found.whole).toBe(isSame ? undefined : true)
+  })
+
+  it('holds for prices in the ten thousands that are rounded to four digits', async () => {
+    const dear = (close: number): Candle => [timeOf(thursday), 90_000, 90_000, 90_000, close, 1]
+    const one = { text: fileOf(dear(90_000)), at: evening(thursday), now: evening(friday) }
+    expect((await end({ ...one, has: [dear(90_008)] })).starts).toHaveLength(1)
+    expect((await end({ ...one, has: [dear(90_010)] })).starts).toHaveLength(2)
+  })
+
+  it('fetches the whole history again where the stored candle disagrees, and says so', async () => {
+    const has = [wednesday, thursday, friday].map((day): Candle => [timeOf(day), 0.5, 1, 0.25, 0.75, 200])
+    expect((await end({ ...stored, has })).found).toEqual({
+      ...found(has),
+      whole: true,
+      remark: `history fetched again: the stored candle of ${thursday} disagrees (open 1, now 0.5)`,
+    })
+  })
+
+  it('fetches the whole history again where the stored candle is no longer answered', async () => {
+    const has = [candleOn(wednesday), candleOn(friday)]
+    expect((await end({ ...stored, has })).found).toMatchObject({
+      whole: true,
+      remark: `history fetched again: the stored candle of ${thursday} is no longer answered`,
+    })
+  })
+
+  it('is the candle before one that was stored under way, which changes at will', async () => {
+    const has = [candleOn(wednesday), candleOn(thursday, { close: 7 }), candleOn(friday)]
+    const underWay = { ...stored, at: `${thursday}T11:00` }
+    expect(await end({ ...underWay, has })).toEqual({ found: found(has), starts: [timeOf(wednesday)] })
+    const split = has.map(([time]): Candle => [time, 0.1, 0.2, 0.1, 0.1, 9])
+    expect((await end({ ...underWay, has: split })).found).toMatchObject({ whole: true, rows: split })
+  })
+
+  it('changes nothing on an answer that was lost on the way to the whole history', async () => {
+    const ask = (_: unknown, { START }: { readonly START: number }) => (START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })]))
+    const seen: Found[] = []
+    missingCandles(series, toolsOf(stored, ask)).subscribe((one) => seen.push(one))
+    expect(seen).toEqual([])
+  })
+})
+
+describe('a known adjustment', () => {
+  const text = fileOf(candleOn(wednesday), candleOn(thursday))
+  const has = [candleOn(wednesday), candleOn(thursday), candleOn(friday)]
+
+  it('fetches the whole history again at once, and says why', async () => {
+    const ended = await end({ text, at: evening(thursday), now: evening(friday), has, adjusted: `split on ${friday}` })
+    expect(ended.starts).toEqual([ALL])
+    expect(ended.found).toEqual({ ...found(has), whole: true, remark: `history fetched again: split on ${friday}` })
+  })
+
+  it('is not asked after by a first download, nor where nothing can be missing', async () => {
+    const adjustedSince = () => NEVER
+    const ask = () => of(has)
+    const first = toolsOf({ now: evening(friday) }, ask)
+    const complete = toolsOf({ now: evening(friday), text: fileOf(...has) }, ask)
+    expect(await lastValueFrom(missingCandles({ ...series, adjustedSince }, first))).toEqual(found(has))
+    expect(await lastValueFrom(missingCandles({ ...series, adjustedSince }, complete))).toEqual(skipped)
+  })
+})
+
+describe('a damaged file', () => {
+  const has = [candleOn(wednesday), candleOn(thursday), candleOn(friday)]
+  const [one, other, last] = has.map((candle) => `${candle.join(',')}\n`) as [string, string, string]
+  const repair = (text: string) => end({ text, at: evening(friday), now: `${friday}T21:00`, has })
+
+  it.each([
+    { text: HEADER + other + one + last, fault: 'it was not in order' },
+    { text: HEADER + one + other + other + last, fault: 'it held a day twice' },
+    { text: HEADER + one.slice(0, -5) + other + last, fault: 'a line in it was torn' },
+    { text: HEADER + one + other.replace('1', '\0') + last, fault: 'a line in it was torn' },
+    { text: one + other + last, fault: 'it had another header' },
+    { text: (HEADER + one + other + last).replaceAll('\n', '\r\n'), fault: 'it had another header' },
+    { text: `${HEADER}17708`, fault: 'its only line was torn' },
+    { text: 'Date,Close\n', fault: 'it had another header' },
+    { text: '', fault: 'it had another header' },
+  ])('is fetched again as a whole, even where no day is missing: $fault', async ({ text, fault }) => {
+    expect(await repair(text)).toEqual({ found: { ...found(has), whole: true, remark: `repaired: ${fault}` }, starts: [ALL] })
+  })
+
+  it.each(['1', '17708', last.slice(0, -1), last.slice(0, -5), '\n', 'x\n', '\0\0\0'])(
+    'goes on from its last whole line where the last one is %j',
+    async (torn) => {
+      expect(await repair(HEADER + one + other + torn)).toEqual({
+        found: { ...found(has.slice(1)), remark: 'repaired: its last line was torn' },
+        starts: [timeOf(thursday)],
+      })
+    },
+  )
+
+  it('is not looked for in a file of the very instant of the last run', async () => {
+    const text = HEADER + other + one + other + last
+    expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(skipped)
+    expect((await end({ text, now: evening(friday), lastRun: evening(thursday), has })).found).toMatchObject({ whole: true })
+  })
+})
+
+describe('a whole history', () => {
+  const day = (place: number): Candle => [timeOf(friday) - (9 - place) * 86_400, 1, 2, 0.5, 1.5, 100]
+  const ten = Array.from({ length: 10 }, (_, place) => day(place))
+  const over = (text: string, has: readonly Candle[]) => end({ text, at: evening(friday), now: `${friday}T21:00`, has })
+  const unsorted = fileOf(...ten.toReversed())
+
+  it('takes the place of a stored one with at most three tenths of its days missing', async () => {
+    expect((await over(unsorted, ten.slice(3))).found).toMatchObject({ whole: true, rows: ten.slice(3) })
+    await expect(over(unsorted, ten.slice(4))).rejects.toThrow(Shrunk)
+    await expect(over(unsorted, ten.slice(4))).rejects.toThrow(/^shrink: .*6 candles instead of 10.*not in order/)
+    await expect(over(unsorted, [])).rejects.toThrow('shrink: ')
+  })
+
+  it('must reach as far as the stored one', async () => {
+    await expect(over(unsorted, ten.slice(0, 9))).rejects.toThrow(`shrink: the whole history ends on ${thursday}`)
+  })
+
+  it('is compared with the days that can be read, each once', async () => {
+    expect((await over(fileOf(...ten, ...ten), ten)).found).toMatchObject({ whole: true })
+    expect((await over(`${unsorted}9,9\n,,,,,\n1770834600000,1,1,1,1,1\n`, ten.slice(3))).found).toMatchObject({ whole: true })
+    expect((await over('nothing of ours\n', [day(9)])).found).toMatchObject({ whole: true })
+    expect((await over('nothing of ours\n', [])).found).toEqual(found([]))
+  })
 })

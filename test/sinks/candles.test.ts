@@ -44,8 +44,17 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     expect(await replaced(fileOf(line(5), line(6)), candle(1), candle(7))).toBe(fileOf(line(1), line(7)))
   })
 
-  it.each(['3', '3,1,2', '3,1,2,0.5,1,10', '3,1,2,0.5,1,100'])('drops the torn last line %j', async (torn) => {
-    expect(await replaced(fileOf(line(1), line(2)) + torn, candle(4))).toBe(fileOf(line(1), line(2), line(4)))
+  it.each(['3', '3,1,2', '3,1,2,0.5,1,10', '3,1,2,0.5,1,100', '1\n', '0,1,2\n', '0,1,2,,x,1\n', '\n', '\0\0'])(
+    'drops the torn last line %j',
+    async (torn) => {
+      expect(await replaced(fileOf(line(1), line(2)) + torn, candle(4))).toBe(fileOf(line(1), line(2), line(4)))
+    },
+  )
+
+  it('puts a whole history in the place of whatever was there', async () => {
+    const place = await holding(fileOf(line(1), line(2), line(3)))
+    await sink(place, output, [{ ...settled(0, [candle(2, 9), candle(3, 9)]), whole: true }])
+    expect(place.files()[FILE]).toBe(fileOf(line(2, 9), line(3, 9)))
   })
 
   it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])('writes anew over %j', async (stored) => {
@@ -62,22 +71,32 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     const place = await holding('')
     await sink(place, output, [settled(0, [candle(1), candle(2)])], contextOf(0, NOW - 12_345))
     const tail = await lastValueFrom(place.storage.stored.tail(FILE))
-    expect(tail?.line).toBe(line(2).trim())
+    expect(tail?.lines).toEqual([line(1).trim(), line(2).trim()])
     expect(tail?.asOf).toBeCloseTo(NOW - 12_345, 0)
   })
 
-  it.each(['', '\n'])('knows no last line of %j', async (text) => {
+  it.each(['', '\n', HEADER, 'Timestamp', `${HEADER}1,2`])('knows no last line of %j', async (text) => {
     const place = await holding(text)
-    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toBeUndefined()
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ lines: [] })
+    expect(await lastValueFrom(place.storage.stored.text(FILE))).toBe(text)
+  })
+
+  it('knows neither end nor text of what is not there', async () => {
+    const place = await holding('')
+    expect(await lastValueFrom(place.storage.stored.tail('no.csv'))).toBeUndefined()
+    expect(await lastValueFrom(place.storage.stored.text('no.csv'))).toBeUndefined()
   })
 
   it('takes no torn last line for the last candle', async () => {
     const place = await holding(`${fileOf(line(1), line(2))}3,1,2,0.5,1,10`)
-    expect(await lastValueFrom(place.storage.stored.tail(FILE))).not.toMatchObject({ line: expect.stringMatching(/^3,/) })
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ lines: [line(1).trim(), line(2).trim()] })
   })
 
   it('finds the last line of a long file', async () => {
     const place = await holding(fileOf(...Array.from({ length: 9_000 }, (_, time) => line(time))))
-    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ line: line(8_999).trim() })
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({
+      header: HEADER.trim(),
+      lines: [line(8_998).trim(), line(8_999).trim()],
+    })
   })
 })

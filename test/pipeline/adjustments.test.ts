@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { EMPTY, lastValueFrom, type Observable, of, Subject, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { DamagedFile } from '../../src/model/errors.js'
+import { instantOf } from '../../src/model/trading-day.js'
+import { adjustedSince, adjustmentsIn } from '../../src/pipeline/adjustments.js'
+import { askedOnce } from '../../src/pipeline/asked-once.js'
+import type { Tools } from '../../src/pipeline/define-stream.js'
+
+const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
+
+const toolsOf = (documents: Readonly<Record<string, Observable<unknown>>>, after: Observable<never> = EMPTY) => {
+  const notices: string[] = []
+  const tools = {
+    after: () => after,
+    shared: askedOnce(),
+    stored: { document: (file: string) => documents[file] ?? of(undefined) },
+    notice: (text: string) => void notices.push(text),
+    asOf: instantOf('2026-02-12', '20:00'),
+  }
+  return { tools: tools as unknown as Tools, notices }
+}
+
+const since = (rows: readonly unknown[], day: string, symbol = 'TCS') =>
+  lastValueFrom(adjustedSince(toolsOf({ 'history_corporate_actions.json': of(rows) }).tools, symbol)(day))
+
+describe('the adjustments of a stock', () => {
+  it.each([
+    { type: 'SPLIT', kind: 'split' },
+    { type: 'Stock Split From Rs.10/- to Rs.2/-', kind: 'split' },
+    { type: 'BONUS', kind: 'bonus' },
+    { type: 'bonus 1:1', kind: 'bonus' },
+    { type: 'RIGHTS', kind: 'rights issue' },
+    { type: 'Right Issue', kind: 'rights issue' },
+  ])('are told by $type: $kind', async ({ type, kind }) => {
+    expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBe(`${kind} on 2026-02-10`)
+  })
+
+  it.each(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT', '', null, 7, undefined, {}])('are not told by %j', async (type) => {
+    expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBeUndefined()
+  })
+
+  it.each([
+    { day: '2026-02-09', counts: false },
+    { day: '2026-02-10', counts: true },
+    { day: '2026-02-12 00:00:00', counts: true },
+    { day: '2026-02-13', counts: false },
+  ])('count from the last stored candle to today: one on $day $counts', async ({ day, counts }) => {
+    expect((await since([action('SPLIT', day)], '2026-02-10')) !== undefined).toBe(counts)
+  })
+
+  it('are dated by the ex-date, else by the record date, else by the date of the action', () => {
+    const dates = { RecDate: '2026-02-02', ActDate: '2026-02-03' }
+    const all = adjustmentsIn([
+      [action('SPLIT', '2026-02-01', dates), action('BONUS', 'NA', dates), action('RIGHTS', null, { ActDate: '2026-02-03' })],
+    ])
+    expect(all.get('TCS')?.map(({ on }) => on)).toEqual(['2026-02-01', '2026-02-02', '2026-02-03'])
+  })
+
+  it('are those of the stock itself, among all that it has', async () => {
+    const rows = [action('SPLIT', '2024-02-10'), action('BONUS', '2026-02-12'), action('SPLIT', '2026-02-13')]
+    expect(await since(rows, '2026-02-11')).toBe('bonus on 2026-02-12')
+    expect(await since(rows, '2026-02-11', 'INFY')).toBeUndefined()
+  })
+
+  it('are read from whatever shape without a failure', () => {
+    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void adjustmentsIn(lists)))
+    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void adjustmentsIn([[{ Sym: 'TCS', CorpAct }]])))
+    expect(adjustmentsIn([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
+  })
+
+  it('are looked for in both lists, the past and the coming', async () => {
+    const { tools } = toolsOf({ 'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]) })
+    expect(await lastValueFrom(adjustedSince(tools, 'TCS')('2026-02-11'))).toBe('split on 2026-02-12')
+  })
+
+  it('are not there where no list is, nor where one is damaged, which is told once', async () => {
+    expect(await lastValueFrom(adjustedSince(toolsOf({}).tools, 'TCS')('2026-02-11'))).toBeUndefined()
+    const damaged = throwError(() => new DamagedFile('history_corporate_actions.json is damaged'))
+    const { tools, notices } = toolsOf({
+      'history_corporate_actions.json': damaged,
+      'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]),
+    })
+    for (const symbol of ['TCS', 'TCS']) expect(await lastValueFrom(adjustedSince(tools, symbol)('2026-02-11'))).toBe('split on 2026-02-12')
+    expect(notices).toEqual([expect.stringContaining('is damaged')])
+  })
+
+  it('wait until this run’s corporate actions have ended, and are read then', () => {
+    const ended = new Subject<never>()
+    const documents: Record<string, Observable<unknown>> = {}
+    const { tools } = toolsOf(documents, ended)
+    const seen: unknown[] = []
+    adjustedSince(tools, 'TCS')('2026-02-11').subscribe((one) => seen.push(one))
+    documents['history_corporate_actions.json'] = of([action('SPLIT', '2026-02-12')])
+    expect(seen).toEqual([])
+    ended.complete()
+    expect(seen).toEqual(['split on 2026-02-12'])
+  })
+})
