@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { found } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
 import { addDays, addMonths, type Day, dayAt, readDay } from '../src/model/trading-day.js'
@@ -25,15 +26,23 @@ const actions = post({
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {
-      const random = market.random('actions', stock.ISIN, op)
-      const day = addDays(val, op === 'GT' ? random.int(1, 90) : -random.int(1, 900))
-      const ActType = random.pick(['DIVIDEND', 'BONUS', 'SPLIT', 'RIGHTS', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'])
-      const CorpAct = [{ ActType, ExDate: day, RecDate: day, Note: random.chance(0.5) ? '2.5' : 'NA' }]
-      return random.chance(0.4) ? [{ Sym: stock.Symbol, DispSym: stock.Name, CorpAct }] : []
+      const CorpAct = sampleActions(stock, Number(val.slice(0, 4)), market).filter(({ ExDate }) => ExDate >= val === (op === 'GT'))
+      return CorpAct.length > 0 ? [{ Sym: stock.Symbol, DispSym: stock.Name, CorpAct }] : []
     })
     return { code: 0, data }
   },
 })
+
+/** What happens to a stock in the years around one, its split included, always on the same days. */
+const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: SampleMarket) => {
+  const usual = [-2, -1, 0, 1].flatMap((years) => {
+    const random = market.random('actions', ISIN, around + years)
+    const day = addDays(`${around + years}-01-01`, random.int(0, 364))
+    const ActType = random.pick(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'])
+    return random.chance(0.4) ? [{ ActType, ExDate: day, RecDate: day, Note: random.chance(0.5) ? '2.5' : 'NA' }] : []
+  })
+  return split === undefined ? usual : [...usual, { ActType: split.type, ExDate: split.on, RecDate: split.on, Note: `1:${split.factor}` }]
+}
 
 /** The days that each mode is about, both included: today to the next 2 months, or the past 2 years to today. */
 const windowOf = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>

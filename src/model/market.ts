@@ -20,6 +20,16 @@ export interface SampleStock extends Stock {
   readonly Ltp: number
   /** First trading day, `YYYY-MM-DD`. */
   readonly listedOn: string
+  readonly split?: SampleSplit
+}
+
+/** Shares of one stock become more, and cheaper: all candles before that day are answered divided from its opening on. */
+export interface SampleSplit {
+  readonly type: 'SPLIT' | 'BONUS'
+  /** The ex-date, `YYYY-MM-DD`. */
+  readonly on: string
+  /** Shares that one becomes. */
+  readonly factor: number
 }
 
 /** An index of the made-up market. */

@@ -27,7 +27,8 @@ export const createCandles = ({ seed, calendar, anchor, listingOf }: CandleOptio
     const from = Math.max(lowerBound(calendar.times, start), listing?.first ?? 0)
     const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
     if (listing === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    const columns = slice(historyOf(sid, listing, last), calendar, from, to)
+    const factor = listing.split !== undefined && asOf >= instantOf(listing.split.on, opening) ? listing.split.factor : 1
+    const columns = slice(historyOf(sid, listing, last), { times: calendar.times, from, to, factor })
     const done = to === last ? doneShare(calendar, last, asOf) : 1
     return done < 1 ? withLastUnderWay(columns, done) : columns
   }
@@ -49,29 +50,34 @@ const createHistories = (make: (sid: string, listing: Listing, last: number) => 
   }
 }
 
-const slice = (history: History, calendar: Calendar, from: number, to: number): CandleColumns => {
-  const prices = (column: Int32Array) => numbers(column, from - history.first, to - history.first, 100)
+interface Slice {
+  readonly times: readonly number[]
+  readonly from: number
+  readonly to: number
+  /** Shares that one share has become since. */
+  readonly factor: number
+}
+
+const slice = (history: History, { times, from, to, factor }: Slice): CandleColumns => {
+  const part = (column: Int32Array) => column.subarray(from - history.first, to - history.first + 1)
+  const prices = (column: Int32Array) => Array.from(part(column), (paise) => Math.round(paise / factor) / 100)
   return {
-    Time: calendar.times.slice(from, to + 1),
+    Time: times.slice(from, to + 1),
     o: prices(history.open),
     h: prices(history.high),
     l: prices(history.low),
     c: prices(history.close),
-    v: numbers(history.volume, from - history.first, to - history.first, 1),
+    v: Array.from(part(history.volume), (shares) => shares * factor),
   }
 }
 
-const numbers = (column: Int32Array, from: number, to: number, divisor: number): number[] => {
-  const list = new Array<number>(to - from + 1)
-  for (let i = from; i <= to; i++) list[i - from] = (column[i] ?? 0) / divisor
-  return list
-}
+const opening = '09:15'
 
 /** How much of a day's session (09:15 to 15:30 in India) is over at an instant. */
 const doneShare = (calendar: Calendar, position: number, asOf: number) => {
   const day = calendar.days[position] ?? ''
-  const [opening, closing] = [instantOf(day, '09:15'), instantOf(day, '15:30')]
-  return (asOf - opening) / (closing - opening)
+  const [start, end] = [instantOf(day, opening), instantOf(day, '15:30')]
+  return (asOf - start) / (end - start)
 }
 
 const withLastUnderWay = (columns: CandleColumns, done: number): CandleColumns => {

@@ -1,3 +1,4 @@
+import type { SampleSplit } from '../model/market.js'
 import { randomFrom } from './random.js'
 
 /** Where a price walk starts and what it passes through; positions count the calendar's days. */
@@ -5,6 +6,7 @@ export interface Listing {
   readonly first: number
   /** Rupees on the market's anchor day. */
   readonly price: number
+  readonly split?: SampleSplit | undefined
 }
 
 /** One instrument's daily candles from its listing on: prices in paise, which are whole and therefore exact. */

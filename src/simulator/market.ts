@@ -39,7 +39,7 @@ export const createTimeline = (options: MarketOptions): ((asOf: number) => Sampl
 
   const listingOf = (sid: string): Listing | undefined => {
     const stock = bySid.get(sid)
-    if (stock !== undefined) return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp }
+    if (stock !== undefined) return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp, split: stock.split }
     const index = indexBySid.get(sid)
     return index && { first: firstOf(index.Sym), price: randomFrom(seed, 'index', sid).decimal(1_000, 60_000) }
   }

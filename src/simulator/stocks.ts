@@ -1,5 +1,5 @@
-import type { SampleStock } from '../model/market.js'
-import type { Day } from '../model/trading-day.js'
+import type { SampleSplit, SampleStock } from '../model/market.js'
+import { addDays, type Day } from '../model/trading-day.js'
 import { companiesOf, companyCount } from './companies.js'
 import { isinCount, isinOf } from './isin.js'
 import { randomFrom, spread } from './random.js'
@@ -28,6 +28,25 @@ export const stocksOf = (seed: number, count: number, listedOn: (rank: number) =
       Mcap,
       Ltp: Math.round(1_000 * 400 ** figures.next()) / 100,
       listedOn: listedOn(rank),
+      ...splitAt(seed, rank),
     }
   })
+}
+
+// On days of their own, not so and so long before "now": what has happened must not move from one run to the next.
+const firstSplit: Day = '2026-02-13'
+const splitKinds = [
+  { type: 'SPLIT', factor: 2 },
+  { type: 'SPLIT', factor: 5 },
+  { type: 'SPLIT', factor: 10 },
+  { type: 'BONUS', factor: 2 },
+] as const
+
+/** One stock in fifty is split within two years; the fifth always, so that a small market shows it too. */
+const splitAt = (seed: number, rank: number): { readonly split?: SampleSplit } => {
+  const random = randomFrom(seed, 'split', rank)
+  if (rank !== 4 && !random.chance(0.02)) return {}
+  return {
+    split: { ...random.pick<Omit<SampleSplit, 'on'>>(splitKinds), on: rank === 4 ? firstSplit : addDays(firstSplit, random.int(1, 600)) },
+  }
 }

@@ -114,6 +114,34 @@ describe('candles', () => {
     expect(Math.max(...lengths(short).slice(1))).toBeLessThan(70)
   })
 
+  it('are divided, all of them, from the opening of the day on which their stock is split', () => {
+    const split = market.stocks.filter((stock) => stock.split !== undefined)
+    expect(split[0]).toBe(market.stocks[4])
+    for (const { Sid, split: { on, factor } = { on: '', factor: 0 } } of split) {
+      const until = addDays(on, -1)
+      const upTo = (at: SampleMarket) => rows(at.candles(Sid, 215_634_600, seconds(until)))
+      const before = upTo(marketAt(instantOf(on, '09:14')))
+      const after = upTo(marketAt(instantOf(on, '09:15')))
+      expect(before.length).toBeGreaterThan(0)
+      const divided = before.map(([at, ...cells]) =>
+        [at, ...cells.map((cell, place) => (place === 4 ? cell * factor : Math.round(Math.round(cell * 100) / factor) / 100))].map(Number),
+      )
+      expect(after).toEqual(divided)
+      expect(upTo(marketAt(instantOf(addDays(on, 700))))).toEqual(after)
+      const [next] = rows(marketAt(instantOf(addDays(on, 10))).candles(Sid, seconds(on), seconds(addDays(on, 10))))
+      expect(next?.[1]).toBeLessThan(((before.at(-1)?.[4] ?? 0) / factor) * 1.05)
+    }
+  })
+
+  it('are split on days that do not move, for one stock in fifty', () => {
+    const many = (asOf: number) => createMarket({ ...options, stocks: 2_000, asOf }).stocks.map(({ split }) => split)
+    expect(many(instantOf('2027-05-01'))).toEqual(many(options.asOf))
+    const splits = many(options.asOf).filter((split) => split !== undefined)
+    expect(splits.length).toBeGreaterThan(20)
+    expect(splits.length).toBeLessThan(80)
+    expect(splits.every(({ on, factor }) => on >= '2026-02-13' && on < '2027-11-01' && factor > 1)).toBe(true)
+  })
+
   it('are none for an unknown Sid, an empty range, and a time before the exchange', () => {
     const none = { Time: [], o: [], h: [], l: [], c: [], v: [] }
     expect(market.candles('nobody', 0, 2e9)).toEqual(none)

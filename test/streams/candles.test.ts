@@ -28,6 +28,14 @@ const columns = (times: readonly number[], close = 10.5) => ({
   },
 })
 
+/** Answers of all candles those that are asked for. */
+const since =
+  ({ data }: { readonly data: Readonly<Record<string, readonly number[]>> }): Collecting['answer'] =>
+  ({ body }) => {
+    const from = (data.Time ?? []).findIndex((time) => time >= (body as { START: number }).START)
+    return { data: Object.fromEntries(Object.entries(data).map(([name, column]) => [name, from < 0 ? [] : column.slice(from)])) }
+  }
+
 const candles = (answer: unknown, more: Partial<Collecting> = {}) =>
   collect({ stream: 'all-ohlcv', answer: () => answer, master: [ALPHA], ...more })
 
@@ -64,11 +72,12 @@ describe('all-ohlcv', () => {
     expect((await candles(answer)).text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED)))
   })
 
-  it('later asks only for what lies behind the last stored candle, and appends it', async () => {
+  it('later asks only for what lies behind the last stored candle, which is repeated, and appends it', async () => {
     const files = withFile(FILE, fileOf(rowOf(TUE), rowOf(WED)))
-    const { text, asked } = await candles(columns([THU]), { files })
-    expect(rangeOf(asked[0]?.body)).toEqual({ START: WED + 1, END: EVENING / 1_000 })
+    const { text, asked, script } = await candles(columns([WED, THU]), { files })
+    expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: WED, END: EVENING / 1_000 }])
     expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU)))
+    expect(script).not.toHaveProperty('rewritten')
   })
 
   it('asks nothing and counts the stock as skipped when nothing is missing', async () => {
@@ -82,23 +91,26 @@ describe('all-ohlcv', () => {
   })
 
   it.each([
-    { fetched: '12:00', start: THU },
-    { fetched: '15:29', start: THU },
-    { fetched: '15:30', start: THU + 1 },
-    { fetched: '20:00', start: THU + 1 },
+    { fetched: '12:00', start: WED },
+    { fetched: '15:29', start: WED },
+    { fetched: '15:30', start: THU },
+    { fetched: '20:00', start: THU },
   ])('asks on from $start when today’s candle was stored at $fetched', async ({ fetched, start }) => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU], 1), { files, asOf: instantOf('2026-02-12', fetched) })
-    const isPartial = start === THU
-    const { text, asked } = await candles(columns(isPartial ? [THU, FRI] : [FRI], 2), { files, asOf: instantOf('2026-02-13', '20:00') })
-    expect(rangeOf(asked[0]?.body)).toEqual({ START: start, END: instantOf('2026-02-13', '20:00') / 1_000 })
+    const isPartial = start === WED
+    const { c, ...others } = columns([WED, THU, FRI]).data
+    const has = { ...others, c: [1, isPartial ? 2 : 1, 2] }
+    const { text, asked } = await candles(undefined, { answer: since({ data: has }), files, asOf: instantOf('2026-02-13', '20:00') })
+    expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: instantOf('2026-02-13', '20:00') / 1_000 }])
     expect(text(FILE)).toBe(fileOf(rowOf(WED, 1), rowOf(THU, isPartial ? 2 : 1), rowOf(FRI, 2)))
   })
 
   it('asks for a partial day again on the same day, and replaces it', async () => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU], 1), { files, asOf: instantOf('2026-02-12', '12:00') })
-    const { text } = await candles(columns([THU], 2), { files })
+    const { c, ...others } = columns([WED, THU]).data
+    const { text } = await candles({ data: { ...others, c: [1, 2] } }, { files })
     expect(text(FILE)).toBe(fileOf(rowOf(WED, 1), rowOf(THU, 2)))
   })
 
@@ -134,9 +146,9 @@ describe('all-ohlcv', () => {
   )
 
   it('never gives up stored candles to an answer that begins before what was asked for', async () => {
-    const { text } = await candles(columns([TUE, THU], 2), { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) })
-    expect(text(FILE)).toContain(rowOf(WED))
-    expect(text(FILE)).toContain(rowOf(THU, 2))
+    const { c, ...others } = columns([TUE, WED, THU]).data
+    const { text } = await candles({ data: { ...others, c: [9, 10.5, 2] } }, { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) })
+    expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU, 2)))
   })
 
   it.each([

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import { addDays, instantOf } from '../../src/model/trading-day.js'
+import { ALPHA, type Asked, arrayOf, type Collecting, collect, EVENING, withFile } from './support.js'
+
+const FILE = 'ohlcv_data/ALPHA.csv'
+const HISTORY = 'history_corporate_actions.json'
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
+const ALL = 215_634_600
+const TODAY = '2026-02-12'
+
+const midnight = (day: string): number => instantOf(day) / 1_000
+const days = (count: number, last = TODAY): readonly string[] => Array.from({ length: count }, (_, back) => addDays(last, back + 1 - count))
+const textOf = (all: readonly string[], price: number): string =>
+  HEADER + all.map((day) => `${midnight(day)},${price},${price},${price},${price},1000\n`).join('')
+
+/** What a provider answers that has a candle of one price for each day. */
+const candlesOf =
+  (all: readonly string[], price: number) =>
+  ({ body }: Asked): unknown => {
+    const Time = all.map(midnight).filter((time) => time >= (body as { START: number }).START)
+    const [o, v] = [Time.map(() => price), Time.map(() => 1_000)]
+    return { data: { Time, o, h: o, l: o, c: o, v } }
+  }
+
+const split = (day: string, Sym = 'ALPHA') => ({
+  Sym,
+  DispSym: Sym,
+  CorpAct: [{ ActType: 'SPLIT', ExDate: day, RecDate: day, Note: '1:2' }],
+})
+
+/** A run over ten stored days of 100 rupees; the provider has eleven. */
+const joined = (price: number, actions: unknown, more: Partial<Collecting> = {}) => {
+  const all = days(11)
+  return collect({
+    stream: 'all-ohlcv',
+    only: ['all-ohlcv', 'corporate-actions'],
+    master: [ALPHA],
+    answer: (asked) => (asked.path.startsWith('/ticks') ? candlesOf(all, price)(asked) : actions),
+    files: withFile(FILE, textOf(all.slice(0, 10), 100)),
+    ...more,
+  })
+}
+
+const startsOf = (asked: readonly Asked[]): readonly unknown[] =>
+  asked.filter(({ path }) => path.startsWith('/ticks')).map(({ body }) => (body as { START: number }).START)
+
+describe('candles after a corporate action', () => {
+  const reason = `history fetched again: split on ${TODAY}`
+
+  it('are fetched again as a whole where this run finds a split, and the report names the stock', async () => {
+    const { text, asked, report, script } = await joined(50, { data: [split(TODAY), split(TODAY, 'BETA')] })
+    expect(startsOf(asked)).toEqual([ALL])
+    expect(text(FILE)).toBe(textOf(days(11), 50))
+    expect(script).toMatchObject({ items: { success: 1 }, files: 1, rewritten: [{ item: 'ALPHA', reason }] })
+    expect(report.outcome).toBe('complete')
+  })
+
+  it.each(['2026-02-10', '2026-02-13'])('are continued where the split is of another time: %s', async (day) => {
+    const { text, asked, script } = await joined(100, { data: [split(day)] })
+    expect(startsOf(asked)).toEqual([midnight('2026-02-11')])
+    expect(text(FILE)).toBe(textOf(days(11), 100))
+    expect(script).not.toHaveProperty('rewritten')
+  })
+
+  it('go by the actions of an earlier run where this one does not ask for them', async () => {
+    const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
+    const { asked, text } = await joined(50, undefined, { only: ['all-ohlcv'], files })
+    expect(startsOf(asked)).toEqual([ALL])
+    expect(text(FILE)).toBe(textOf(days(11), 50))
+  })
+
+  it('go by the actions of an earlier run where this one fails to get them, and do not fail with them', async () => {
+    const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
+    const { asked, script, report } = await joined(50, 404, { files })
+    expect(startsOf(asked)).toEqual([ALL])
+    expect(script).toMatchObject({ outcome: 'success', rewritten: [{ item: 'ALPHA' }] })
+    expect(report.scripts['corporate-actions']?.outcome).toBe('failed')
+  })
+})
+
+describe('candles that disagree with the stored ones', () => {
+  it('are fetched again as a whole in one step, without any known action', async () => {
+    const { text, asked, script } = await joined(50, { data: [] })
+    expect(startsOf(asked)).toEqual([midnight('2026-02-11'), ALL])
+    expect(text(FILE)).toBe(textOf(days(11), 50))
+    expect(script.rewritten).toEqual([
+      { item: 'ALPHA', reason: 'history fetched again: the stored candle of 2026-02-11 disagrees (open 100, now 50)' },
+    ])
+  })
+
+  it.each([
+    { what: 'an outage', answer: 404, items: { http_404: 1 } },
+    { what: 'an empty answer', answer: { data: [] }, items: { error: 1 } },
+    { what: 'a few candles', answer: candlesOf(days(6), 50), items: { error: 1 } },
+  ])('leave the stored ones as they are on $what', async ({ answer, items }) => {
+    const { text, script, report } = await joined(50, undefined, {
+      only: ['all-ohlcv'],
+      answer: (asked) => {
+        if ((asked.body as { START: number }).START > ALL) return candlesOf(days(11), 50)(asked)
+        return typeof answer === 'function' ? answer(asked) : answer
+      },
+    })
+    expect(text(FILE)).toBe(textOf(days(10, '2026-02-11'), 100))
+    expect(script.items).toMatchObject(items)
+    expect(script).not.toHaveProperty('rewritten')
+    expect(report.outcome).toBe('partial')
+    if (items.error) expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringMatching(/^shrink: /) }])
+  })
+})
+
+describe('sessions on a weekend', () => {
+  it('are kept, and candles go on behind them', async () => {
+    const all = days(5, '2026-02-16')
+    const files: MemoryFiles = new Map()
+    for (const day of all) {
+      await joined(100, undefined, {
+        only: ['all-ohlcv'],
+        files,
+        asOf: instantOf(day, '20:00'),
+        answer: candlesOf(
+          all.filter((one) => one <= day),
+          100,
+        ),
+      })
+    }
+    expect(all.map((day) => new Date(day).getUTCDay())).toEqual([4, 5, 6, 0, 1])
+    expect(files.get(FILE)?.text).toBe(textOf(all, 100))
+  })
+})
+
+describe('a stored file that nothing is wrong with', () => {
+  it('is neither written nor counted as brought when the answer only repeats its last candle', async () => {
+    const files = withFile(FILE, textOf(days(11), 100), EVENING)
+    const { script, asked } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: instantOf('2026-02-14', '12:00') })
+    expect(startsOf(asked)).toEqual([midnight(TODAY)])
+    expect(script).toMatchObject({ items: { empty: 1 }, files: 0 })
+    expect(files.get(FILE)).toEqual({ text: textOf(days(11), 100), asOf: EVENING })
+  })
+})
