@@ -42,7 +42,7 @@ it('writes the same bytes in two runs over the same answers, and asks nothing th
   expect(simulator.stats().unknown).toEqual([])
 })
 
-it('asks on a second day for the missing candles only, and on the same evening for none', async () => {
+it('asks on a second day for the missing candles and the one that joins them, and on the same evening for none', async () => {
   const { simulator, env } = await provider({ asOf: Date.parse('2026-02-11T20:00:00+05:30') })
   const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
   const candles = (folder: string, asOf: string) =>
@@ -51,7 +51,7 @@ it('asks on a second day for the missing candles only, and on the same evening f
   simulator.control({ asOf: Date.parse('2026-02-12T20:00:00+05:30'), reset: true })
   await candles(out, '2026-02-12T20:00:00+05:30')
   const starts = Object.keys(simulator.stats().endpoints.ohlcv?.items ?? {}).map((body) => (JSON.parse(body) as { START: number }).START)
-  expect(new Set(starts)).toEqual(new Set([Date.parse('2026-02-11T00:00:00+05:30') / 1000 + 1]))
+  expect(new Set(starts)).toEqual(new Set([Date.parse('2026-02-11T00:00:00+05:30') / 1000]))
   await candles(whole, '2026-02-12T20:00:00+05:30')
   expect(hashOf(out)).toBe(hashOf(whole))
 
@@ -59,6 +59,27 @@ it('asks on a second day for the missing candles only, and on the same evening f
   const again = JSON.parse((await candles(out, '2026-02-12T20:30:00+05:30')).stdout) as RunReport
   expect(again.scripts['all-ohlcv']?.items.skipped).toBe(12)
   expect(simulator.stats().endpoints.ohlcv?.requests ?? 0).toBe(0)
+})
+
+it.each([
+  { actions: 'known', only: 'all-ohlcv,corporate-actions', further: 0 },
+  { actions: 'unknown', only: 'all-ohlcv', further: 1 },
+])('fetches the history of a stock again that is split, its actions being $actions', async ({ only, further }) => {
+  const { simulator, env } = await provider({ asOf: Date.parse('2026-02-12T20:00:00+05:30') })
+  const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const candles = async (folder: string, asOf: string) => {
+    const { stdout } = await run(['run', '--out', folder, '--only', only, '--as-of', asOf, '--json'], { cwd, env })
+    return (JSON.parse(stdout) as RunReport).scripts['all-ohlcv']
+  }
+  const split = simulator.market.stocks.filter(({ split }) => split?.on === '2026-02-13').map((stock) => stock.Symbol)
+  expect(split).toHaveLength(1)
+  await candles(out, '2026-02-12T20:00:00+05:30')
+  simulator.control({ asOf: Date.parse('2026-02-13T20:00:00+05:30'), reset: true })
+  const script = await candles(out, '2026-02-13T20:00:00+05:30')
+  expect(script?.rewritten?.map(({ item }) => item)).toEqual(split)
+  expect(script?.requests).toBe(12 + further)
+  await candles(whole, '2026-02-13T20:00:00+05:30')
+  expect(hashOf(out)).toBe(hashOf(whole))
 })
 
 it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
