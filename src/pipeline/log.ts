@@ -6,7 +6,7 @@ type Level = 'debug' | 'info' | 'warn'
 /** The part of a pino logger that is used; any logger of that shape will do. */
 export type Log = Readonly<Record<Level, (fields: object, message: string) => void>>
 
-/** Logs what is worth a line: streams beginning and ending, further attempts, what was lost or noticed. */
+/** Logs what is worth a line: streams beginning and ending, further attempts, what was lost, rewritten or noticed. */
 export const logEvent = (log: Log, event: RunEvent): void => {
   const level = levelOf(event)
   if (level === undefined) return
@@ -25,7 +25,7 @@ const levelOf = (event: RunEvent): Level | undefined => {
     case 'stream-finished':
       return event.outcome === 'failed' ? 'warn' : 'info'
     case 'settled':
-      return isLost(event) || event.degraded !== undefined ? 'warn' : undefined
+      return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
     case 'noticed':
       return 'warn'
     case 'run-finished':

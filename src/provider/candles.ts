@@ -8,7 +8,7 @@ export type Candle = readonly [number, number, number, number, number, number]
 
 const Column = z.array(z.number()).nullish()
 const Nothing = z.array(z.unknown()).length(0)
-const Columns = z.looseObject({ Time: Column, o: Column, h: Column, l: Column, c: Column, v: Column })
+const Columns = z.looseObject({ Time: z.array(z.int()).nullish(), o: Column, h: Column, l: Column, c: Column, v: Column })
 const Answer = z.looseObject({ data: z.union([Columns, Nothing]).nullish() })
 
 /** The candle call, for stocks or for indices. Answers rows ascending by timestamp, each once; none if nothing lies in the range. */

@@ -307,6 +307,13 @@ describe('a damaged file', () => {
     },
   )
 
+  it('is mended behind its last candle too, even where no day is missing', async () => {
+    expect(await repair(`${HEADER}${one}${other}${last}177`)).toEqual({
+      found: { ...found(has.slice(2)), remark: 'repaired: its last line was torn' },
+      starts: [timeOf(friday)],
+    })
+  })
+
   it('is not looked for in a file of the very instant of the last run', async () => {
     const text = HEADER + other + one + other + last
     expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(skipped)

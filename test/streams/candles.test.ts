@@ -145,6 +145,12 @@ describe('all-ohlcv', () => {
     },
   )
 
+  it('ends a stock as an error when a timestamp is no whole number', async () => {
+    const { script, text } = await candles(columns([TUE, WED + 0.5]))
+    expect(script.items).toMatchObject({ error: 1 })
+    expect(text(FILE)).toBeUndefined()
+  })
+
   it('never gives up stored candles to an answer that begins before what was asked for', async () => {
     const { c, ...others } = columns([TUE, WED, THU]).data
     const { text } = await candles({ data: { ...others, c: [9, 10.5, 2] } }, { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) })
