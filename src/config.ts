@@ -111,6 +111,9 @@ const typedValue = (setting: string, text: string): unknown => {
     case 'backoffMs':
     case 'throttleMs':
     case 'throttleMaxMs':
+    case 'throttleRetries':
+    case 'throttleGiveUpMs':
+    case 'downMs':
       return numberOf(text)
     default:
       return text

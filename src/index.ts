@@ -6,6 +6,7 @@ export {
   BadAnswer,
   CollectError,
   DamagedFile,
+  HostClosed,
   HttpError,
   NothingAnswered,
   Shrunk,

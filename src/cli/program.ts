@@ -96,6 +96,7 @@ interface SimulateInput {
   readonly seed: number
   readonly latency: number
   readonly faults?: string
+  readonly limits?: string
   readonly asOf?: number
 }
 
@@ -108,10 +109,11 @@ const addSimulate = (program: Command, { shell, parts, act }: ProgramContext): v
     .addOption(wholeOption('--seed <n>', 'the same seed gives the same market', [0, 2 ** 31 - 1]).default(1))
     .addOption(wholeOption('--latency <ms>', 'pause before each answer', [0, 60_000]).default(0))
     .option('--faults <file>', 'JSON file with a list of things that go wrong')
+    .option('--limits <file>', 'JSON file with what each host (or *) grants: {"news": {"perSecond": 50, "burst": 10}}')
     .option('--as-of <iso>', '"now" of the market: a day (its evening in India) or an instant with its offset', readAsOf)
     .addHelpText('after', () => exampleText(examples.simulate) + faultsText(sizeOf(shell.stdout).columns))
-    .action(({ latency, faults, asOf, ...rest }: SimulateInput) =>
-      act(simulateCommand({ ...rest, latencyMs: latency, faults, asOf }, shell, parts)),
+    .action(({ latency, faults, limits, asOf, ...rest }: SimulateInput) =>
+      act(simulateCommand({ ...rest, latencyMs: latency, faults, limits, asOf }, shell, parts)),
     )
 }
 

@@ -1,7 +1,7 @@
 import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs'
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
-import { Fault, type Simulator } from '../simulator/index.js'
+import { Fault, Limits, type Simulator } from '../simulator/index.js'
 import { counted } from './format.js'
 import type { Command, Shell } from './parts.js'
 import { whileServing } from './serving.js'
@@ -15,16 +15,23 @@ export interface SimulateFlags {
   readonly latencyMs: number
   /** Path of a JSON file with a list of faults. */
   readonly faults: string | undefined
+  /** Path of a JSON file with the limits of hosts. */
+  readonly limits: string | undefined
   readonly asOf: number | undefined
 }
 
 /** Serves the embedded provider until a signal comes; the lines of environment that lead to it go to stdout. */
-export const simulateCommand: Command<SimulateFlags> = ({ port, stocks, seed, latencyMs, faults, asOf }, shell, parts) =>
+export const simulateCommand: Command<SimulateFlags> = (
+  { port, stocks, seed, latencyMs, faults, limits: limitsFile, asOf },
+  shell,
+  parts,
+) =>
   defer(() => {
     const { exchange } = parts.loadSettings({ flags: {}, env: shell.env, streams: parts.streams })
     const endpoints = parts.streams.flatMap((stream) => stream.endpoints)
     const mishaps = faults === undefined ? [] : checkedFaults(faults, new Set(endpoints.map(({ name }) => name)))
-    const options = { endpoints, stocks, seed, latencyMs, faults: mishaps, port, asOf, exchange }
+    const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, Limits)
+    const options = { endpoints, stocks, seed, latencyMs, faults: mishaps, limits, port, asOf, exchange }
     return whileServing(
       () => parts.serveSimulator(options),
       (simulator) => told(simulator, stocks, shell),

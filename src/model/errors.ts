@@ -38,9 +38,22 @@ export class HttpError extends CollectError {
   }
 }
 
-export type TransportReason = 'deadline' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large'
+/** What waits for a host that has refused everything, or answered nothing, for too long: it need not be asked to know. */
+export class HostClosed extends CollectError {
+  override readonly name = 'HostClosed'
+  readonly verdict = 'give-up'
 
-/** No whole answer arrived. */
+  constructor(
+    readonly status: 'rate_limit' | 'error',
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+export type TransportReason = 'deadline' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
+
+/** No whole answer arrived. Too few file descriptors (fd) are this machine's trouble, not the item's: the run ends. */
 export class TransportError extends CollectError {
   override readonly name = 'TransportError'
   readonly verdict: Verdict
@@ -52,7 +65,7 @@ export class TransportError extends CollectError {
     options?: ErrorOptions,
   ) {
     super(`${reason}: ${message}`, options)
-    this.verdict = reason === 'tls' || reason === 'too_large' ? 'give-up' : 'retry'
+    this.verdict = reason === 'fd' ? 'stop' : reason === 'tls' || reason === 'too_large' ? 'give-up' : 'retry'
   }
 }
 
@@ -63,7 +76,7 @@ export class BadAnswer extends CollectError {
   readonly status = 'error'
 
   constructor(
-    readonly reason: 'html' | 'parse' | 'schema' | 'encoding',
+    readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding',
     message: string,
   ) {
     super(`${reason}: ${message}`)

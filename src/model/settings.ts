@@ -31,8 +31,13 @@ export const Settings = z.strictObject({
   newsLimit: count(1, 100).default(50).describe('news items per stock'),
   retries: count(0, 10).default(2).describe('further attempts after a failed request'),
   backoffMs: count(0, 60_000).default(500).describe('longest pause before the first further attempt; doubles each time'),
-  throttleMs: count(0, 60_000).default(2_000).describe('pause after a 429 that names none'),
+  throttleMs: count(0, 60_000)
+    .default(2_000)
+    .describe('pause of a host after a 429 that names none; with 0 its pace is not limited either'),
   throttleMaxMs: count(0, 600_000).default(60_000).describe('longest pause that a Retry-After is granted'),
+  throttleRetries: count(0, 100).default(8).describe('further attempts after a 429, which do not count as retries'),
+  throttleGiveUpMs: count(0, 3_600_000).default(120_000).describe('time after which a host that refuses everything is given up'),
+  downMs: count(0, 3_600_000).default(10_000).describe('time after which a host that does not answer is given up'),
   workers: z.record(z.string(), count(1, 1_000)).default({}).describe('workers of a stream, by its name'),
   timeoutsMs: z.record(z.string(), count(1, 600_000)).default({}).describe('time a request of a stream may take, by its name'),
   headers: z
@@ -61,6 +66,9 @@ export const environmentNames: Readonly<Record<string, string>> = {
   backoffMs: 'SCRIPSTREAM_BACKOFF_MS',
   throttleMs: 'SCRIPSTREAM_THROTTLE_MS',
   throttleMaxMs: 'SCRIPSTREAM_THROTTLE_MAX_MS',
+  throttleRetries: 'SCRIPSTREAM_THROTTLE_RETRIES',
+  throttleGiveUpMs: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS',
+  downMs: 'SCRIPSTREAM_DOWN_MS',
   workers: 'SCRIPSTREAM_WORKERS',
   timeoutsMs: 'SCRIPSTREAM_TIMEOUTS_MS',
   headers: 'SCRIPSTREAM_HEADERS',

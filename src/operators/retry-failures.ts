@@ -1,9 +1,11 @@
-import { type MonoTypeOperatorFunction, of, retry, tap, throwError, timer } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, of, retry, tap, throwError, timer } from 'rxjs'
 import { CollectError } from '../model/errors.js'
 
 export interface RetryPolicy {
-  /** Further attempts after the first. */
+  /** Further attempts after a failure. */
   readonly retries: number
+  /** Further attempts after a refusal; they use up none of the retries. */
+  readonly throttleRetries: number
   /** The longest pause before the first further attempt; doubles with each. */
   readonly backoffMs: number
   /** In [0, 1): spreads the pauses, so that workers which failed together do not come back together. */
@@ -14,14 +16,22 @@ export interface RetryPolicy {
 const LONGEST_BACKOFF_MS = 30_000
 
 /** Subscribes again as the error's verdict says: after a random back-off on `retry`, at once on `wait`, never on anything else. */
-export const retryFailures = <T>({ retries, backoffMs, random, onRetry }: RetryPolicy): MonoTypeOperatorFunction<T> =>
-  retry({
-    count: retries,
-    delay: (error: unknown, attempt) => {
-      const verdict = error instanceof CollectError ? error.verdict : 'stop'
-      if (verdict !== 'retry' && verdict !== 'wait') return throwError(() => error)
-      const longest = Math.min(backoffMs * 2 ** (attempt - 1), LONGEST_BACKOFF_MS)
-      const pause = verdict === 'wait' ? of(0) : timer(longest * (0.5 + random() / 2))
-      return pause.pipe(tap(() => onRetry?.()))
-    },
-  })
+export const retryFailures =
+  <T>({ retries, throttleRetries, backoffMs, random, onRetry }: RetryPolicy): MonoTypeOperatorFunction<T> =>
+  (attempt$) =>
+    defer(() => {
+      let failures = 0
+      let refusals = 0
+      return attempt$.pipe(
+        retry({
+          delay: (error: unknown) => {
+            const verdict = error instanceof CollectError ? error.verdict : 'stop'
+            const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
+            if (!isAllowed) return throwError(() => error)
+            const longest = Math.min(backoffMs * 2 ** (failures - 1), LONGEST_BACKOFF_MS)
+            const pause = verdict === 'wait' ? of(0) : timer(longest * (0.5 + random() / 2))
+            return pause.pipe(tap(() => onRetry?.()))
+          },
+        }),
+      )
+    })

@@ -102,6 +102,7 @@ const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
   ask: createAsk({
     transport: run.transport,
     settings: run.settings,
+    gates: run.gates,
     timeoutMs: run.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     random: run.random,
     clock: run.clock,

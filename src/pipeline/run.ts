@@ -2,6 +2,7 @@ import type { AsyncSubject, Observable } from 'rxjs'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
+import type { Gates } from '../provider/gate/gates.js'
 import type { Transport } from '../provider/http.js'
 import type { Activity } from './activity.js'
 import type { Tools } from './define-stream.js'
@@ -17,6 +18,7 @@ export interface Run {
   readonly session: Session
   readonly activity: Activity
   readonly transport: Transport
+  readonly gates: Gates
   readonly emit: Emit
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number

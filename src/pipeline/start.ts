@@ -1,24 +1,25 @@
-import { AsyncSubject, defer, EMPTY, finalize, Observable, Subject } from 'rxjs'
+import { AsyncSubject, defer, EMPTY, finalize, Observable, Subject, tap } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
 import { createTally } from '../model/tally.js'
+import { createGates } from '../provider/gate/gates.js'
 import { openConnections, type Transport } from '../provider/http.js'
 import { createActivity } from './activity.js'
 import { askedOnce } from './asked-once.js'
+import { beginningOf, startOf } from './beginning.js'
 import type { StreamDefinition } from './define-stream.js'
 import { reported, stoppedBy } from './ending.js'
 import { graph } from './graph.js'
-import { journalFactsOf } from './kept.js'
+import { tellOfHosts } from './host-notices.js'
 import { type Log, logEvent } from './log.js'
 import { narrowTo } from './narrow.js'
-import { fileOf } from './output.js'
-import { type Planned, planRun } from './plan.js'
-import { configurationOf, isContinued } from './record.js'
+import { planRun } from './plan.js'
+import { configurationOf } from './record.js'
 import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
-import type { Beginning, RunRecord, Session } from './session.js'
+import type { RunRecord, Session } from './session.js'
 import type { Storage } from './storage.js'
 
 /** What one run is about; everything else is in the collector's settings. */
@@ -76,23 +77,27 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
         ...{ settings, asOf, storage, session, emit, clock, random, offered, ended },
         activity: createActivity(),
         transport: connections.send,
+        gates: createGates(settings),
         shared: askedOnce(),
         listed: [],
       }
+      const tell = (): void => tellOfHosts(plan, run)
       return graph(plan, narrowTo(options.symbols, emit), run).pipe(
         stoppedBy(options.stop, run.activity),
+        tap({ next: tell, error: tell }),
         reported(tally, run),
         finalize(connections.close),
       )
     }
-    const wanted: RunRecord = {
+    const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
       configuration: configurationOf({ settings, plan, symbols: options.symbols }),
     }
+    const wanted = { record, fresh: options.fresh ?? false, isInstantGiven: options.asOf !== undefined }
     // The storage is this run's until the subscriber is done with it.
     subscriber.add(
-      storage.begin(beginningOf(plan, settings, { wanted, options })).subscribe({
+      storage.begin(beginningOf(plan, settings, wanted)).subscribe({
         next: (session) =>
           subscriber.add(
             defer(() => begun(session)).subscribe({
@@ -105,26 +110,6 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       }),
     )
   })
-
-const beginningOf = (
-  plan: readonly Planned[],
-  { exchange }: Settings,
-  { wanted, options: { fresh = false, asOf } }: { readonly wanted: RunRecord; readonly options: RunOptions },
-): Beginning => {
-  const files = plan.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: 'any' })))
-  return {
-    folders: [...new Set(files.map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
-    streams: plan.filter(({ state }) => state === 'waiting').map(({ stream }) => journalFactsOf(stream)),
-    choose: (unfinished) =>
-      unfinished !== undefined && !fresh && isContinued(unfinished, wanted, asOf !== undefined) ? unfinished : wanted,
-  }
-}
-
-const startOf = (plan: readonly Planned[], { record: { run, asOf }, isContinued }: Session, at: number): RunEvent => ({
-  ...{ type: 'run-started', at, run, asOf },
-  ...(isContinued ? { isContinued } : {}),
-  streams: plan.map(({ stream, state }) => ({ name: stream.name, state })),
-})
 
 /** Sorts by time, and tells apart what started in the same second. */
 const runId = (startedAt: number, random: () => number): string => {

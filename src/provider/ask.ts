@@ -2,10 +2,11 @@ import { defer, map, type Observable, tap } from 'rxjs'
 import { BadAnswer, HttpError, Throttled } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
-import { delayThrottled } from '../operators/delay-throttled.js'
 import { retryFailures } from '../operators/retry-failures.js'
 import type { Endpoint } from './endpoint.js'
+import type { Gates } from './gate/gates.js'
 import type { HttpReply, Transport } from './http.js'
+import { followRedirects } from './redirects.js'
 import { requestOf } from './request.js'
 import { retryAfterMs } from './retry-after.js'
 
@@ -18,6 +19,9 @@ export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoIn
 export interface AskOptions {
   readonly transport: Transport
   readonly settings: Settings
+  /** Of all streams of the run: they share what a host allows. */
+  readonly gates: Gates
+  /** Time that one attempt may take; waiting for the host's gate is none of it. */
   readonly timeoutMs: number
   readonly random: () => number
   /** The current instant, epoch milliseconds; dates in `Retry-After` count from it. */
@@ -25,24 +29,28 @@ export interface AskOptions {
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
 }
 
-export const createAsk = ({ transport, settings, timeoutMs, random, clock, tell }: AskOptions): Ask => {
-  const { retries, backoffMs, throttleMs, throttleMaxMs } = settings
+export const createAsk = ({ transport, settings, gates, timeoutMs, random, clock, tell }: AskOptions): Ask => {
+  const { retries, throttleRetries, backoffMs } = settings
+  const send = followRedirects(transport, settings)
   return (endpoint, input) => {
     const request = requestOf(endpoint, input, settings, timeoutMs)
-    return defer(() => {
+    const attempt$ = defer(() => {
       tell('requested')
-      return transport(request)
+      return send(request)
     }).pipe(
       deadline(timeoutMs),
       map((reply) => endpoint.read(textOf(accepted(reply, clock)))),
       tap({ error: (error: unknown) => error instanceof Throttled && tell('rate-limited') }),
-      delayThrottled({ leastMs: throttleMs, mostMs: throttleMaxMs }),
-      retryFailures({ retries, backoffMs, random, onRetry: () => tell('retried') }),
     )
+    return gates
+      .of(endpoint.host)
+      .through(attempt$)
+      .pipe(retryFailures({ retries, throttleRetries, backoffMs, random, onRetry: () => tell('retried') }))
   }
 }
 
 const accepted = (reply: HttpReply, clock: () => number): HttpReply => {
+  if (reply.status === 200 && reply.body.length === 0) throw new BadAnswer('empty', 'the body is empty')
   if (reply.status === 200) return reply
   throw reply.status === 429 ? new Throttled(retryAfterMs(reply.retryAfter, clock())) : new HttpError(reply.status)
 }

@@ -17,6 +17,8 @@ export interface HttpRequest {
 export interface HttpReply {
   readonly status: number
   readonly retryAfter?: string
+  /** Where a redirect leads. */
+  readonly location?: string
   readonly body: Buffer
   /** Neither a length nor chunks said where the body ends: it may be cut, and only its text can tell. */
   readonly isUnframed?: boolean
@@ -31,7 +33,8 @@ export interface Connections {
   readonly close: () => void
 }
 
-const LONGEST_BODY = 256 * 1024 * 1024
+/** As it is sent, and unpacked. The longest answer of a whole market is a third of it. */
+const LONGEST_BODY = 32 * 1024 * 1024
 
 /** Keep-alive connections, one pool an origin, as many as there are requests at the same time: the streams bound that, not the pool. */
 export const openConnections = (): Connections => {
@@ -91,13 +94,14 @@ const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Rece
         isOver = true
         // Only a 200 is read: a broken body must not hide what the status says.
         if (error && status === 200) return receiver.fail(transportErrorOf(error, true))
-        const retryAfter = headers['retry-after']
+        const { location, 'retry-after': retryAfter } = headers
         const isUnframed = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
         receiver.reply({
           status,
           body: whole ?? Buffer.alloc(0),
           ...(isUnframed ? { isUnframed } : {}),
           ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
+          ...(typeof location === 'string' ? { location } : {}),
         })
       })
     },

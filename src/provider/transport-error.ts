@@ -14,15 +14,17 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'too_large',
   ERR_BUFFER_TOO_LARGE: 'too_large',
   UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  EMFILE: 'fd',
+  ENFILE: 'fd',
 }
 
 /** What an error of the HTTP client means to us. `hasBegun` tells whether an answer had started to arrive. */
 export const transportErrorOf = (error: unknown, hasBegun: boolean): TransportError => {
   if (error instanceof TransportError) return error
   const code = (error as { readonly code?: unknown }).code
-  return new TransportError(reasonOf(typeof code === 'string' ? code : '', (error as Error).name, hasBegun), messageOf(error), {
-    cause: error,
-  })
+  const reason = reasonOf(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
+  const wayOut = reason === 'fd' ? ': too many open files; allow more with `ulimit -n`, or use fewer workers' : ''
+  return new TransportError(reason, messageOf(error) + wayOut, { cause: error })
 }
 
 const reasonOf = (code: string, name: string, hasBegun: boolean): TransportReason => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import { createFaults, Fault } from './faults.js'
+import { createLimits, Limits } from './limits.js'
 import { randomFrom } from './random.js'
 
 const Latency = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
@@ -11,6 +12,8 @@ export type Latency = Readonly<z.output<typeof Latency>>
 export const Control = z.strictObject({
   faults: z.array(Fault).readonly().optional(),
   latencyMs: Latency.optional(),
+  /** What each host grants from here on; buckets begin full. */
+  limits: Limits.optional(),
   /** The market's "now" from here on: epoch milliseconds, or ISO 8601 with an offset. */
   asOf: z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
   /** Forgets all counts, and how often each fault has hit. */
@@ -22,14 +25,16 @@ interface ConditionOptions {
   readonly seed: number
   readonly latencyMs: Latency
   readonly faults: readonly Fault[]
+  readonly limits: Limits
   readonly asOf: number | (() => number)
   readonly marketAt: (asOf: number) => SampleMarket
 }
 
-/** The weather that requests meet: the market's "now", faults and latency. */
+/** The weather that requests meet: the market's "now", faults, limits and latency. */
 export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions) => {
   let { latencyMs, faults, asOf } = given
   let faultOf = createFaults(seed, faults)
+  let limitOf = createLimits(given.limits, Date.now)
   let market = marketAt(instantOf(asOf))
   return {
     /** The market as it is now; a running clock is read in whole minutes, so that answers can be kept for one. */
@@ -39,6 +44,8 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
       return market
     },
     faultOf: (target: Parameters<typeof faultOf>[0]) => faultOf(target),
+    /** Counts a request of a host; gives back the limit that it is over. */
+    limitOf: (host: string) => limitOf(host),
     /** The same for the same request, whatever else goes on. */
     latencyFor: (...key: readonly (string | number)[]): number => {
       const { min, max } = typeof latencyMs === 'number' ? { min: latencyMs * 0.75, max: latencyMs * 1.25 } : latencyMs
@@ -47,6 +54,7 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
     change: (control: z.output<typeof Control>): void => {
       latencyMs = control.latencyMs ?? latencyMs
       asOf = control.asOf ?? asOf
+      if (control.limits !== undefined) limitOf = createLimits(control.limits, Date.now)
       if (control.faults === undefined && !control.reset) return
       faults = control.faults ?? faults
       faultOf = createFaults(seed, faults)

@@ -32,6 +32,8 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
     if (answer.broken) ledger.violation(answer.broken)
     respond({ response, answer, done }, conditions.faultOf({ name: endpoint.name, key, texts: [url, ...textsIn(input)] }))
   }
+  const refuse = ({ retryAfter }: { retryAfter?: number | string | undefined }, response: ServerResponse, done: Done) =>
+    respond({ response, answer: jsonAnswer(429, {}), done }, { on: '*', mode: 'status', status: 429, retryAfter })
 
   /** An input schema that throws is a bug of the endpoint: told, but no reason to end. */
   const routed = (asked: Asked): Routed => {
@@ -51,7 +53,10 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
       respond({ response, answer: jsonAnswer(400, { message: routed.message }), done })
     } else {
       const done = begin(routed.endpoint.name, routed.key, response)
-      later(response, conditions.latencyFor(routed.endpoint.name, routed.key), () => reply(routed, asked.url, response, done))
+      const limit = conditions.limitOf(routed.endpoint.host)
+      later(response, conditions.latencyFor(routed.endpoint.name, routed.key), () =>
+        limit ? refuse(limit, response, done) : reply(routed, asked.url, response, done),
+      )
     }
   }
   return (asked: Asked, response: ServerResponse): void => answer(routed(asked), asked, response)

@@ -10,6 +10,7 @@ import { Control, createConditions, type Latency } from './conditions.js'
 import type { Fault } from './faults.js'
 import { createHandler } from './handler.js'
 import { createLedger, type SimulatorStats } from './ledger.js'
+import { Limits } from './limits.js'
 import { createTimeline } from './market.js'
 import { respond } from './respond.js'
 
@@ -20,6 +21,8 @@ export interface SimulatorOptions {
   readonly seed?: number | undefined
   readonly latencyMs?: Latency | undefined
   readonly faults?: readonly Fault[] | undefined
+  /** What each host grants; all there is if absent. */
+  readonly limits?: Limits | undefined
   /** 0, or absent: a free one. */
   readonly port?: number | undefined
   /** The market's "now", epoch milliseconds; a running clock is read in whole minutes. `Date.now` if absent. */
@@ -56,10 +59,10 @@ export interface Simulator {
  * input schemas. `GET /__stats` and `POST /__control` do the same as the methods.
  */
 export const serveSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
-  const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [] } = options
+  const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
   const start = typeof asOf === 'number' ? asOf : asOf()
   const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
-  const conditions = createConditions({ seed, latencyMs, faults, asOf, marketAt })
+  const conditions = createConditions({ seed, latencyMs, faults, limits: Limits.parse(limits), asOf, marketAt })
   const ledger = createLedger()
   const control = (change: Control) => {
     const checked = Control.parse(change)

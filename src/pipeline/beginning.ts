@@ -1,0 +1,32 @@
+import type { RunEvent } from '../model/event.js'
+import type { Settings } from '../model/settings.js'
+import { journalFactsOf } from './kept.js'
+import { fileOf } from './output.js'
+import type { Planned } from './plan.js'
+import { isContinued } from './record.js'
+import type { Beginning, RunRecord, Session } from './session.js'
+
+export interface Wanted {
+  readonly record: RunRecord
+  /** Begin anew even if there is a run to continue. */
+  readonly fresh: boolean
+  /** Whether the instant as of which the run holds was asked for, and is not just now. */
+  readonly isInstantGiven: boolean
+}
+
+/** What a place of storage must know to put itself into the hands of a run. */
+export const beginningOf = (plan: readonly Planned[], { exchange }: Settings, { record, fresh, isInstantGiven }: Wanted): Beginning => {
+  const files = plan.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: 'any' })))
+  return {
+    folders: [...new Set(files.map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
+    streams: plan.filter(({ state }) => state === 'waiting').map(({ stream }) => journalFactsOf(stream)),
+    choose: (unfinished) => (unfinished !== undefined && !fresh && isContinued(unfinished, record, isInstantGiven) ? unfinished : record),
+  }
+}
+
+/** The first event of a run. */
+export const startOf = (plan: readonly Planned[], { record: { run, asOf }, isContinued }: Session, at: number): RunEvent => ({
+  ...{ type: 'run-started', at, run, asOf },
+  ...(isContinued ? { isContinued } : {}),
+  streams: plan.map(({ stream, state }) => ({ name: stream.name, state })),
+})

@@ -1,0 +1,104 @@
+import { asapScheduler, asyncScheduler, Observable, type Subscriber, type Subscription, timer } from 'rxjs'
+import type { HostClosed } from '../../model/errors.js'
+import type { Rules } from './hold.js'
+import { admission, ended, type Host, newHost, sent } from './host.js'
+import { createNotes } from './notes.js'
+import { answered, nothing, type Signal, signalOf } from './signal.js'
+
+/** Stands between all streams of a run and one host. */
+export interface HostGate {
+  /**
+   * Makes one attempt as soon as the host allows it, first come, first served, and learns from how it ends. Errors with `HostClosed`
+   * if the host is not worth waiting for. Unsubscribing leaves the queue, or ends the attempt.
+   */
+  readonly through: <T>(attempt$: Observable<T>) => Observable<T>
+  /** What there is to say of the host, a line each. */
+  readonly notices: () => readonly string[]
+}
+
+interface Waiting {
+  readonly go: () => void
+  readonly end: (error: HostClosed) => void
+}
+
+export const createHostGate = (name: string, rules: Rules): HostGate => {
+  const now = stopwatch()
+  const notes = createNotes(name)
+  const queue = new Set<Waiting>()
+  let host = newHost
+  let alarm: Subscription | undefined
+  let isAdmitting = false
+
+  const become = (next: Host): void => {
+    notes.take(host, next, now())
+    host = next
+  }
+  /** One loop for all: what ends at once, and makes others come, must not grow the stack. */
+  const admit = (): void => {
+    if (isAdmitting) return
+    isAdmitting = true
+    alarm?.unsubscribe()
+    for (const next of queue) {
+      const pause = admission(host, now())
+      if (typeof pause === 'number' && pause > 0) {
+        if (pause < Number.POSITIVE_INFINITY) alarm = timer(Math.ceil(pause)).subscribe(admit)
+        break
+      }
+      queue.delete(next)
+      if (typeof pause === 'number') next.go()
+      else next.end(pause)
+    }
+    isAdmitting = false
+  }
+  const attempt = <T>(attempt$: Observable<T>, subscriber: Subscriber<T>): void => {
+    const { era } = host
+    let isOpen = true
+    const over = (signal: Signal): void => {
+      if (isOpen) become(ended(host, { era, signal, now: now() }, rules))
+      isOpen = false
+    }
+    become(sent(host, now()))
+    const subscription = attempt$.subscribe({
+      next: (value) => {
+        over(answered)
+        subscriber.next(value)
+      },
+      error: (error: unknown) => {
+        over(signalOf(error))
+        subscriber.error(error)
+      },
+      complete: () => subscriber.complete(),
+    })
+    subscriber.add(() => {
+      subscription.unsubscribe()
+      over(nothing)
+      // Not at once: whoever ends a whole run lets go of one request after the other, and none may take another's place.
+      if (queue.size > 0) asapScheduler.schedule(admit)
+    })
+  }
+  return {
+    through: (attempt$) =>
+      new Observable((subscriber) => {
+        const waiting: Waiting = { go: () => attempt(attempt$, subscriber), end: (error) => subscriber.error(error) }
+        queue.add(waiting)
+        subscriber.add(() => {
+          queue.delete(waiting)
+          if (queue.size === 0) alarm?.unsubscribe()
+        })
+        admit()
+      }),
+    notices: () => notes.read(host, now()),
+  }
+}
+
+/** Milliseconds since now. They never run backwards, whatever is done to the machine's clock. */
+const stopwatch = (): (() => number) => {
+  let last = asyncScheduler.now()
+  let passed = 0
+  return () => {
+    const at = asyncScheduler.now()
+    passed += Math.max(0, at - last)
+    last = at
+    return passed
+  }
+}

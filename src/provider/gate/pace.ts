@@ -1,0 +1,95 @@
+import { allowed, type Limit, lowered, unlimited } from './limit.js'
+
+/** How fast a host is asked, and what it granted. Instants are milliseconds of the gate's stopwatch. */
+export interface Pace {
+  readonly perSecond: Limit
+  readonly inFlight: Limit
+  /** When the next request may go. */
+  readonly nextAt: number
+  /** When the host began to serve, or served again. */
+  readonly openedAt: number
+  /** Requests granted in the second that began at `at`, and in the one before. */
+  readonly granted: { readonly at: number; readonly now: number; readonly before: number }
+  readonly refusal?: Refusal
+}
+
+/** How things stood when the host began to refuse, and what became of the requests that were in flight then. */
+interface Refusal {
+  readonly at: number
+  readonly inFlight: number
+  readonly granted: number
+  readonly refused: number
+}
+
+export const newPace: Pace = {
+  perSecond: unlimited,
+  inFlight: unlimited,
+  nextAt: 0,
+  openedAt: 0,
+  granted: { at: 0, now: 0, before: 0 },
+}
+
+/** A timer fires up to this much late: requests that were due by then still go, so that the pace is kept. */
+const LAG_MS = 10
+/** Requests a second with which the search begins where next to nothing was granted. */
+const FIRST_PACE = 5
+const SLOWEST_PACE = 0.2
+/** Grants that are added to the few that a refusal can be judged by. */
+const GOODWILL = 2
+
+/** How long the next request has to wait; for ever, if one in flight has to end first. */
+export const pauseBefore = (pace: Pace, inFlight: number, now: number): number =>
+  inFlight >= Math.max(1, Math.floor(allowed(pace.inFlight, now))) ? Number.POSITIVE_INFINITY : Math.max(0, pace.nextAt - now)
+
+export const afterSending = (pace: Pace, now: number): Pace => {
+  const perSecond = allowed(pace.perSecond, now)
+  return perSecond === Number.POSITIVE_INFINITY ? pace : { ...pace, nextAt: Math.max(pace.nextAt, now - LAG_MS) + 1_000 / perSecond }
+}
+
+export const afterGrant = (pace: Pace, now: number): Pace => {
+  const granted = rolled(pace.granted, now)
+  return { ...pace, granted: { ...granted, now: granted.now + 1 } }
+}
+
+/** The first refusal, of a request that was one of so many in flight. */
+export const afterRefusal = (pace: Pace, inFlight: number, now: number): Pace => ({
+  ...pace,
+  granted: rolled(pace.granted, now),
+  refusal: { at: now, inFlight, granted: 0, refused: 0 },
+})
+
+/** An answer to a request that was in flight when the host began to refuse. */
+export const afterStraggler = (pace: Pace, isGranted: boolean): Pace => {
+  const { refusal } = pace
+  if (refusal === undefined) return pace
+  const { granted, refused } = refusal
+  return { ...pace, refusal: { ...refusal, granted: granted + (isGranted ? 1 : 0), refused: refused + (isGranted ? 0 : 1) } }
+}
+
+/** The pace with which a host is asked again that serves again: lower than before, if it had refused. */
+export const afterReopening = (pace: Pace, now: number): Pace => {
+  const { refusal, ...rest } = pace
+  const opened = { ...rest, nextAt: now, openedAt: now }
+  if (refusal === undefined) return opened
+  const share = (refusal.granted + GOODWILL) / (refusal.granted + refusal.refused + GOODWILL)
+  const isFull = refusal.inFlight >= Math.floor(allowed(pace.inFlight, refusal.at)) || pace.inFlight === unlimited
+  return {
+    ...opened,
+    perSecond: lowered(pace.perSecond, grantedPace(pace, refusal, share), now),
+    inFlight: isFull ? lowered(pace.inFlight, refusal.inFlight * share, now) : pace.inFlight,
+  }
+}
+
+const grantedPace = (pace: Pace, refusal: Refusal, share: number): number => {
+  const { at, now, before } = pace.granted
+  const inLastSecond = now + before * Math.max(0, 1 - (refusal.at - at) / 1_000)
+  if (pace.perSecond === unlimited) return Math.max(FIRST_PACE, inLastSecond + refusal.granted)
+  const measured = inLastSecond / Math.min(1, Math.max(0.1, (refusal.at - pace.openedAt) / 1_000))
+  return Math.max(SLOWEST_PACE, Math.min(measured, allowed(pace.perSecond, refusal.at) * share))
+}
+
+const rolled = (granted: Pace['granted'], now: number): Pace['granted'] => {
+  const seconds = Math.floor((now - granted.at) / 1_000)
+  if (seconds < 1) return granted
+  return { at: granted.at + seconds * 1_000, now: 0, before: seconds === 1 ? granted.now : 0 }
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { hosts } from '../model/settings.js'
+
+const Limit = z.strictObject({
+  perSecond: z.number().positive().describe('requests a second that are served in the long run'),
+  burst: z.number().min(1).describe('requests that are served at once after a rest'),
+  retryAfter: z.union([z.number(), z.string()]).optional().describe('sent as Retry-After with the 429; a number is seconds'),
+})
+type Limit = Readonly<z.output<typeof Limit>>
+
+/** How many requests each host grants, by its prefix; `*` is for every other host, each on its own. Beyond them it answers 429. */
+export const Limits = z.partialRecord(z.enum([...hosts, '*']), Limit).readonly()
+export type Limits = Readonly<z.output<typeof Limits>>
+
+interface Bucket {
+  readonly tokens: number
+  readonly at: number
+}
+
+/** Takes a token out of a host's bucket; gives back the limit if there is none. */
+export const createLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
+  const buckets = new Map<string, Bucket>()
+  return (host) => {
+    const limit = limits[host as keyof Limits] ?? limits['*']
+    if (limit === undefined) return undefined
+    const at = now()
+    const bucket = buckets.get(host) ?? { tokens: limit.burst, at }
+    const tokens = Math.min(limit.burst, bucket.tokens + (Math.max(0, at - bucket.at) * limit.perSecond) / 1_000)
+    buckets.set(host, { tokens: tokens < 1 ? tokens : tokens - 1, at })
+    return tokens < 1 ? limit : undefined
+  }
+}
