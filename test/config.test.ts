@@ -41,6 +41,9 @@ describe('settings', () => {
       backoffMs: 500,
       throttleMs: 2_000,
       throttleMaxMs: 60_000,
+      throttleRetries: 8,
+      throttleGiveUpMs: 120_000,
+      downMs: 10_000,
       workers: {},
       timeoutsMs: {},
       headers: {},
@@ -119,6 +122,9 @@ describe('a wrong setting', () => {
     { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
     { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },
     { setting: 'throttleMaxMs', wrong: 1e9, env: 'SCRIPSTREAM_THROTTLE_MAX_MS', text: '1000000000', says: /600000/ },
+    { setting: 'throttleRetries', wrong: -1, env: 'SCRIPSTREAM_THROTTLE_RETRIES', text: '-1', says: /100/ },
+    { setting: 'throttleGiveUpMs', wrong: 1.5, env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS', text: '1.5', says: /whole number/ },
+    { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /3600000/ },
     { setting: 'headers', wrong: 'x', env: 'SCRIPSTREAM_HEADERS', text: 'x', says: /record|object/ },
   ])('is named with its source: $setting of $wrong', ({ setting, wrong, env, text, says }) => {
     const configFile = fileOf({ [setting]: wrong })

@@ -1,4 +1,4 @@
-import { defer, type MonoTypeOperatorFunction, of, retry, tap, throwError, timer } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
 import { CollectError } from '../model/errors.js'
 
 export interface RetryPolicy {
@@ -10,14 +10,13 @@ export interface RetryPolicy {
   readonly backoffMs: number
   /** In [0, 1): spreads the pauses, so that workers which failed together do not come back together. */
   readonly random: () => number
-  readonly onRetry?: () => void
 }
 
 const LONGEST_BACKOFF_MS = 30_000
 
 /** Subscribes again as the error's verdict says: after a random back-off on `retry`, at once on `wait`, never on anything else. */
 export const retryFailures =
-  <T>({ retries, throttleRetries, backoffMs, random, onRetry }: RetryPolicy): MonoTypeOperatorFunction<T> =>
+  <T>({ retries, throttleRetries, backoffMs, random }: RetryPolicy): MonoTypeOperatorFunction<T> =>
   (attempt$) =>
     defer(() => {
       let failures = 0
@@ -29,8 +28,7 @@ export const retryFailures =
             const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
             if (!isAllowed) return throwError(() => error)
             const longest = Math.min(backoffMs * 2 ** (failures - 1), LONGEST_BACKOFF_MS)
-            const pause = verdict === 'wait' ? of(0) : timer(longest * (0.5 + random() / 2))
-            return pause.pipe(tap(() => onRetry?.()))
+            return verdict === 'wait' ? of(0) : timer(longest * (0.5 + random() / 2))
           },
         }),
       )

@@ -34,18 +34,20 @@ export const createAsk = ({ transport, settings, gates, timeoutMs, random, clock
   const send = followRedirects(transport, settings)
   return (endpoint, input) => {
     const request = requestOf(endpoint, input, settings, timeoutMs)
-    const attempt$ = defer(() => {
-      tell('requested')
-      return send(request)
-    }).pipe(
-      deadline(timeoutMs),
-      map((reply) => endpoint.read(textOf(accepted(reply, clock)))),
-      tap({ error: (error: unknown) => error instanceof Throttled && tell('rate-limited') }),
-    )
-    return gates
-      .of(endpoint.host)
-      .through(attempt$)
-      .pipe(retryFailures({ retries, throttleRetries, backoffMs, random, onRetry: () => tell('retried') }))
+    const gate = gates.of(endpoint.host)
+    return defer(() => {
+      let sent = 0
+      const attempt$ = defer(() => {
+        if (sent++ > 0) tell('retried')
+        tell('requested')
+        return send(request)
+      }).pipe(
+        deadline(timeoutMs),
+        map((reply) => endpoint.read(textOf(accepted(reply, clock)))),
+        tap({ error: (error: unknown) => error instanceof Throttled && tell('rate-limited') }),
+      )
+      return gate.through(attempt$).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }))
+    })
   }
 }
 

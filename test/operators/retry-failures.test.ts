@@ -1,10 +1,11 @@
 import { defer, NEVER } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import { BadAnswer, HttpError, NothingAnswered, StorageError, Throttled, TransportError } from '../../src/model/errors.js'
 import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
 import { marbles } from '../support/marbles.js'
 
-const retrying = (policy: Partial<RetryPolicy> = {}) => retryFailures<string>({ retries: 2, backoffMs: 8, random: () => 0, ...policy })
+const retrying = (policy: Partial<RetryPolicy> = {}) =>
+  retryFailures<string>({ retries: 2, throttleRetries: 2, backoffMs: 8, random: () => 0, ...policy })
 
 describe('retryFailures', () => {
   it(
@@ -77,7 +78,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'asks again at once after a 429, whose pause was kept already',
+    'asks again at once after a 429: the gate keeps the pause',
     marbles((m) => {
       const error = new Throttled(undefined)
       const source = m.cold<string>('--#', undefined, error)
@@ -136,6 +137,16 @@ describe('retryFailures', () => {
     )
 
   it(
+    'asks again as often as waiting is granted, though no retries are',
+    marbles((m) => {
+      const error = new Throttled(undefined)
+      const source = m.cold<string>('-#', undefined, error)
+
+      m.expect(source.pipe(retrying({ retries: 0, throttleRetries: 3 }))).toBeObservable('----#', undefined, error)
+    }),
+  )
+
+  it(
     'asks once where no retries are granted',
     marbles((m) => {
       const error = new HttpError(503)
@@ -158,45 +169,38 @@ describe('retryFailures', () => {
   )
 
   it(
-    'tells of each further attempt, not of the first nor of giving up',
+    'does not count what it waited for as a retry, nor a retry as a wait',
     marbles((m) => {
-      let retries = 0
-      const source = m.cold<string>('-#', undefined, new HttpError(503))
-      source.pipe(retrying({ onRetry: () => retries++ })).subscribe({ error: () => undefined })
-      m.flush()
+      const [refused, failed, answer] = [new Throttled(undefined), new HttpError(503), m.cold<string>('-(a|)')]
+      const attempts = [refused, failed, refused, failed].map((error) => m.cold<string>('-#', undefined, error))
+      const source = defer(() => attempts.shift() ?? answer)
 
-      m.expect(source).toHaveSubscriptions(['^!', '-----^!', '--------------^!'])
-      expect(retries).toBe(2)
+      m.expect(source.pipe(retrying())).toBeObservable('-- 4ms -- 8ms -(a|)')
     }),
   )
 
   it(
-    'tells of no attempt that a cancelled pause kept from being made',
+    'counts anew for each subscription',
     marbles((m) => {
-      let retries = 0
-      const source = m.cold<string>('-#', undefined, new HttpError(503))
-      m.expect(source.pipe(retrying({ onRetry: () => retries++ })), '--!').toBeObservable('-')
-      m.flush()
+      const error = new Throttled(undefined)
+      const source = m.cold<string>('#', undefined, error).pipe(retrying({ throttleRetries: 1 }))
 
-      expect(retries).toBe(0)
+      m.expect(source).toBeObservable('#', undefined, error)
+      m.expect(source).toBeObservable('#', undefined, error)
     }),
   )
 
-  for (const [callback, ending] of [
-    ['onRetry', '-----#'],
-    ['random', '-#'],
-  ] as const)
-    it(
-      `ends with the error of a throwing ${callback}`,
-      marbles((m) => {
-        const bug = new TypeError('a bug')
-        const throws = () => {
-          throw bug
-        }
-        const source = m.cold<string>('-#', undefined, new HttpError(503))
+  it(
+    'ends with the error of a throwing random',
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const throws = () => {
+        throw bug
+      }
+      const source = m.cold<string>('-#', undefined, new HttpError(503))
 
-        m.expect(source.pipe(retrying({ [callback]: throws }))).toBeObservable(ending, undefined, bug)
-        m.expect(source).toHaveSubscriptions('^!')
-      }),
-    )
+      m.expect(source.pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
+      m.expect(source).toHaveSubscriptions('^!')
+    }),
+  )
 })

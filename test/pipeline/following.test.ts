@@ -77,7 +77,7 @@ describe('a stream that follows another one', () => {
 
   for (const { how, reply, pace, reason } of [
     { how: 'is refused', reply: status(403), pace: '', reason: 'the provider answered 403' },
-    { how: 'is limited', reply: status(429), pace: '6s ', reason: '429: the provider limits the rate' },
+    { how: 'is limited', reply: status(429), pace: '8200ms ', reason: '429: the provider limits the rate' },
     { how: 'keeps failing', reply: page, pace: '375ms 750ms ', reason: 'html: a page came instead: <!doctype html><title>Sorry</title>' },
   ])
     it(
@@ -86,6 +86,7 @@ describe('a stream that follows another one', () => {
         const collector = tinyCollector(m, {
           streams: [indices, follower('ohlcv', 'indices'), tiny('news')],
           answers: (call) => of(call === 'indices all' ? reply : row),
+          settings: { throttleRetries: 2 },
         })
         const why = map(({ outcome, scripts: { indices, ohlcv, news } }: RunReport) => [
           outcome,

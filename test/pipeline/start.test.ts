@@ -81,14 +81,14 @@ describe('a run', () => {
         stocks,
         streams: [tiny('news'), tiny('ohlcv', { phase: 'candles' })],
         answers,
-        settings: { workers: { news: 60, ohlcv: 60 } },
+        settings: { workers: { news: 60, ohlcv: 60 }, throttleMs: 0 },
       })
       const sums = map(({ stocks: all, scripts }: RunReport) => [
         all,
         ...['news', 'ohlcv'].map((name) => Object.values(scripts[name]?.items ?? {}).reduce((sum, count) => sum + count, 0)),
       ])
 
-      m.expect(collector.run().pipe(sums)).toBeObservable('6s (a|)', { a: [60, 60, 60] })
+      m.expect(collector.run().pipe(sums)).toBeObservable('375ms 750ms (a|)', { a: [60, 60, 60] })
     }),
   )
 

@@ -1,9 +1,9 @@
 import { map, of } from 'rxjs'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import { marbles } from '../support/marbles.js'
 import { ended, inTurn, oneStock } from '../support/one-stock.js'
-import { row, status, tiny, tinyCollector } from '../support/tiny.js'
+import { page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 const pauses = [
   { named: 'no Retry-After', retryAfter: undefined, frames: '2s' },
@@ -17,42 +17,69 @@ const pauses = [
 describe('a 429', () => {
   for (const { named, retryAfter, frames } of pauses)
     it(
-      `with ${named} and no retries waits ${frames} and ends as rate_limit`,
+      `with ${named} is asked again after ${frames}, and uses up none of the retries`,
       marbles((m) => {
-        const collector = oneStock(m, of(status(429, retryAfter)), { retries: 0 })
+        const answers = inTurn(status(429, retryAfter), row)
+        const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers, settings: { retries: 0 } })
 
-        m.expect(collector.run().pipe(ended)).toBeObservable(`${frames} (a|)`, { a: 'partial, 1 rate_limit, 1 asked, 0 again' })
+        m.expect(collector.run().pipe(ended)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 asked, 1 again' })
       }),
     )
 
   it(
-    'is asked again after the pause, up to 3 attempts in all, each with its pause',
+    'leaves a failure that follows all of its retries',
+    marbles((m) => {
+      const answers = inTurn(status(429), status(503), page, row)
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers })
+
+      m.expect(collector.run().pipe(ended)).toBeObservable('2s 375ms 750ms (a|)', { a: 'complete, 1 success, 4 asked, 3 again' })
+    }),
+  )
+
+  it(
+    'ends its stock as rate_limit after as many further attempts as are granted, the last without a pause behind it',
+    marbles((m) => {
+      const collector = oneStock(m, of(status(429, '3')), { throttleRetries: 2 })
+
+      m.expect(collector.run().pipe(ended)).toBeObservable('6s (a|)', { a: 'partial, 1 rate_limit, 3 asked, 2 again' })
+    }),
+  )
+
+  it(
+    'that names no pause is waited for twice as long each time, until the host is given up',
     marbles((m) => {
       const answer = m.cold('(r|)', { r: status(429) })
       const collector = oneStock(m, answer)
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('6s (a|)', { a: 'partial, 1 rate_limit, 3 asked, 2 again' })
-      m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '4s (^!)'])
+      m.expect(collector.run().pipe(ended)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 asked, 6 again' })
+      m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)'])
     }),
   )
 
   it(
-    'is forgotten when a later attempt is answered',
+    'holds all streams that ask the host',
     marbles((m) => {
-      const answer = inTurn(status(429, '3'), row)
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answer })
+      const collector = tinyCollector(m, {
+        stocks: ['A'],
+        streams: [tiny('news'), tiny('filings'), tiny('ohlcv', { phase: 'candles' })],
+        answers: inTurn(status(429), row),
+      })
+      collector.run().subscribe()
+      m.flush()
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('3s (a|)', { a: 'complete, 1 success, 2 asked, 1 again' })
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2000 filings A', '2200 ohlcv A'])
     }),
   )
 
   it(
-    'is counted in the report, whatever comes of it',
+    'is counted in the report, whatever comes of it, and said of the host once',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: inTurn(status(429), row) })
-      const limited = map(({ scripts }: RunReport) => scripts.news?.rateLimited)
+      const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
 
-      m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', { a: 1 })
+      m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {
+        a: [1, [{ reason: 'static asked for a pause once; the slowest pace was 5 requests a second' }]],
+      })
     }),
   )
 })

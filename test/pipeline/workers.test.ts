@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { defer, finalize, map, of, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type Context, marbles } from '../support/marbles.js'
-import { row, tiny, tinyCollector } from '../support/tiny.js'
+import { row, status, tiny, tinyCollector } from '../support/tiny.js'
 import { told } from '../support/told.js'
 
 const five = ['A', 'B', 'C', 'D', 'E']
@@ -134,18 +134,20 @@ describe('the workers of a stream', () => {
   )
 
   it(
-    'stay with a stock that is being waited for: a 429 holds its worker and nobody else',
+    'stay with their stocks while a 429 holds the host: nobody asks until one request has shown that it serves again',
     marbles((m) => {
+      let asked = 0
+      const isFirst = (): boolean => asked++ === 0
       const collector = tinyCollector(m, {
         stocks: ['A', 'B', 'C'],
         streams: [tiny('news', { workers: 2 })],
-        answers: (call) => (call === 'news A' ? of({ status: 429, body: Buffer.from('') }) : m.cold('100ms (r|)', { r: row })),
-        settings: { retries: 1 },
+        answers: (call) => (call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row })),
+        settings: { retries: 0 },
       })
       told(m, collector.events())
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '100 news C', '2000 news A'])
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
     }),
   )
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/provider/answer.js'
 import { createAsk } from '../../src/provider/ask.js'
+import { createGates } from '../../src/provider/gate/gates.js'
 import type { Transport } from '../../src/provider/http.js'
 import { connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
@@ -12,7 +13,15 @@ const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })
 const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
   const told: string[] = []
   const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
-  const ask = createAsk({ transport, settings, timeoutMs, random: () => 0, clock: () => 0, tell: (what) => told.push(what) })
+  const ask = createAsk({
+    transport,
+    settings,
+    gates: createGates(settings),
+    timeoutMs,
+    random: () => 0,
+    clock: () => 0,
+    tell: (what) => told.push(what),
+  })
   return { told, ask }
 }
 
@@ -36,7 +45,7 @@ describe('asking', () => {
   it.each([
     { what: 'a page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: .*<!DOCTYPE html>/ },
     { what: 'cut JSON', body: '{"data":[1,', says: /^parse: / },
-    { what: 'nothing', body: '', says: /^parse: .*empty/ },
+    { what: 'nothing', body: '', says: /^empty: / },
     { what: 'NaN', body: '{"data":[NaN]}', says: /^parse: / },
     { what: 'another shape', body: '{"data":7}', says: /^schema: data/ },
     { what: 'null', body: 'null', says: /^schema: / },
@@ -61,7 +70,7 @@ describe('asking', () => {
   it.each([
     { status: 500, attempts: 3, ends: 'http_500' },
     { status: 503, attempts: 3, ends: 'http_503' },
-    { status: 429, attempts: 3, ends: 'rate_limit' },
+    { status: 429, attempts: 9, ends: 'rate_limit' },
     { status: 404, attempts: 1, ends: 'http_404' },
     { status: 403, attempts: 1, ends: 'http_403' },
     { status: 302, attempts: 1, ends: 'http_302' },
