@@ -1,6 +1,7 @@
+import { Socket } from 'node:net'
 import { gunzip } from 'node:zlib'
 import { Observable } from 'rxjs'
-import { type Dispatcher, Pool } from 'undici'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { TransportError } from '../model/errors.js'
 import { transportErrorOf } from './transport-error.js'
 
@@ -33,14 +34,16 @@ export interface Connections {
   readonly close: () => void
 }
 
+const LONGEST_CONNECT_MS = 5_000
 /** As it is sent, and unpacked. The longest answer of a whole market is a third of it. */
 const LONGEST_BODY = 32 * 1024 * 1024
 
 /** Keep-alive connections, one pool an origin, as many as there are requests at the same time: the streams bound that, not the pool. */
 export const openConnections = (): Connections => {
   const pools = new Map<string, Pool>()
+  const { connect, abandon } = createConnector()
   const poolOf = (origin: string): Pool => {
-    const pool = pools.get(origin) ?? new Pool(origin, { pipelining: 1, connect: { timeout: 5_000 }, maxResponseSize: LONGEST_BODY })
+    const pool = pools.get(origin) ?? new Pool(origin, { pipelining: 1, connect, maxResponseSize: LONGEST_BODY })
     pools.set(origin, pool)
     return pool
   }
@@ -59,6 +62,27 @@ export const openConnections = (): Connections => {
     close() {
       for (const pool of pools.values()) void pool.destroy()
       pools.clear()
+      abandon()
+    },
+  }
+}
+
+/** Closing a pool would leave the sockets that are still on their way, until they arrive or their time is up. */
+const createConnector = (): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
+  const open = buildConnector({ timeout: LONGEST_CONNECT_MS })
+  const onTheirWay = new Set<Socket>()
+  return {
+    connect(options, done) {
+      // The client's own connector gives its socket back, though its type does not say so.
+      const socket: unknown = open(options, (...result) => {
+        if (socket instanceof Socket) onTheirWay.delete(socket)
+        done(...result)
+      })
+      if (socket instanceof Socket) onTheirWay.add(socket)
+    },
+    abandon() {
+      for (const socket of onTheirWay) socket.destroy(new Error('closed'))
+      onTheirWay.clear()
     },
   }
 }

@@ -40,6 +40,8 @@ describe('wrong usage', () => {
     [['simulate', '--faults', '/nowhere'], '--faults: the file "/nowhere" cannot be read'],
     [['simulate', '--faults', faultsFile('[{"on":"news","mode":"smoke"}]')], '--faults: '],
     [['simulate', '--faults', faultsFile('[{"on":"newz","mode":"hang"}]')], 'names the endpoint "newz"'],
+    [['simulate', '--limits', '/nowhere'], '--limits: the file "/nowhere" cannot be read'],
+    [['simulate', '--limits', faultsFile('{"newz":{"perSecond":1,"burst":1}}')], '--limits: '],
   ])('%j is told on stderr and ends with 2', async (args, message) => {
     const { code, out, err } = await type(...args)
     expect(err).toContain(message)

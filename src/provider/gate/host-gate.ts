@@ -1,4 +1,4 @@
-import { asapScheduler, asyncScheduler, Observable, type Subscriber, type Subscription, timer } from 'rxjs'
+import { asyncScheduler, Observable, type Subscriber, type Subscription, timer } from 'rxjs'
 import type { HostClosed } from '../../model/errors.js'
 import type { Rules } from './hold.js'
 import { admission, ended, type Host, newHost, sent } from './host.js'
@@ -28,20 +28,26 @@ export const createHostGate = (name: string, rules: Rules): HostGate => {
   let host = newHost
   let alarm: Subscription | undefined
   let isAdmitting = false
+  let isCalled = false
 
   const become = (next: Host): void => {
     notes.take(host, next, now())
     host = next
   }
+  const call = (ms: number): void => {
+    alarm?.unsubscribe()
+    alarm = timer(Math.ceil(ms)).subscribe(admit)
+  }
   /** One loop for all: what ends at once, and makes others come, must not grow the stack. */
   const admit = (): void => {
     if (isAdmitting) return
     isAdmitting = true
+    isCalled = false
     alarm?.unsubscribe()
     for (const next of queue) {
       const pause = admission(host, now())
       if (typeof pause === 'number' && pause > 0) {
-        if (pause < Number.POSITIVE_INFINITY) alarm = timer(Math.ceil(pause)).subscribe(admit)
+        if (pause < Number.POSITIVE_INFINITY) call(pause)
         break
       }
       queue.delete(next)
@@ -73,7 +79,10 @@ export const createHostGate = (name: string, rules: Rules): HostGate => {
       subscription.unsubscribe()
       over(nothing)
       // Not at once: whoever ends a whole run lets go of one request after the other, and none may take another's place.
-      if (queue.size > 0) asapScheduler.schedule(admit)
+      if (queue.size > 0 && !isCalled) {
+        isCalled = true
+        call(0)
+      }
     })
   }
   return {

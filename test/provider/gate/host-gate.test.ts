@@ -1,0 +1,319 @@
+import { defer, EMPTY, NEVER, of, range, Subject, throwError } from 'rxjs'
+import { mergeMap, tap } from 'rxjs/operators'
+import { describe, expect, it } from 'vitest'
+import { BadAnswer, HostClosed, HttpError, Throttled, TransportError } from '../../../src/model/errors.js'
+import { createHostGate, type HostGate } from '../../../src/provider/gate/host-gate.js'
+import { type Context, marbles } from '../../support/marbles.js'
+import { settingsOf } from '../support.js'
+
+const gateOf = (rules: Parameters<typeof settingsOf>[0] = {}): HostGate => createHostGate('static', settingsOf(rules))
+
+/** Sends one request at once whose end the host is judged by. */
+const send = (gate: HostGate, error?: Error, times = 1): void => {
+  for (let turn = 0; turn < times; turn += 1)
+    gate.through(error === undefined ? of('x') : throwError(() => error)).subscribe({ error: () => undefined })
+}
+
+const refusal = (retryAfterMs?: number) => new Throttled(retryAfterMs)
+const lost = new TransportError('connect', 'connect ECONNREFUSED')
+
+/** Lets a request wait, and notes when it was sent, or what it ended with. */
+const waiting = (m: Context, gate: HostGate, log: string[], name: string, end$ = m.cold('10ms (x|)')) =>
+  gate
+    .through(defer(() => end$.pipe(tap({ subscribe: () => log.push(`${m.scheduler.now()} ${name}`) }))))
+    .subscribe({ error: (error: Error) => log.push(`${m.scheduler.now()} ${name} ${error.message}`) })
+
+describe('a host’s gate, while nothing is held', () => {
+  for (const [what, marble, subs] of [
+    ['values', '-a-(b|)', '^--!'],
+    ['an end without a value', '--|', '^-!'],
+    ['an error', '--#', '^-!'],
+    ['silence', '-', '^'],
+  ] as const)
+    it(
+      `hands on ${what} at once`,
+      marbles((m) => {
+        const attempt = m.cold(marble, undefined, new HttpError(503))
+
+        m.expect(gateOf().through(attempt)).toBeObservable(marble, undefined, new HttpError(503))
+        m.expect(attempt).toHaveSubscriptions(subs)
+      }),
+    )
+
+  it('sends in the same turn', () => {
+    let sent = 0
+    gateOf()
+      .through(defer(() => of(++sent)))
+      .subscribe()
+    expect(sent).toBe(1)
+  })
+
+  it(
+    'unsubscribes from the attempt that is unsubscribed from',
+    marbles((m) => {
+      const attempt = m.cold('----a|')
+
+      m.expect(gateOf().through(attempt), '--!').toBeObservable('-')
+      m.expect(attempt).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'hands on a bug, which says nothing of the host',
+    marbles((m) => {
+      const gate = gateOf()
+      send(gate, new TypeError('a bug'), 20)
+      const attempt = m.cold('(a|)')
+
+      m.expect(gate.through(attempt)).toBeObservable('(a|)')
+      expect(gate.notices()).toStrictEqual([])
+    }),
+  )
+})
+
+describe('a host’s gate, while the host is held', () => {
+  it(
+    'lets one request go after the pause, and the others once it is answered, in the order in which they came',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, undefined, 400)
+      send(gate, refusal())
+      for (const name of ['A', 'B', 'C']) waiting(m, gate, log, name)
+      m.flush()
+
+      expect(log).toStrictEqual(['2000 A', '2010 B', '2020 C'])
+    }),
+  )
+
+  it(
+    'takes for the same refusal what comes back refused of the requests that were sent before, and keeps the longer pause',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      const first = ['-#', '--#', '---#'].map((marble, place) => m.cold(marble, undefined, refusal([undefined, 9_000, 4_000][place])))
+      for (const attempt of first) gate.through(attempt).subscribe({ error: () => undefined })
+      m.cold('500ms x').subscribe(() => waiting(m, gate, log, 'A'))
+      m.flush()
+
+      expect(log).toStrictEqual(['9002 A'])
+      expect(gate.notices()).toStrictEqual(['static asked for a pause once; the slowest pace was 5 requests a second'])
+    }),
+  )
+
+  it(
+    'lets the next one go when the one that was to show whether the host serves again is cancelled',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, refusal())
+      const probe = waiting(m, gate, log, 'A', m.cold('-'))
+      waiting(m, gate, log, 'B')
+      m.cold('2500ms x').subscribe(() => probe.unsubscribe())
+      m.flush()
+
+      expect(log).toStrictEqual(['2000 A', '2500 B'])
+    }),
+  )
+
+  it(
+    'forgets a request that is unsubscribed from in the queue',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, refusal())
+      waiting(m, gate, log, 'A').unsubscribe()
+      const [inTime, never] = [waiting(m, gate, log, 'B'), waiting(m, gate, log, 'C')]
+      m.cold('2s x').subscribe(() => never.unsubscribe())
+      m.flush()
+
+      expect(inTime.closed).toBe(true)
+      expect(log).toStrictEqual(['2000 B'])
+    }),
+  )
+
+  it(
+    'sends nothing in the place of what is cancelled when all are cancelled one after the other',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, refusal())
+      const all = ['A', 'B', 'C'].map((name) => waiting(m, gate, log, name, m.cold('-')))
+      m.cold('3s x').subscribe(() => {
+        for (const one of all) one.unsubscribe()
+      })
+      m.flush()
+
+      expect(log).toStrictEqual(['2000 A'])
+    }),
+  )
+
+  it(
+    'loses none of thousands that wait, and their end at once does not grow the stack',
+    marbles((m) => {
+      const gate = gateOf({ throttleMs: 0 })
+      const served: number[] = []
+      const blocker = new Subject<never>()
+      gate.through(blocker).subscribe({ error: () => undefined })
+      blocker.error(refusal(1_000))
+      range(0, 20_000)
+        .pipe(mergeMap((n) => gate.through(of(n))))
+        .subscribe((n) => served.push(n))
+      m.flush()
+
+      expect(served).toStrictEqual(Array.from({ length: 20_000 }, (_, n) => n))
+    }),
+  )
+
+  it(
+    'ends thousands that come one from the other, when the host is given up, without growing the stack',
+    marbles((m) => {
+      const gate = gateOf({ throttleGiveUpMs: 0 })
+      const reasons: unknown[] = []
+      send(gate, refusal())
+      const again = (left: number): void =>
+        void gate.through(throwError(() => refusal())).subscribe({
+          error: (error: unknown) => {
+            if (error instanceof HostClosed) reasons.push(error.status)
+            if (left > 0) again(left - 1)
+          },
+        })
+      again(20_000)
+      m.flush()
+
+      expect(reasons).toHaveLength(20_000)
+      expect(new Set(reasons)).toStrictEqual(new Set(['rate_limit']))
+    }),
+  )
+
+  it(
+    'takes three pages or empty bodies in a row for a refusal, two and an answer for none',
+    marbles((m) => {
+      const [page, empty] = [new BadAnswer('html', 'a page'), new BadAnswer('empty', 'nothing')]
+      const [own, all] = [gateOf(), gateOf()]
+      for (let turn = 0; turn < 50; turn += 1) {
+        send(own, page, 2)
+        send(own)
+      }
+      send(all, page, 2)
+      send(all, empty)
+      const log: string[] = []
+      waiting(m, own, log, 'A')
+      waiting(m, all, log, 'B')
+      m.flush()
+
+      expect(log).toStrictEqual(['0 A', '2000 B'])
+    }),
+  )
+
+  it(
+    'gives up a host that has refused everything for too long, and asks it once after each pause',
+    marbles((m) => {
+      const gate = gateOf({ throttleGiveUpMs: 5_000 })
+      const log: string[] = []
+      send(gate, refusal())
+      for (const name of ['A', 'B']) waiting(m, gate, log, name, m.cold('#', undefined, refusal()))
+      for (const at of [4_000, 7_000, 7_001, 14_000, 14_020]) m.cold(`${at}ms x`).subscribe(() => waiting(m, gate, log, `at ${at}`))
+      m.flush()
+
+      const closed = '429: the provider has refused everything for 6 s'
+      expect(log).toStrictEqual([
+        '2000 A',
+        '2000 A 429: the provider limits the rate',
+        '6000 B',
+        '6000 B 429: the provider limits the rate',
+        `6000 at 4000 ${closed}`,
+        `7000 at 7000 ${closed}`,
+        `7001 at 7001 ${closed}`,
+        '14000 at 14000',
+        '14020 at 14020',
+      ])
+    }),
+  )
+})
+
+describe('a host’s gate, while the host is down', () => {
+  it(
+    'sends one request after 1 s, 2 s, 4 s; the others wait and all go when one is answered, by whatever status',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, lost, 5)
+      for (const name of ['A', 'B']) waiting(m, gate, log, name, m.cold('#', undefined, lost))
+      waiting(m, gate, log, 'C', m.cold('#', undefined, new HttpError(500)))
+      for (const name of ['D', 'E']) waiting(m, gate, log, name)
+      m.flush()
+
+      expect(log.filter((line) => !line.includes(': ') && !line.includes('500 '))).toStrictEqual([
+        '1000 A',
+        '3000 B',
+        '7000 C',
+        '7000 C the provider answered 500',
+        '7000 D',
+        '7000 E',
+      ])
+      expect(gate.notices()).toStrictEqual(['static was down once, for 7 s in all'])
+    }),
+  )
+
+  it(
+    'is not closed by four failures in a row, nor by many with an answer of any status between',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      for (const answer of [undefined, new HttpError(404), new BadAnswer('schema', 'another shape')]) {
+        send(gate, lost, 4)
+        send(gate, answer)
+      }
+      send(gate, new TransportError('tls', 'no trust'), 9)
+      send(gate, new TransportError('too_large', 'too long'), 9)
+      waiting(m, gate, log, 'A')
+      m.flush()
+
+      expect(log).toStrictEqual(['0 A'])
+    }),
+  )
+
+  it(
+    'ends what waits after downMs, though a request is still on its way, and what comes later at once; an answer opens it again',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, lost, 5)
+      waiting(m, gate, log, 'A', m.cold('30s x'))
+      waiting(m, gate, log, 'B')
+      for (const at of [20_000, 40_000]) m.cold(`${at}ms x`).subscribe(() => waiting(m, gate, log, `at ${at}`))
+      m.flush()
+
+      const closed = 'breaker: the host has been down for more than 10 s; last: connect: connect ECONNREFUSED'
+      expect(log).toStrictEqual(['1000 A', `10000 B ${closed}`, `20000 at 20000 ${closed}`, '40000 at 40000'])
+    }),
+  )
+
+  it(
+    'does not take the failures of requests that were sent before for more outages',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      for (const marble of ['#', '#', '#', '#', '#', '100ms #', '200ms #', '300ms #'])
+        gate.through(m.cold(marble, undefined, lost)).subscribe({ error: () => undefined })
+      m.cold('1ms x').subscribe(() => waiting(m, gate, log, 'A'))
+      m.flush()
+
+      expect(log).toStrictEqual(['1000 A'])
+    }),
+  )
+})
+
+it('leaves no timer when nothing waits', () => {
+  const gate = gateOf()
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  send(gate, refusal())
+  const one = gate.through(NEVER).subscribe()
+  expect(timers()).toBe(before + 1)
+  one.unsubscribe()
+  expect(timers()).toBe(before)
+  gate.through(EMPTY).subscribe().unsubscribe()
+  expect(timers()).toBe(before)
+})

@@ -1,0 +1,120 @@
+import { catchError, defer, from, map, merge, mergeMap, type Observable, of, timer } from 'rxjs'
+import type { CollectError } from '../../../src/model/errors.js'
+import type { SettingsInput } from '../../../src/model/settings.js'
+import { createAsk } from '../../../src/provider/ask.js'
+import { createGates, type Gates } from '../../../src/provider/gate/gates.js'
+import type { HttpReply, Transport } from '../../../src/provider/http.js'
+import type { Context } from '../../support/marbles.js'
+import { note, settingsOf } from '../support.js'
+
+/** What a host grants. */
+export interface Granting {
+  /** Requests a second in the long run. */
+  readonly perSecond?: number
+  /** Requests at once after a rest. */
+  readonly burst?: number
+  readonly inFlight?: number
+  /** It refuses everything until this frame. */
+  readonly from?: number
+  /** It grants everything from this frame on. */
+  readonly freeFrom?: number
+  readonly retryAfter?: string
+  readonly latencyMs?: number
+}
+
+interface LimitedHost {
+  readonly transport: Transport
+  /** When each request was sent, and what it was answered. */
+  readonly log: readonly { readonly at: number; readonly status: number }[]
+}
+
+/** A host on virtual time: a token bucket, a number of requests in flight, or both. Its latency varies by a quarter up and down. */
+export const limitedHost = (m: Context, granting: Granting): LimitedHost => {
+  const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = granting
+  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY } = granting
+  const log: { at: number; status: number }[] = []
+  const now = (): number => m.scheduler.now()
+  let bucket = { tokens: burst, at: 0 }
+  let busy = 0
+  let turn = 0
+  const arrive = (): number => {
+    const isBucket = perSecond < Number.POSITIVE_INFINITY
+    const tokens = isBucket ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000) : burst
+    const isGranted = now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
+    bucket = { tokens: isGranted ? tokens - 1 : tokens, at: now() }
+    return isGranted ? 200 : 429
+  }
+  const transport: Transport = () =>
+    defer(() => {
+      const half = Math.round((latencyMs / 2) * (0.75 + ((turn++ * 7) % 11) / 20))
+      const sentAt = now()
+      return timer(half).pipe(
+        map(arrive),
+        mergeMap((status) => {
+          if (status === 200) busy += 1
+          return timer(half).pipe(
+            map((): HttpReply => {
+              if (status === 200) busy -= 1
+              log.push({ at: sentAt, status })
+              return { status, body: Buffer.from('x'), ...(retryAfter === undefined ? {} : { retryAfter }) }
+            }),
+          )
+        }),
+      )
+    })
+  return { transport, log }
+}
+
+export interface Asked {
+  /** Milliseconds until the last item had ended. */
+  readonly took: number
+  readonly sent: number
+  readonly refused: number
+  /** How many items ended in which way. */
+  readonly ends: Readonly<Record<string, number>>
+  /** Items that ended well, by the second. */
+  readonly bySecond: readonly number[]
+  readonly notices: readonly string[]
+}
+
+export interface Asking {
+  readonly items: number
+  /** Of each stream; the items are shared out among them. */
+  readonly workers: readonly number[]
+  readonly settings?: SettingsInput
+  readonly timeoutMs?: number
+}
+
+/** Asks for items as the streams of a run do, all through the gates of one run, until virtual time has passed. */
+export const askAll = (m: Context, transport: Transport, { items, workers, settings, timeoutMs = 30_000 }: Asking): Asked => {
+  const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
+  const gates: Gates = createGates(parsed)
+  const told = { requested: 0, retried: 0, 'rate-limited': 0 }
+  const ends: Record<string, number> = {}
+  const bySecond: number[] = []
+  const shared = { transport, settings: parsed, gates, timeoutMs, random: () => 0.5, clock: () => m.scheduler.now() }
+  const tell = (what: keyof typeof told): void => {
+    told[what] += 1
+  }
+  const ask = createAsk({ ...shared, tell })
+  const one = (): Observable<string> =>
+    ask(note, { data: { isin: 'x' } }).pipe(
+      map(() => 'served'),
+      catchError((error: CollectError) => of(error.status)),
+    )
+  const streams = workers.map((count) => from(Array(Math.ceil(items / workers.length)).keys()).pipe(mergeMap(one, count)))
+  let took = Number.NaN
+  merge(...streams).subscribe({
+    next: (end) => {
+      ends[end] = (ends[end] ?? 0) + 1
+      const second = Math.floor(m.scheduler.now() / 1_000)
+      if (end === 'served') bySecond[second] = (bySecond[second] ?? 0) + 1
+    },
+    complete: () => {
+      took = m.scheduler.now()
+    },
+  })
+  m.flush()
+  const notices = gates.notices().map(({ text }) => text)
+  return { took, sent: told.requested, refused: told['rate-limited'], ends, bySecond: Array.from(bySecond, (n) => n ?? 0), notices }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { createLimits } from '../../src/simulator/limits.js'
+import { ask, askNote, askPost, serve } from './support.js'
+
+describe('a limit of the simulator', () => {
+  it('serves a burst after a rest, and then as many a second as it grants', () => {
+    let now = 0
+    const limitOf = createLimits({ news: { perSecond: 50, burst: 10 } }, () => now)
+    const served = (): number => Array.from({ length: 100 }, () => limitOf('news')).filter((limit) => limit === undefined).length
+    expect(served()).toBe(10)
+    const bySecond = Array.from({ length: 5 }, () => {
+      now += 100
+      return served()
+    })
+    expect(bySecond).toEqual([5, 5, 5, 5, 5])
+    now += 60_000
+    expect(served()).toBe(10)
+  })
+
+  it('is each host’s own, and does not bind a host that is not named', () => {
+    const limitOf = createLimits({ '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } }, () => 0)
+    const asked = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map((host) => limitOf(host) === undefined)
+    expect(asked).toEqual([true, false, true, false, true, true, false])
+    expect(createLimits({ web: { perSecond: 1, burst: 1 } }, () => 0)('news')).toBeUndefined()
+  })
+
+  it('answers 429 beyond it, with the Retry-After that was set, and counts it', async () => {
+    const simulator = await serve({ limits: { static: { perSecond: 0.001, burst: 2, retryAfter: 3 } } })
+    const answers = [await askNote(simulator), await askNote(simulator), await askNote(simulator)]
+    expect(answers.map(({ status, retryAfter }) => [status, retryAfter])).toEqual([
+      [200, undefined],
+      [200, undefined],
+      [429, '3'],
+    ])
+    expect(simulator.stats().endpoints.note?.statuses).toEqual({ 200: 2, 429: 1 })
+    expect(await ask(`${simulator.settings.urls.web}/start/`)).toMatchObject({ status: 200 })
+  })
+
+  it('can be set, changed and lifted while the simulator runs', async () => {
+    const simulator = await serve()
+    const statusAfter = async (limits: object): Promise<readonly number[]> => {
+      await askPost(`${simulator.origin}/__control`, { limits })
+      return [(await askNote(simulator)).status, (await askNote(simulator)).status]
+    }
+    expect(await statusAfter({ '*': { perSecond: 0.001, burst: 1 } })).toEqual([200, 429])
+    expect(await statusAfter({})).toEqual([200, 200])
+  })
+
+  it.each([{ nowhere: { perSecond: 1, burst: 1 } }, { news: { perSecond: 0, burst: 1 } }, { news: { perSecond: 1 } }, { news: 5 }])(
+    'is refused if it is none: %j',
+    async (limits) => {
+      const simulator = await serve()
+      expect(await askPost(`${simulator.origin}/__control`, { limits })).toMatchObject({ status: 400 })
+      await expect(serve({ limits: limits as never })).rejects.toThrow()
+    },
+  )
+})
