@@ -101,7 +101,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
 
   it('has as many requests of an endpoint in flight as it is given workers, and never more', async () => {
     const workers = 3
-    simulator.control({ latencyMs: 2 })
+    simulator.control({ latencyMs: 20 })
     await run(stream, new Map(), EVENING, { workers: { [stream.name]: workers } })
     for (const name of namesOf(stream)) {
       const most = simulator.stats().endpoints[name]?.maxInFlight ?? 0
