@@ -7,6 +7,7 @@ import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
+import { ownedBy } from '../src/provider/owned-by.js'
 
 const indicator = post({
   name: 'indicator',
@@ -20,7 +21,7 @@ const indicator = post({
     symbol: z.string().min(1),
     minute: z.literal('D'),
   }),
-  read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+  read: (text, { isin }): readonly Row[] => ownedBy(isin, json(Rows)(text).data ?? []),
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)

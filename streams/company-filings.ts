@@ -11,6 +11,7 @@ import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
+import { ownedBy } from '../src/provider/owned-by.js'
 
 const filingsOn = (path: 'company_filings' | 'lodr') =>
   post({
@@ -20,7 +21,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     input: z.strictObject({
       data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
     }),
-    read: (text): readonly Row[] => json(MaybeRows)(text).data ?? [],
+    read: (text, { data: { isin } }): readonly Row[] => ownedBy(isin, json(MaybeRows)(text).data ?? []),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

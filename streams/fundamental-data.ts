@@ -8,6 +8,7 @@ import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
+import { ownedBy } from '../src/provider/owned-by.js'
 
 const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
 
@@ -17,7 +18,7 @@ const fundamental = post({
   path: '/scanx/fundamental',
   headers: 'bare',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text): readonly Row[] => [json(Answer)(text).data ?? []].flat(),
+  read: (text, { data: { isin } }): readonly Row[] => ownedBy(isin, [json(Answer)(text).data ?? []].flat()),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
     if (stock === undefined) return undefined

@@ -7,6 +7,7 @@ import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
+import { ownedBy } from '../src/provider/owned-by.js'
 
 const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
@@ -24,7 +25,7 @@ const liveNews = post({
     stock_list: z.tuple([z.string().length(12)]),
     entity_id: z.literal(''),
   }),
-  read: (text): readonly Row[] => json(Answer)(text).data?.latest_news ?? [],
+  read: (text, { stock_list: [isin] }): readonly Row[] => ownedBy(isin, json(Answer)(text).data?.latest_news ?? []),
   sample: ({ stock_list: [isin], limit }, market) => {
     const random = market.random('news', isin)
     const name = market.stockByIsin(isin)?.Name

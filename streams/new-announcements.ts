@@ -8,13 +8,14 @@ import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
+import { ownedBy } from '../src/provider/owned-by.js'
 
 const announcements = post({
   name: 'announcements',
   host: 'static',
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+  read: (text, { data: { isin } }): readonly Row[] => ownedBy(isin, json(Rows)(text).data ?? []),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }

@@ -69,14 +69,14 @@ export class TransportError extends CollectError {
   }
 }
 
-/** A 200 whose body is not what the endpoint gives: an HTML page, cut JSON, another envelope. Often a passing mood. */
+/** A 200 whose body is not what the endpoint gives: an HTML page, cut JSON, another envelope, another stock's data. Often a passing mood. */
 export class BadAnswer extends CollectError {
   override readonly name = 'BadAnswer'
   readonly verdict = 'retry'
   readonly status = 'error'
 
   constructor(
-    readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding',
+    readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'identity' | 'truncated',
     message: string,
   ) {
     super(`${reason}: ${message}`)

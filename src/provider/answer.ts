@@ -2,9 +2,11 @@ import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
 import { BadAnswer, messageOf } from '../model/errors.js'
 import { isRow, type Row, textOf } from '../model/row.js'
+import { isDeeperThan } from './depth.js'
+import { nextDataIn } from './next-data.js'
 
-const SCRIPT = /<script\b([^>]{0,500})>/gi
-const NEXT_DATA = /(?:^|\s)id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
+/** Far deeper than any answer is; what recurses over one is safe down to there. */
+const DEEPEST = 64
 
 /** Reads a JSON text in the given shape. */
 export const json =
@@ -26,11 +28,9 @@ export const wrappedJson =
 export const pageJson =
   <T>(shape: z.ZodType<T>) =>
   (text: string): T => {
-    const script = [...text.matchAll(SCRIPT)].find(([, attributes = '']) => NEXT_DATA.test(attributes))
-    const from = script === undefined ? text.length : script.index + script[0].length
-    const length = text.slice(from).search(/<\/script[\s>]/i)
-    if (length < 0) throw new BadAnswer('schema', 'the page holds no whole __NEXT_DATA__')
-    return shaped(shape, parsed(text.slice(from, from + length)))
+    const data = nextDataIn(text)
+    if (data === undefined) throw new BadAnswer('schema', 'the page holds no whole __NEXT_DATA__')
+    return shaped(shape, parsed(data))
   }
 
 /** Reads a CSV into records by its header; header names and cells are trimmed and stay text. `columns` must be among the header's. */
@@ -64,6 +64,12 @@ const parseTable = (text: string): string[][] => {
 }
 
 const parsed = (text: string): unknown => {
+  const value = parsedJson(text)
+  if (isDeeperThan(DEEPEST, value, text)) throw new BadAnswer('schema', `the answer is nested more than ${DEEPEST} deep`)
+  return value
+}
+
+const parsedJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -79,9 +85,10 @@ const succeeded = (value: unknown): unknown => {
 }
 
 const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
-  /^false$/i.test(String(success)) ||
-  /^(error|fail|failed|failure)$/i.test(String(status)) ||
-  [status, code].some((number) => Number(number) >= 400) ||
+  success === false ||
+  /^false$/i.test(textOf(success)) ||
+  /^(error|fail|failed|failure)$/i.test(textOf(status)) ||
+  [status, code].some((number) => Number(textOf(number)) >= 400) ||
   [error, errors].some((what) => what === true || textOf(what) !== '' || hasContent(what))
 
 const hasContent = (data: unknown): boolean => typeof data === 'object' && data !== null && Object.keys(data).length > 0

@@ -19,8 +19,11 @@ export interface Endpoint<Input, Answer> {
   readonly headers: HeaderSet
   /** What may be asked. Strict: the embedded provider refuses anything else with a 400 that names the field. */
   readonly input: z.ZodType<Input>
-  /** Reads the text of a 200; throws `BadAnswer` if it is not what this call gives. */
-  readonly read: (text: string) => Answer
+  /**
+   * Reads the text of a 200; throws `BadAnswer` if it is not what this call gives, or not what `input` asked for. Of a text that was
+   * cut anywhere it must not take what is there for the whole, a CSV excepted.
+   */
+  readonly read: (text: string, input: Input) => Answer
   /** What the embedded provider answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
   readonly sample?: (input: Input, market: SampleMarket) => unknown
   /** Content type of a sample that is text. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { BadAnswer } from '../../src/model/errors.js'
-import { csv, json, wrappedJson } from '../../src/provider/answer.js'
+import { csv, json, pageJson, wrappedJson } from '../../src/provider/answer.js'
 import { badAnswerOf } from './support.js'
 
 const Any = z.looseObject({ data: z.unknown() })
@@ -76,6 +76,59 @@ describe('json', () => {
     expect('isAdmin' in {}).toBe(false)
     expect(read.isAdmin).toBeUndefined()
   })
+})
+
+describe('an answer that is nested', () => {
+  const Free = z.looseObject({ data: z.unknown() })
+  const nestedIn = (text: string, open: string, close: string, levels: number): string =>
+    `{"data":${open.repeat(levels)}${text}${close.repeat(levels)}}`
+  const tooDeep = { reason: 'schema', message: expect.stringContaining('64 deep') }
+
+  it.each([
+    ['lists', '[', ']'],
+    ['records', '{"a":', '}'],
+  ])('64 deep in %s is read, one level more is refused', (_, open, close) => {
+    expect(badAnswerOf(json(Free), nestedIn('1', open, close, 63))).toBeUndefined()
+    expect(badAnswerOf(json(Free), nestedIn('1', open, close, 64))).toMatchObject(tooDeep)
+  })
+
+  it('is refused wherever the depth lies, and whatever brackets stand around it in its texts', () => {
+    const deep = `${'[1,{"a":'.repeat(40)}0${',"b":2}]'.repeat(40)}`
+    for (const before of ['', '"}}]]",', `${'{"a":[]},'.repeat(200)}`, `"${']}'.repeat(500)}",`])
+      for (const after of ['', ',"[[{{"', `${',{"a":[]}'.repeat(200)}`, `,"${'[{'.repeat(500)}"`])
+        expect(badAnswerOf(json(Free), `{"data":[${before}${deep}${after}]}`), before + after).toMatchObject(tooDeep)
+  })
+
+  it('finds the depth that a plain walk finds', () => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+    const value = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.nat(70), fc.nat(3), fc.string()).map(([inner, levels, lists, text]) => {
+      let nested: unknown = inner
+      for (let level = 0; level < levels; level += 1)
+        nested = level % 3 === lists ? [text, nested] : { [text]: level, a: nested, b: [text] }
+      return { data: nested }
+    })
+    fc.assert(
+      fc.property(value, (given) => (badAnswerOf(json(Free), JSON.stringify(given)) !== undefined) === depthOf(given) > 64),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each([
+    ['json', json(Free), (deep: string) => `{"data":${deep}}`],
+    ['wrappedJson', wrappedJson(Free), (deep: string) => `setResponse({"data":${deep}});`],
+    ['pageJson', pageJson(Free), (deep: string) => `<script id="__NEXT_DATA__">{"data":${deep}}</script>`],
+  ])('200,000 deep is refused by %s before anything walks it', (_, read, around) => {
+    expect(badAnswerOf(read, around('['.repeat(200_000) + ']'.repeat(200_000)))).toMatchObject(tooDeep)
+    expect(badAnswerOf(read, around(`${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`))).toMatchObject(tooDeep)
+    expect(badAnswerOf(read, around('['.repeat(200_000)))).toBeInstanceOf(BadAnswer)
+  })
+})
+
+it.each(['success', 'status', 'code', 'error', 'errors', 'message'])('takes a record in place of %s for what it is', (field) => {
+  const text = JSON.stringify({ data: null, [field]: { toString: 1, valueOf: 2 } })
+  const failure = badAnswerOf(json(Any), text)
+  if (failure !== undefined) expect(failure.reason).toBe('schema')
 })
 
 describe('wrappedJson', () => {

@@ -62,6 +62,25 @@ describe('asking', () => {
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
   })
 
+  it('takes whole JSON for an answer although nothing told its length, and cut JSON for none', async () => {
+    const unframed = (text: string) => () => of({ status: 200, body: Buffer.from(text), isUnframed: true })
+    expect(await firstValueFrom(asking(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })
+    expect(await failureOf(asking(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({ reason: 'parse' })
+  })
+
+  it('takes no CSV for whole when nothing told its length', async () => {
+    const table = { ...call, read: (text: string) => text, type: 'text/csv' } as const
+    const { ask, told } = asking(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
+    expect(await failureOf(ask(table, INPUT))).toMatchObject({ reason: 'truncated', status: 'error' })
+    expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+    expect(await firstValueFrom(asking(inTurn(replying('A,B\n'))).ask(table, INPUT))).toBe('A,B\n')
+  })
+
+  it('hands on to the reader what was asked', async () => {
+    const echo = { ...call, read: (text: string, input: typeof INPUT) => `${text} of ${input.data.isin}` }
+    expect(await firstValueFrom(asking(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
+  })
+
   it('reads past a byte order mark', async () => {
     const { ask } = asking(inTurn(replying('\uFEFF{"data":[]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { BadAnswer } from '../../src/model/errors.js'
 import { pageJson } from '../../src/provider/answer.js'
+import { nextDataIn } from '../../src/provider/next-data.js'
+import { buildIdPage } from '../../src/provider/web-site.js'
 import { badAnswerOf } from './support.js'
 
 /** What an HTML parser finds in the first script element `__NEXT_DATA__`. */
@@ -57,6 +59,52 @@ describe('pageJson', () => {
       }),
       { numRuns: 500 },
     )
+  })
+
+  it('finds what an HTML parser finds among whatever elements, attributes and comments', () => {
+    const attribute = fc.constantFrom(' async', ' src="/a.js?x=>"', " data-x='<script'", ' type=module', ' title="id=__NEXT_DATA_"')
+    const id = fc.constantFrom('', ' id="__NEXT_DATA__"', " id='__NEXT_DATA__'", ' id=__NEXT_DATA__', ' ID = "__NEXT_DATA__"', ' id="x"')
+    const inside = fc.constantFrom('{"props":1}', '{"props":"<script>"}', 'if (a < b) "</div>"', '<!-- ', '')
+    const script = fc
+      .tuple(attribute, id, attribute, inside)
+      .map(([before, own, after, content]) => `<script${before}${own}${after}>${content}</script>`)
+    const other = fc.constantFrom(
+      '<p>',
+      '<!-- <script id="__NEXT_DATA__">{"props":0}</script> -->',
+      '<scripture id="__NEXT_DATA__">',
+      'a < b ',
+      '"',
+    )
+    fc.assert(
+      fc.property(fc.array(fc.oneof(script, other), { maxLength: 6 }), (pieces) => {
+        const page = pageWith(pieces.join(''))
+        expect(nextDataIn(page)).toBe(oracle(page))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each([
+    ['tags that never end', '<script'],
+    ['tags with a blank', '<script '],
+    ['quotes that never close', '<script "'],
+    ['other scripts', '<script id="other"></script>'],
+    ['scripts nearly of that name', '<script id="__NEXT_DATA__X"></script>'],
+    ['scripts that never close', '<script>'],
+    ['comments', '<!---->'],
+    ['comments that never close', '<!--'],
+    ['blanks in an attribute', '<script id   =  x></script>'],
+    ['closing tags cut short', '</script'],
+    ['build ids cut short', '"buildId":"'],
+  ])('looks through 2 MB of %s in less than 100 ms', (_, piece) => {
+    for (const before of ['', '<script>', '<script id="__NEXT_DATA__">', '<script ']) {
+      const text = before + piece.repeat(2e6 / piece.length)
+      for (const look of [read, (page: string) => buildIdPage.read(page, {})]) {
+        const begun = performance.now()
+        badAnswerOf(look, text)
+        expect(performance.now() - begun, before).toBeLessThan(100)
+      }
+    }
   })
 
   it.each(['', '<html></html>', '{"props":1}', pageWith('<script id="other">{"props":1}</script>')])(

@@ -31,14 +31,22 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
 
   it('starts a record with Symbol and ISIN, then has the answered one unchanged and in its key order', async () => {
     const answered =
-      '{"zeta":[1,{"b":null,"a":"x"}],"__proto__":{"isAdmin":true},"alpha":"1|2|3","constructor":7,"Net_Profit":1.5,"isin":"other"}'
+      '{"zeta":[1,{"b":null,"a":"x"}],"__proto__":{"isAdmin":true},"alpha":"1|2|3","constructor":7,"Net_Profit":1.5,"isin":"INE000000001"}'
     const { text } = await collect({ stream, answer: () => `{"data":[${answered}]}`, master: [ALPHA] })
     expect(text(file)).toBe(`[\n{"Symbol":"ALPHA","ISIN":"${ALPHA.Isin}",${answered.slice(1)}\n]\n`)
   })
 
-  it('goes by the stock that was asked for where the answered record names one itself', async () => {
-    const { text } = await collect({ stream, answer: () => ({ data: [{ a: 1, Symbol: 'OTHER', ISIN: 'INE999999999' }] }), master: [ALPHA] })
+  it('goes by the symbol of the stock that was asked for where the answered record names one itself', async () => {
+    const { text } = await collect({ stream, answer: () => ({ data: [{ a: 1, Symbol: 'OTHER', ISIN: ALPHA.Isin }] }), master: [ALPHA] })
     expect(JSON.parse(text(file) ?? '')).toEqual([{ Symbol: 'ALPHA', ISIN: ALPHA.Isin, a: 1 }])
+  })
+
+  it.each(['isin', 'Isin', 'ISIN'])('loses a stock whose answer names another in %s, and asks again first', async (field) => {
+    const stranger = { data: [{ a: 1 }, { a: 2, [field]: 'INE999999999' }] }
+    const { text, script } = await records({ answer: (asked) => (isAbout(asked, BETA) ? stranger : { data: [{ a: 1 }] }) })
+    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
+    expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
+    expect(script.problems).toEqual([expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^identity: .*INE999999999/) })])
   })
 
   it.each([{ data: [] }, { data: null }])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
@@ -121,10 +129,10 @@ describe('fundamental-data', () => {
   it('takes a bare object for the array of one', async () => {
     const { text } = await collect({
       stream: 'fundamental-data',
-      answer: () => ({ status: 'success', data: { isin: 'x', CV: { PE: '1' } } }),
+      answer: () => ({ status: 'success', data: { isin: ALPHA.Isin, CV: { PE: '1' } } }),
       master: [ALPHA],
     })
-    expect(text('fundamental_data.json')).toBe(arrayOf({ ...headOf(ALPHA), isin: 'x', CV: { PE: '1' } }))
+    expect(text('fundamental_data.json')).toBe(arrayOf({ ...headOf(ALPHA), isin: ALPHA.Isin, CV: { PE: '1' } }))
   })
 
   it('asks by ISIN, without the usual headers', async () => {

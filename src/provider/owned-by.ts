@@ -1,0 +1,18 @@
+import { BadAnswer } from '../model/errors.js'
+import { type Row, textOf } from '../model/row.js'
+
+const FIELDS = ['isin', 'Isin', 'ISIN'] as const
+
+/**
+ * Hands on records of the stock with an ISIN. One that names another stock makes the whole answer a stranger's (an answer that came too
+ * late on a kept connection, say); one that names none passes.
+ */
+export const ownedBy = (isin: string, rows: readonly Row[]): readonly Row[] => {
+  for (const row of rows) {
+    for (const field of FIELDS) {
+      const named = textOf(row[field])
+      if (named !== '' && named !== isin) throw new BadAnswer('identity', `the answer is about ${named}, not about ${isin}`)
+    }
+  }
+  return rows
+}
