@@ -9,7 +9,7 @@ import { placing } from './placing.js'
 
 /** Writes each answered item's records as an array; an item that was lost leaves the earlier file alone. */
 export const arrayPerItem = (
-  { select, emptyWhenLost = false, ...output }: ArrayPerItem,
+  { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
   { exchange, asOf }: SinkContext,
   files: Files,
 ): Sink =>
@@ -18,7 +18,8 @@ export const arrayPerItem = (
     const file = fileOf(output, exchange, settled.item)
     const rows = settled.rows as readonly Row[]
     const write$ = files.write(file, arrayText((select?.(rows) ?? rows).map((row) => JSON.stringify(row))), asOf)
-    if (!isLost(settled)) return { file, write$ }
+    const keepsEarlier = isLost(settled) || (keepsWhenEmpty && settled.status === 'empty')
+    if (!keepsEarlier) return { file, write$ }
     const ifMissing$ = files.exists(file).pipe(
       filter((exists) => !exists),
       switchMap(() => write$),

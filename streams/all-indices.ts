@@ -5,6 +5,7 @@ import { fileNamesOf } from '../src/model/file-name.js'
 import { found } from '../src/model/outcome.js'
 import { type Row, Rows, textOf } from '../src/model/row.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
@@ -63,7 +64,12 @@ export const allIndices = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [indices],
-  work: once(({ ask }) => ask(indices, REQUEST).pipe(map((rows) => found(rows)))),
+  work: once((tools, file) =>
+    tools.ask(indices, REQUEST).pipe(
+      map((rows) => found(rows)),
+      notShrunk(file, tools),
+    ),
+  ),
   offers: (rows, notice) => {
     const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]

@@ -104,15 +104,15 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
 
 const unbelievable = (total: number): Observable<never> => throwError(() => new NothingAnswered(`a totalcount of ${total} cannot be`))
 
-/** Deals that an earlier run stored from the days of a chunk that failed now. */
-const storedDeals = (failed: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Row[]> =>
-  failed.length === 0
+/** Deals that an earlier run stored from the days of chunks that failed now, or of which the provider says that there were none. */
+const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Row[]> =>
+  chunks.length === 0
     ? of([])
     : stored.document(file).pipe(
         map((rows) =>
           (Array.isArray(rows) ? rows : []).filter(isRow).filter(({ date }) => {
             const day = readDay(date) ?? ''
-            return failed.some(({ start, end }) => day >= start && day <= end)
+            return chunks.some(({ start, end }) => day >= start && day <= end)
           }),
         ),
       )
@@ -137,7 +137,9 @@ export const bulkBlockDeals = defineStream({
         const reasons = failed.map(({ failure }) => failure).join('; ')
         const fresh = chunks.flatMap(({ deals }) => deals)
         if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnswered(reasons))
-        return concat(from(fresh), storedDeals(failed, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
+        if (failed.length === 0 && fresh.length === 0) return of(found([]))
+        const without = chunks.filter(({ failure, deals }) => failure !== undefined || deals.length === 0)
+        return concat(from(fresh), storedDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
           uniqueBy(keyOf),
           sortDescending((row) => textOf(row.date)),
           map((rows) => found(rows, reasons || undefined)),
@@ -145,5 +147,5 @@ export const bulkBlockDeals = defineStream({
       }),
     )
   }),
-  outputs: [{ shape: 'array-per-item', file: 'bulk_block_deals.json' }],
+  outputs: [{ shape: 'array-per-item', file: 'bulk_block_deals.json', keepsWhenEmpty: true }],
 })

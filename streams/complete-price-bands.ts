@@ -2,6 +2,7 @@ import { map } from 'rxjs'
 import { found } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { newestFile } from '../src/pipeline/newest-file.js'
+import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
@@ -23,6 +24,11 @@ export const completePriceBands = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [securityList],
-  work: once((tools) => newestFile(securityList, tools).pipe(map((rows) => found(rows)))),
+  work: once((tools, file) =>
+    newestFile(securityList, tools).pipe(
+      map((rows) => found(rows)),
+      notShrunk(file, tools),
+    ),
+  ),
   outputs: [{ shape: 'array-per-item', file: 'complete_price_bands.json' }],
 })

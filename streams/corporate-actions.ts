@@ -5,6 +5,7 @@ import { found } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
 import { addDays, addMonths, type Day, dayAt, readDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { perPart } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
@@ -61,13 +62,13 @@ export const corporateActions = defineStream({
   workers: 2,
   timeoutMs: 30_000,
   endpoints: [actions],
-  work: perPart(['upcoming', 'history'], (mode, { ask, asOf }) => {
-    const today = dayAt(asOf)
+  work: perPart(['upcoming', 'history'], (mode, tools, file) => {
+    const today = dayAt(tools.asOf)
     const { from, to } = windowOf(mode, today)
     const filters: [{ field: 'CorpAct.ActDate'; op: 'GT' | 'LT'; val: Day }] = [
       { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today },
     ]
-    return ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: 5000, page: 1 } }).pipe(
+    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: 5000, page: 1 } }).pipe(
       map((rows) =>
         found(
           rows.filter((row) => {
@@ -77,6 +78,7 @@ export const corporateActions = defineStream({
         ),
       ),
     )
+    return mode === 'history' ? action$.pipe(notShrunk(file, tools)) : action$
   }),
-  outputs: [{ shape: 'array-per-item', file: '{mode}_corporate_actions.json' }],
+  outputs: [{ shape: 'array-per-item', file: '{mode}_corporate_actions.json', keepsWhenEmpty: true }],
 })

@@ -2,6 +2,7 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { found } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { notShrunk, storedLines } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { get } from '../src/provider/endpoint.js'
@@ -38,6 +39,11 @@ export const listingDates = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [equityList],
-  work: once(({ ask }) => ask(equityList, {}).pipe(map((lines) => found(lines)))),
+  work: once((tools, file) =>
+    tools.ask(equityList, {}).pipe(
+      map((lines) => found(lines)),
+      notShrunk(file, tools, { earlier: storedLines }),
+    ),
+  ),
   outputs: [{ shape: 'text', file: '{exch}_equity_list.csv' }],
 })

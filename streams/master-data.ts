@@ -2,9 +2,10 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { BadAnswer } from '../src/model/errors.js'
 import { found } from '../src/model/outcome.js'
-import { type Row, Rows } from '../src/model/row.js'
+import { isRow, type Row, Rows } from '../src/model/row.js'
 import { stockItems, stocksOf } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { MASTER, once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
@@ -56,20 +57,25 @@ export const masterData = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [master],
-  work: once(({ ask, settings: { exchange } }) =>
-    ask(master, {
-      data: {
-        sort: 'Mcap',
-        sorder: 'desc',
-        count: 5000,
-        fields: FIELDS,
-        params: [
-          { field: 'OgInst', op: '', val: 'ES' },
-          { field: 'Exch', op: '', val: exchange },
-        ],
-        pgno: 0,
-      },
-    }).pipe(map((rows) => found(rows))),
+  work: once((tools, file) =>
+    tools
+      .ask(master, {
+        data: {
+          sort: 'Mcap',
+          sorder: 'desc',
+          count: 5000,
+          fields: FIELDS,
+          params: [
+            { field: 'OgInst', op: '', val: 'ES' },
+            { field: 'Exch', op: '', val: tools.settings.exchange },
+          ],
+          pgno: 0,
+        },
+      })
+      .pipe(
+        map((rows) => found(rows)),
+        notShrunk(file, tools, { countOf: (rows) => stocksOf(rows.filter(isRow)).length }),
+      ),
   ),
   offers: (rows, notice) => {
     const stocks = stocksOf(rows)

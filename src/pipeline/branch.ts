@@ -111,6 +111,7 @@ const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
   stored: run.storage.stored,
   settings: run.settings,
   asOf: run.asOf,
+  acceptShrink: run.acceptShrink,
   shared: run.shared,
   after: (name) => run.ended.get(name) ?? EMPTY,
   notice: (text) => run.emit({ type: 'noticed', stream: stream.name, text }),

@@ -20,6 +20,8 @@ export interface Tools {
   readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
   /** Completes, without a value, when another stream has ended, well or not; at once if this run has no such stream. It must not run in a later phase. */
   readonly after: (stream: string) => Observable<never>
+  /** Whether lists may hold much less than they held before. */
+  readonly acceptShrink: boolean
   /** Tells the report something that is no failure. */
   readonly notice: (text: string) => void
 }

@@ -18,7 +18,7 @@ export interface RowsInOneFile {
   readonly newestBy?: (row: Row) => string
 }
 
-/** A JSON array for each item, one record per line; an empty one is written too. */
+/** A JSON array for each item, one record per line; an empty one is written too, over an earlier file unless that is kept. */
 export interface ArrayPerItem {
   readonly shape: 'array-per-item'
   readonly file: string
@@ -26,6 +26,8 @@ export interface ArrayPerItem {
   readonly select?: (rows: readonly Row[]) => readonly unknown[]
   /** Leave `[]` where the item failed and no earlier file exists. */
   readonly emptyWhenLost?: boolean
+  /** An answer without records leaves the earlier file as it is: a market that had some yesterday has not lost them all. */
+  readonly keepsWhenEmpty?: boolean
 }
 
 /** One JSON document for each item that has rows. */

@@ -13,6 +13,7 @@ import type { Storage } from './storage.js'
 export interface Run {
   readonly settings: Settings
   readonly asOf: number
+  readonly acceptShrink: boolean
   readonly storage: Storage
   /** The place of storage, as long as it is this run's. */
   readonly session: Session

@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly symbols?: readonly string[]
   /** "Now", epoch milliseconds; the clock's if absent. */
   readonly asOf?: number
+  /** Lists may hold much less than they held before; without it such a list fails and the earlier one stays. */
+  readonly acceptShrink?: boolean
   /** Begin anew even if there is an unfinished run to continue. */
   readonly fresh?: boolean
   /** Once it emits, the run takes up no further work, lets what is in flight end for at most 5 s, and ends as interrupted. */
@@ -75,6 +77,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       const offered = new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [])))
       const run: Run = {
         ...{ settings, asOf, storage, session, emit, clock, random, offered, ended },
+        acceptShrink: options.acceptShrink ?? false,
         activity: createActivity(),
         transport: connections.send,
         gates: createGates(settings),

@@ -114,12 +114,25 @@ describe('bulk-block-deals', () => {
     expect(text(FILE)).toBe(arrayOf(one, other))
   })
 
-  it('writes an empty list when there were no deals', async () => {
-    const { text, script, report } = await deals(() => ({ data: [], totalcount: 0 }), {
-      files: withFile(FILE, arrayOf(deal('2026-02-01'))),
-    })
-    expect(text(FILE)).toBe('[]\n')
+  it.each([
+    ['writes an empty list', undefined, '[]\n'],
+    ['leaves the earlier file alone', arrayOf(deal('2026-02-01')), arrayOf(deal('2026-02-01'))],
+    ['leaves even a damaged earlier file alone', '[{"date":', '[{"date":'],
+  ])('%s when there were no deals at all', async (_, earlier, left) => {
+    const files = earlier === undefined ? new Map() : withFile(FILE, earlier)
+    const { text, script, report } = await deals(() => ({ data: [], totalcount: 0 }), { files })
+    expect(text(FILE)).toBe(left)
     expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
+    expect(report.outcome).toBe('complete')
+  })
+
+  it('keeps the stored deals of ten days of which none were answered', async () => {
+    const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-20', 9), deal('2025-12-01', 9)]
+    const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
+    const { text, report } = await deals((chunk) => ({ data: [[newest], [], [oldest]][chunk], totalcount: 1 }), {
+      files: withFile(FILE, arrayOf(...stored)),
+    })
+    expect(text(FILE)).toBe(arrayOf(newest, stored[1], stored[2], oldest))
     expect(report.outcome).toBe('complete')
   })
 
@@ -137,11 +150,11 @@ describe('bulk-block-deals', () => {
 
   it('keeps the stored deals of a failed chunk, and none of the others', async () => {
     const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-23', 9), deal('2025-12-01', 9)]
-    const fresh = deal('2026-02-11', 1)
-    const { text } = await deals((chunk) => (chunk === 1 ? 404 : { data: chunk === 0 ? [fresh] : [], totalcount: 1 }), {
+    const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
+    const { text } = await deals((chunk) => (chunk === 1 ? 404 : { data: chunk === 0 ? [newest] : [oldest], totalcount: 1 }), {
       files: withFile(FILE, arrayOf(...stored)),
     })
-    expect(text(FILE)).toBe(arrayOf(fresh, stored[1], stored[2]))
+    expect(text(FILE)).toBe(arrayOf(newest, stored[1], stored[2], oldest))
   })
 
   it('fails when no chunk could be read, and leaves the earlier file alone', async () => {

@@ -84,11 +84,23 @@ describe('corporate-actions', () => {
   })
 
   it('writes an empty list for null, nothing and rows that all lie elsewhere', async () => {
-    const { text, script, report } = await actions({ data: null }, { data: [rowOn('2010-01-01')] }, { files: withFile(HISTORY, 'old') })
+    const { text, script, report } = await actions({ data: null }, { data: [rowOn('2010-01-01')] })
     expect(text(UPCOMING)).toBe('[]\n')
     expect(text(HISTORY)).toBe('[]\n')
     expect(script.items).toMatchObject({ empty: 2 })
     expect(report.outcome).toBe('complete')
+  })
+
+  it('leaves the earlier files alone when nothing is answered', async () => {
+    const upcoming = await actions({ data: [] }, { data: [rowOn('2025-03-01')] }, { files: withFile(UPCOMING, 'old') })
+    expect(upcoming.text(UPCOMING)).toBe('old')
+    expect(upcoming.report.outcome).toBe('complete')
+    const earlier = arrayOf(rowOn('2025-04-01'))
+    for (const acceptShrink of [false, true]) {
+      const history = await actions({ data: [] }, { data: [] }, { files: withFile(HISTORY, earlier), acceptShrink })
+      expect(history.text(HISTORY)).toBe(earlier)
+      expect(history.script.items).toMatchObject(acceptShrink ? { empty: 2 } : { empty: 1, error: 1 })
+    }
   })
 
   it('fails with the mode that failed, and leaves its earlier file alone', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ALPHA, type Asked, arrayOf, BETA, type Collecting, collect, withFile } from './support.js'
+import { ALPHA, type Asked, arrayOf, BETA, type Collecting, collect, stockNamed, withFile } from './support.js'
 
 const RESPONSE = 'master_data_response.json'
 const MAP = 'master_isin_map.json'
@@ -94,6 +94,30 @@ describe('master-data', () => {
     expect(asked).toEqual([])
     expect(text(MAP)).toBe('the good one')
     expect(text(RESPONSE)).toBeUndefined()
+  })
+
+  it('stops the run when it has lost more than 30 % of its stocks, whatever rows it holds, and leaves the earlier files alone', async () => {
+    const stocks = Array.from({ length: 10 }, (_, place) => stockNamed(`S${place}`, place))
+    const files = (await masterOf(stocks)).files
+    const before = [...files]
+    const cut = [...stocks.slice(0, 6), ...stocks.slice(6).map(({ Sym }) => ({ Sym }))]
+    const { report, asked } = await collect({
+      stream: 'master-data',
+      only: ['fundamental-data'],
+      answer: () => ({ data: [] }),
+      master: cut,
+      files,
+    })
+    expect(report).toMatchObject({
+      outcome: 'failed',
+      error: expect.stringMatching(/master-data failed: shrink: 6 records, the earlier file holds 10.*--accept-shrink/),
+    })
+    expect(asked).toEqual([])
+    expect([...files].filter(([file]) => !file.startsWith('.scripstream'))).toEqual(
+      before.filter(([file]) => !file.startsWith('.scripstream')),
+    )
+    expect((await masterOf(stocks.slice(0, 7), { files })).report).toMatchObject({ outcome: 'complete', stocks: 7 })
+    expect((await masterOf(stocks.slice(0, 2), { files, acceptShrink: true })).report).toMatchObject({ outcome: 'complete', stocks: 2 })
   })
 
   it('is never narrowed by symbols: its files hold every stock', async () => {

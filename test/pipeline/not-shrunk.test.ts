@@ -1,0 +1,96 @@
+import { firstValueFrom, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { Shrunk, StorageError } from '../../src/model/errors.js'
+import { type Found, found } from '../../src/model/outcome.js'
+import { type Counting, notShrunk, storedLines } from '../../src/pipeline/not-shrunk.js'
+import type { Stored } from '../../src/pipeline/storage.js'
+import { failureOf } from '../provider/support.js'
+import { arrayOf, withFile } from '../streams/support.js'
+
+const FILE = 'list.json'
+const records = (count: number): readonly object[] => Array.from({ length: count }, (_, place) => ({ place }))
+
+interface Checking extends Counting {
+  readonly text?: string
+  readonly now: number
+  readonly acceptShrink?: boolean
+  readonly stored?: Stored
+}
+
+const checking = ({ text, now, acceptShrink = false, stored, ...counting }: Checking) => {
+  const notices: string[] = []
+  const tools = {
+    stored: stored ?? memory(text === undefined ? new Map() : withFile(FILE, text)).stored,
+    acceptShrink,
+    notice: (notice: string) => void notices.push(notice),
+  }
+  return { notices, found$: of<Found>(found(records(now))).pipe(notShrunk(FILE, tools, counting)) }
+}
+
+const passes = async (given: Checking): Promise<readonly string[]> => {
+  const { found$, notices } = checking(given)
+  expect((await firstValueFrom(found$)).rows).toHaveLength(given.now)
+  return notices
+}
+
+describe('a list', () => {
+  it.each([
+    [2_775, 1_943],
+    [2_775, 2_775],
+    [2_775, 9_999],
+    [10, 7],
+    [0, 0],
+    [0, 5],
+  ])('of %i records may become one of %i', async (then, now) => {
+    expect(await passes({ text: arrayOf(...records(then)), now })).toEqual([])
+  })
+
+  it.each([
+    [2_775, 1_942, 'shrink: 1,942 records, the earlier file holds 2,775'],
+    [2_775, 0, 'shrink: 0 records, the earlier file holds 2,775'],
+    [10, 6, 'shrink: 6 records, the earlier file holds 10'],
+    [1, 0, 'shrink: 0 records, the earlier file holds 1'],
+  ])('of %i records must not become one of %i', async (then, now, says) => {
+    const failure = await failureOf(checking({ text: arrayOf(...records(then)), now }).found$)
+    expect(failure).toBeInstanceOf(Shrunk)
+    expect(failure).toMatchObject({ status: 'error', verdict: 'give-up', message: `${says}. If that is right, run with --accept-shrink` })
+  })
+
+  it('may shrink where the run accepts it, which is told', async () => {
+    expect(await passes({ text: arrayOf(...records(2_775)), now: 3, acceptShrink: true })).toEqual([
+      'shrunk, as --accept-shrink allows: 3 records, the earlier file holds 2,775',
+    ])
+  })
+
+  it('passes where there is no earlier file', async () => expect(await passes({ now: 1 })).toEqual([]))
+
+  it.each(['[{"place":', '{"data":[]}', '7', 'null', ''])('passes where the earlier file is %j, which is told', async (text) => {
+    expect(await passes({ text, now: 1 })).toEqual([expect.stringContaining(`${FILE} is damaged`)])
+  })
+
+  it('is compared by the records that count', async () => {
+    const countOf = (rows: readonly unknown[]): number => rows.length % 10
+    expect(await passes({ text: arrayOf(...records(100)), now: 1, countOf })).toEqual([])
+    expect(await failureOf(checking({ text: arrayOf(...records(9)), now: 20, countOf }).found$)).toBeInstanceOf(Shrunk)
+  })
+
+  it('is compared line by line where it is a text', async () => {
+    const text = 'header\n1\n2\n3\n4\n5\n6\n7\n8\n9\n'
+    expect(await passes({ text, now: 7, earlier: storedLines })).toEqual([])
+    expect(await failureOf(checking({ text, now: 6, earlier: storedLines }).found$)).toBeInstanceOf(Shrunk)
+    expect(await passes({ now: 1, earlier: storedLines })).toEqual([])
+  })
+
+  it('does not pass where the earlier file cannot be opened at all', async () => {
+    const stored = folderThatFails()
+    expect(await failureOf(checking({ now: 1, stored }).found$)).toBeInstanceOf(StorageError)
+  })
+})
+
+const folderThatFails = (): Stored => {
+  const fail = () => {
+    throw new StorageError('permission denied')
+  }
+  return { ...memory().stored, document: () => of(0).pipe(fail) }
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import { type Collecting, collect } from './support.js'
+
+const numbered = <T>(count: number, make: (place: number) => T): readonly T[] => Array.from({ length: count }, (_, place) => make(place))
+const table = (header: string, count: number, row: (place: number) => string): string => [header, ...numbered(count, row), ''].join('\n')
+const dataOf = (count: number, make: (place: number) => object) => ({ data: numbered(count, make) })
+
+/** What is answered when a list holds so many records. */
+const lists: Readonly<Record<string, { readonly file: string; readonly answer: (count: number) => unknown }>> = {
+  'complete-price-bands': {
+    file: 'complete_price_bands.json',
+    answer: (count) => table('Symbol,Series,Band', count, (place) => `S${place},EQ,10`),
+  },
+  'listing-dates': {
+    file: 'nse_equity_list.csv',
+    answer: (count) => table('SYMBOL,NAME OF COMPANY,DATE OF LISTING', count - 1, (place) => `S${place},S,06-OCT-2008`),
+  },
+  'all-indices': { file: 'all_indices_list.json', answer: (count) => dataOf(count, (Sid) => ({ Sym: `I${Sid}`, Sid })) },
+  'corporate-actions': {
+    file: 'history_corporate_actions.json',
+    answer: (count) => dataOf(count, (place) => ({ Sym: `S${place}`, CorpAct: [{ ExDate: '2025-05-05' }] })),
+  },
+}
+
+/** Those that live by the day. */
+const daily: typeof lists = {
+  'incremental-price-bands': {
+    file: 'incremental_price_bands.json',
+    answer: (count) => table('Symbol,From,To', count, (place) => `S${place},5,10`),
+  },
+  'circuit-stocks': { file: 'upper_circuit_stocks.json', answer: (count) => dataOf(count, (place) => ({ Sym: `S${place}` })) },
+}
+
+const listOf = (stream: string, answer: unknown, files: MemoryFiles, more: Partial<Collecting> = {}) =>
+  collect({ stream, answer: () => answer, files, ...more })
+
+describe.each(Object.entries(lists))('%s', (stream, { file, answer }) => {
+  it('keeps its file when less than 70 % of the records come, unless that is accepted', async () => {
+    const files: MemoryFiles = new Map()
+    await listOf(stream, answer(100), files)
+    const before = files.get(file)
+    expect(before).toBeDefined()
+
+    const shrunk = await listOf(stream, answer(69), files)
+    expect(shrunk.script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
+    expect(shrunk.script.problems[0]?.reason).toMatch(/^shrink: 69 records, the earlier file holds 100.*--accept-shrink/)
+    expect(shrunk.report.outcome).toBe('partial')
+    expect(files.get(file)).toBe(before)
+
+    const accepted = await listOf(stream, answer(69), files, { acceptShrink: true })
+    expect(accepted.report.outcome).toBe('complete')
+    expect(accepted.script.problems).toEqual([{ reason: expect.stringMatching(/69 records.*100/) }])
+    expect(files.get(file)).not.toEqual(before)
+
+    expect((await listOf(stream, answer(49), files)).report.outcome).toBe('complete')
+  })
+})
+
+describe.each(Object.entries(daily))('%s', (stream, { file, answer }) => {
+  it('may shrink as it likes', async () => {
+    const files: MemoryFiles = new Map()
+    await listOf(stream, answer(100), files)
+    expect((await listOf(stream, answer(1), files)).report.outcome).toBe('complete')
+    expect(files.get(file)?.text.split('\n')).toHaveLength(4)
+  })
+})
