@@ -1,4 +1,5 @@
 import { map, type Observable, tap } from 'rxjs'
+import { jsonText } from '../src/model/json-text.js'
 import type { Output } from '../src/pipeline/output.js'
 import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
 import { arrayPerItem } from './array-per-item.js'
@@ -23,7 +24,7 @@ export const storageOver = (files: Files): Storage => ({
     return sinkOf(output, context, { ...files, write })
   },
   keep: (name, document): Observable<void> =>
-    files.write(`.scripstream/${name}`, [`${JSON.stringify(document, null, 2)}\n`]).pipe(map(() => undefined)),
+    files.write(`.scripstream/${name}`, [`${jsonText(document, 2)}\n`]).pipe(map(() => undefined)),
 })
 
 const sinkOf = (output: Output, context: SinkContext, files: Files): Sink => {

@@ -5,6 +5,7 @@ import { streams as allStreams } from '../streams/index.js'
 import { NothingAnswered, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { Settled } from './model/outcome.js'
+import { redactorOf, withoutSecrets } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
@@ -45,6 +46,7 @@ export interface Collector {
 
 export const createCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
   const settings = settled(given)
+  const redact = redactorOf(settings)
   const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)
   const outputs = (): Storage => storage ?? folder(settings.out)
   return {
@@ -60,7 +62,7 @@ export const createCollector = ({ settings: given, streams = allStreams, storage
         let isEmpty = true
         const target = passingOn(output, (item) => {
           isEmpty = false
-          subscriber.next(item)
+          subscriber.next(withoutSecrets(item, redact))
         })
         const fail = (error: string | undefined): void => {
           if (error !== undefined && isEmpty) subscriber.error(new NothingAnswered(error))

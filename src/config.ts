@@ -61,8 +61,16 @@ const wrong = (issue: z.core.$ZodIssue, values: Row): string => {
   if (issue.code === 'unrecognized_keys')
     return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; see the README's table`
   const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
-  const where = issue.path.length > 1 && issue.path[0] !== 'urls' ? ` (${issue.path.slice(1).join('.')})` : ''
-  return `is ${JSON.stringify(given)}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
+  const where =
+    issue.path.length > 1 && issue.code !== 'invalid_key' && issue.path[0] !== 'urls' ? ` (${issue.path.slice(1).join('.')})` : ''
+  return `is ${shown(given, String(issue.path[0]))}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
+}
+
+/** A wrong value, but for what may identify the user. */
+const shown = (given: unknown, setting: string): string => {
+  if (['headers', 'sheetId', 'asmTabId', 'gsmTabId'].includes(setting)) return 'not shown here, and wrong'
+  const text = JSON.stringify(given)
+  return setting === 'urls' ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }
 
 const fileLayer = (given: string | undefined): Layer => {
@@ -74,9 +82,14 @@ const fileLayer = (given: string | undefined): Layer => {
     return { values, named }
   } catch (error) {
     if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, named }
-    throw new UsageError(`the configuration file ${path} cannot be used: ${messageOf(error)}`)
+    throw new UsageError(
+      `the configuration file ${path} cannot be used: ${error instanceof SyntaxError ? syntaxOf(error) : messageOf(error)}`,
+    )
   }
 }
+
+/** Without the piece of the file that the message of Node quotes: it may be what nobody else should see. */
+const syntaxOf = ({ message }: SyntaxError): string => `it is no JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
 
 const environmentLayer = (env: NonNullable<Sources['env']>): Layer => {
   const values: Record<string, unknown> = {}

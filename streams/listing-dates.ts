@@ -1,11 +1,13 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { BadAnswer } from '../src/model/errors.js'
 import { found } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { notShrunk, storedLines } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { get } from '../src/provider/endpoint.js'
+import { withoutFormulas } from '../src/provider/formula.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
@@ -16,8 +18,10 @@ const equityList = get({
   headers: 'browser',
   input: z.strictObject({}),
   read: (text): readonly string[] => {
-    filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text)
-    return text.split(/\r?\n/).filter((line) => line !== '')
+    const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text)
+    const lines = text.split(/\r?\n/).filter((line) => line !== '')
+    if (lines.length !== rows.length + 1) throw new BadAnswer('schema', 'the CSV has records of more than one line')
+    return lines.map(withoutFormulas)
   },
   type: 'text/csv',
   sample: (_, { stocks }) =>
@@ -31,7 +35,7 @@ const equityList = get({
     ].join('\n'),
 })
 
-/** The exchange's own list with the day on which each stock was listed, line by line as published. */
+/** The exchange's own list with the day on which each stock was listed, line by line as published; a cell that a spreadsheet would take for a formula is marked as text. */
 export const listingDates = defineStream({
   name: 'listing-dates',
   summary: 'the day on which each stock was listed',

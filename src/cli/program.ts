@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { defer, lastValueFrom, type Observable, of } from 'rxjs'
+import { jsonText } from '../model/json-text.js'
 import { graphOf } from './graph.js'
 import { EXIT_CODES, examples, exampleText, faultsText, settingsText } from './help.js'
 import { listDocument, listLines } from './list.js'
@@ -8,7 +9,7 @@ import { progressModes } from './progress.js'
 import { runCommand } from './run.js'
 import { flagsOf, type RunInput } from './run-flags.js'
 import { simulateCommand } from './simulate.js'
-import { jsonOf, tellError } from './tell.js'
+import { tellError } from './tell.js'
 import { paintLine, sizeOf } from './terminal.js'
 import { readAsOf, readStreams, readSymbols, readWhole } from './values.js'
 
@@ -128,7 +129,7 @@ const addList = (program: Command, { shell, parts, act }: ProgramContext): void 
       act(
         printed(shell, () =>
           json
-            ? `${jsonOf(listDocument(parts.streams))}\n`
+            ? `${jsonText(listDocument(parts.streams), 2)}\n`
             : listLines(parts.streams, sizeOf(shell.stdout).columns)
                 .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
                 .join(''),

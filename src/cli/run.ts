@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, take, tap } from 'rxjs'
 import { messageOf } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
+import { printable } from '../model/json-text.js'
 import type { Settings } from '../model/settings.js'
 import { createTally } from '../model/tally.js'
 import type { Log } from '../pipeline/log.js'
@@ -14,6 +15,7 @@ import { exitCodeOf } from './signals.js'
 import { ofOneSource } from './source.js'
 import { tellEnding } from './tell.js'
 import { glyphsFor } from './terminal.js'
+import { clean } from './text.js'
 
 /** Pause before each simulated answer: a run is over soon, but not before anyone has seen it go. */
 const SIMULATED_LATENCY_MS = 40
@@ -25,7 +27,7 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
     const tally = createTally()
     const mode = resolveMode(flags.progress, shell.stderr, shell.env)
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
-    const log = pino({ level: flags.logLevel }, { write: progress.above })
+    const log = pino({ level: flags.logLevel }, { write: (line) => progress.above(printable(line)) })
     const event$ = eventsOf({ flags, settings, parts, log, clock: () => shell.scheduler.now(), stop$: shell.signal$ }).pipe(
       ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => tellStart(event, flags, progress)),
@@ -94,7 +96,7 @@ const keepReport = (
     .pipe(
       map(() => true),
       catchError((failure: unknown) => {
-        shell.stderr.write(`scripstream: the report could not be kept: ${messageOf(failure)}\n`)
+        shell.stderr.write(`scripstream: the report could not be kept: ${clean(messageOf(failure))}\n`)
         return of(false)
       }),
     )

@@ -1,4 +1,5 @@
 import { CollectError, messageOf, UsageError } from '../model/errors.js'
+import { jsonText } from '../model/json-text.js'
 import type { RunReport } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -27,7 +28,7 @@ export const tellEnding = ({ report, signal, error }: Ending, context: TellConte
   const { flags, shell } = context
   if (error !== undefined && !(error instanceof CollectError)) tellError(error, shell)
   if (!report) shell.stderr.write('Interrupted before the run had begun.\n')
-  else if (flags.json) shell.stdout.write(`${jsonOf(report)}\n`)
+  else if (flags.json) shell.stdout.write(`${jsonText(report, 2)}\n`)
   else shell.stdout.write(summaryText(report, context))
   if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Continue it: ${commandLine(continuing(flags.args))}\n`)
   if (signal !== undefined) return exitCodeOf(signal)
@@ -42,13 +43,6 @@ export const tellError = (error: unknown, { stderr }: Pick<Shell, 'stderr'>): nu
   stderr.write([`scripstream: ${clean(first)}`, ...more.map((line) => `  ${clean(line)}`), ''].join('\n'))
   return error instanceof UsageError ? 2 : 1
 }
-
-/** JSON that is safe to print: JSON itself leaves some control characters and line separators as they are. */
-export const jsonOf = (document: unknown): string =>
-  JSON.stringify(document, null, 2).replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 const summaryText = (report: RunReport, { flags, settings, shell, streams, isKept }: TellContext): string => {
   const { columns } = sizeOf(shell.stdout)

@@ -14,6 +14,7 @@ import {
   timer,
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
+import type { Redact } from '../model/redact.js'
 import type { RunReport } from '../model/report.js'
 import type { Tally } from '../model/tally.js'
 import type { Activity } from './activity.js'
@@ -42,7 +43,7 @@ export const stoppedBy =
 
 /** The last event: the report of the run, once it is kept. The record of the run goes last: until then the same run can be continued. */
 export const reported =
-  (tally: Tally, { storage, session, clock }: Run) =>
+  (tally: Tally, { storage, session, clock }: Run, redact: Redact) =>
   (ended$: Observable<Ended>): Observable<RunEvent> => {
     const kept = (report: RunReport): Observable<RunEvent> =>
       storage.keep('report.json', report).pipe(map((): RunEvent => ({ type: 'run-finished', report })))
@@ -52,7 +53,7 @@ export const reported =
       concatMap((ended) => (ended === 'whole' ? finished(tally.report(clock())) : kept(tally.report(clock(), { outcome: 'interrupted' })))),
       catchError((error: unknown) =>
         error instanceof CriticalFailure
-          ? finished(tally.report(clock(), { outcome: 'failed', error: error.message }))
+          ? finished(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
           : throwError(() => error),
       ),
     )

@@ -2,6 +2,7 @@ import { AsyncSubject, defer, EMPTY, finalize, Observable, Subject, tap } from '
 import { UsageError } from '../model/errors.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
+import { redactError, redactorOf, withoutSecrets } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { createTally } from '../model/tally.js'
 import { createGates } from '../provider/gate/gates.js'
@@ -62,7 +63,9 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     checkRequirements(plan, settings)
     const tally = createTally()
     const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
-    const emit: Emit = (event) => {
+    const redact = redactorOf(settings)
+    const emit: Emit = (told) => {
+      const event = withoutSecrets(told, redact)
       tally.record(event)
       if (log) logEvent(log, event)
       subscriber.next(event)
@@ -88,7 +91,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       return graph(plan, narrowTo(options.symbols, emit), run).pipe(
         stoppedBy(options.stop, run.activity),
         tap({ next: tell, error: tell }),
-        reported(tally, run),
+        reported(tally, run, redact),
         finalize(connections.close),
       )
     }
@@ -98,6 +101,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       configuration: configurationOf({ settings, plan, symbols: options.symbols }),
     }
     const wanted = { record, fresh: options.fresh ?? false, isInstantGiven: options.asOf !== undefined }
+    const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     // The storage is this run's until the subscriber is done with it.
     subscriber.add(
       storage.begin(beginningOf(plan, settings, wanted)).subscribe({
@@ -105,11 +109,11 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
           subscriber.add(
             defer(() => begun(session)).subscribe({
               next: emit,
-              error: (error: unknown) => subscriber.error(error),
+              error: fail,
               complete: () => subscriber.complete(),
             }),
           ),
-        error: (error: unknown) => subscriber.error(error),
+        error: fail,
       }),
     )
   })

@@ -1,0 +1,63 @@
+import type { Settings } from './settings.js'
+
+/** Takes out of a text what identifies the user to a provider. */
+export type Redact = (text: string) => string
+
+const MASK = '[redacted]'
+/** Nothing shorter is a secret. */
+const SHORTEST = 4
+/** So much of a secret's beginning is enough to take it for the secret: a text may have been cut in the middle of it. */
+const HEAD = 8
+const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
+
+/**
+ * Finds the values of headers, each word of them, and the spreadsheet's ids, as they are and as JSON and addresses write them, and the
+ * credentials and queries of any address.
+ */
+export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '' }: Partial<Settings>): Redact => {
+  const values = Object.values(headers ?? {})
+  const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= HEAD)
+  const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId]
+    .flatMap((secret) => [secret, secret.replace(/\s+/g, ' ').trim(), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+    .filter(({ length }) => length >= SHORTEST)
+  // The longest first, or what follows a secret that begins another would be left.
+  const inOrder = [...new Set(secrets)].sort((one, other) => other.length - one.length)
+  // Whole ones before cut ones, for the same reason.
+  return (text) => inOrder.reduce(maskedCut, inOrder.reduce(masked, text.replace(ADDRESS, bare)))
+}
+
+/** An address without credentials and query. */
+const bare = (address: string): string =>
+  address.replace(/^(\w+:\/\/)[^/?#]*@/, `$1${MASK}@`).replace(/[?#].+/, (query) => `${query.charAt(0)}${MASK}`)
+
+const masked = (text: string, secret: string): string => text.replaceAll(secret, MASK)
+
+const maskedCut = (text: string, secret: string): string => {
+  const head = secret.slice(0, HEAD)
+  const parts: string[] = []
+  let from = 0
+  for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, from)) {
+    let end = at + head.length
+    while (end < text.length && text[end] === secret[end - at]) end += 1
+    parts.push(text.slice(from, at), MASK)
+    from = end
+  }
+  return from === 0 ? text : parts.join('') + text.slice(from)
+}
+
+const FREE_TEXTS: ReadonlySet<string> = new Set(['item', 'reason', 'degraded', 'text', 'error'])
+
+/** A record (an event, a settled item) whose free texts are redacted; what it is known by stays. */
+export const withoutSecrets = <T extends object>(record: T, redact: Redact): T =>
+  Object.fromEntries(
+    Object.entries(record).map(([field, value]) => [field, FREE_TEXTS.has(field) && typeof value === 'string' ? redact(value) : value]),
+  ) as T
+
+/** The same error, with everything redacted that it and its causes say. */
+export const redactError = (error: unknown, redact: Redact): unknown => {
+  for (let [inner, left] = [error, 9]; inner instanceof Error && left > 0; [inner, left] = [inner.cause, left - 1]) {
+    inner.message = redact(inner.message)
+    if (inner.stack !== undefined) inner.stack = redact(inner.stack)
+  }
+  return error
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { type Collected, collect } from './support.js'
+
+const FILE = 'nse_equity_list.csv'
+const HEADER = 'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING'
+
+const listOf = (...lines: readonly string[]): Promise<Collected> =>
+  collect({ stream: 'listing-dates', answer: () => `${[HEADER, ...lines].join('\r\n')}\r\n` })
+
+describe('listing-dates', () => {
+  it('keeps each line as published, but for a cell that a spreadsheet would run', async () => {
+    const { text, script } = await listOf(
+      ' A & B ,"Alpha, ""the"" Company",EQ,06-OCT-2008',
+      'B,=HYPERLINK("http://x"),EQ,06-OCT-2008',
+      'C,-,-1,  -  ',
+    )
+    expect(text(FILE)).toBe(
+      [HEADER, ' A & B ,"Alpha, ""the"" Company",EQ,06-OCT-2008', 'B,"\'=HYPERLINK(""http://x"")",EQ,06-OCT-2008', 'C,-,-1,  -  ', ''].join(
+        '\n',
+      ),
+    )
+    expect(script).toMatchObject({ outcome: 'success', retries: 0 })
+  })
+
+  it('is not had from a table whose records go over several lines, where a formula could hide', async () => {
+    const { text, script } = await listOf('A,"Alpha\r\n=1+1",EQ,06-OCT-2008')
+    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('more than one line') })
+    expect(text(FILE)).toBeUndefined()
+  })
+})
