@@ -44,7 +44,11 @@ const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observab
 const storedFilings = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
   stored.document(file).pipe(map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])))
 
-const keyOf = (row: Row): string => String(row.news_id || `${row.news_date ?? ''}_${row.caption || row.descriptor || 'Unknown'}`)
+/** A field as text, whatever was answered in its place: a record can be made so that `String` fails on it. */
+const asText = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
+
+const keyOf = (row: Row): string =>
+  asText(row.news_id || '') || `${asText(row.news_date)}_${asText(row.caption || row.descriptor || 'Unknown')}`
 
 /** Filings of each stock from both of the provider's paths, merged by the six rules of the interface document, newest first. */
 export const companyFilings = defineStream({
@@ -63,7 +67,7 @@ export const companyFilings = defineStream({
         return earlier$.pipe(
           mergeMap((earlier) => from([...fresh, ...earlier])),
           uniqueBy(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
-          sortDescending((row) => String(row.news_date || '1900-01-01')),
+          sortDescending((row) => asText(row.news_date || '1900-01-01')),
           map((rows) => found(rows, failures.join('; ') || undefined)),
         )
       }),

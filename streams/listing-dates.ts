@@ -20,7 +20,8 @@ const equityList = get({
   read: (text): readonly string[] => {
     const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text)
     const lines = text.split(/\r?\n/).filter((line) => line !== '')
-    if (lines.length !== rows.length + 1) throw new BadAnswer('schema', 'the CSV has records of more than one line')
+    if (lines.length !== rows.length + 1 || lines.some((line) => line.includes('\r')))
+      throw new BadAnswer('schema', 'the CSV has records of more than one line')
     return lines.map(withoutFormulas)
   },
   type: 'text/csv',

@@ -38,7 +38,7 @@ export const csv =
   (columns: readonly string[]) =>
   (text: string): readonly Row[] => {
     if (text.trimStart().startsWith('<')) throw unreadable(text, 'a page')
-    const rows = parseTable(text)
+    const rows = tableOf(text)
     const header = (rows.shift() ?? []).map((name) => name.trim())
     const missing = columns.filter((column) => !header.includes(column))
     if (missing.length > 0) throw new BadAnswer('schema', `the CSV has no column ${missing.join(', ')}`)
@@ -55,7 +55,8 @@ export const filledCsv = (columns: readonly string[]) => {
   }
 }
 
-const parseTable = (text: string): string[][] => {
+/** The cells of a CSV, trimmed, row by row. */
+export const tableOf = (text: string): string[][] => {
   try {
     return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true })
   } catch (error) {

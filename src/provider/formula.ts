@@ -1,5 +1,5 @@
-import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
+import { tableOf } from './answer.js'
 
 /** A cell may begin with such a character; most lines have none, and need not be taken apart. */
 const MAY_HOLD_FORMULA = /(?:^|,)[\s"]*[=+\-@\t\r]/
@@ -9,7 +9,7 @@ const IS_NO_FORMULA = /^\s*(?:-|[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s
 /** A line of CSV in which a spreadsheet finds no formula: a cell that would be one starts with `'`. Any other line stays as it is. */
 export const withoutFormulas = (line: string): string => {
   if (!MAY_HOLD_FORMULA.test(line)) return line
-  const [cells = []] = parse(line, { trim: true, relax_quotes: true }) as string[][]
+  const [cells = []] = tableOf(line)
   if (!cells.some(isFormula)) return line
   const marked = cells.map((cell) => (isFormula(cell) ? `'${cell}` : cell))
   return stringify([marked], { record_delimiter: '', quoted_match: /^\s|\s$/ })

@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { CollectError } from '../../src/model/errors.js'
+import { type Golden, goldenAnswers } from './golden.js'
+import { changes, jsonPayload, mutated, pagePayload, runs, seed, tablePayload, wrappedPayload } from './payloads.js'
+
+const LONGEST_MS = 100
+
+const golden = await goldenAnswers()
+
+type Kind = 'JSON' | 'table' | 'page' | 'wrapped JSON'
+const kindOf = ({ endpoint: { name, type } }: Golden): Kind =>
+  type === 'text/csv' ? 'table' : type === 'text/html' ? 'page' : name === 'sheet' ? 'wrapped JSON' : 'JSON'
+
+const made: Readonly<Record<Kind, fc.Arbitrary<string>>> = {
+  JSON: jsonPayload,
+  table: tablePayload,
+  page: pagePayload,
+  'wrapped JSON': wrappedPayload,
+}
+
+/** Reads it once, or fails as every reader may; anything else that is thrown goes on. */
+const read = ({ endpoint, input }: Golden, text: string): boolean => {
+  try {
+    JSON.stringify(endpoint.read(text, input))
+    return true
+  } catch (error) {
+    if (error instanceof CollectError) return false
+    throw new Error(`${endpoint.name} threw`, { cause: error })
+  }
+}
+
+/** How long the better of two attempts takes: the first may pay for the garbage of others. */
+const timed = (act: () => void): number => {
+  const once = (): number => {
+    const begun = performance.now()
+    act()
+    return performance.now() - begun
+  }
+  const first = once()
+  return first < LONGEST_MS ? first : Math.min(first, once())
+}
+
+const unhandled: unknown[] = []
+const note = (reason: unknown): void => void unhandled.push(reason)
+process.on('unhandledRejection', note)
+afterAll(() => void process.off('unhandledRejection', note))
+
+describe.each(Object.keys(made) as Kind[])('a payload in place of a %s', (kind) => {
+  const readers = golden.filter((one) => kindOf(one) === kind)
+  const bodies = readers.filter(({ text }) => text.length < 3_000)
+
+  it(`is an answer or a failure that was foreseen, ${runs} times`, async () => {
+    const seen = { answers: 0, failures: 0 }
+    const holds = (one: Golden, text: string): void => {
+      const ms = timed(() => {
+        if (read(one, text)) seen.answers += 1
+        else seen.failures += 1
+      })
+      if (ms >= LONGEST_MS) throw new Error(`${one.endpoint.name} took ${ms} ms`)
+      if ('polluted' in {}) throw new Error(`a prototype was polluted through ${one.endpoint.name}`)
+    }
+    const reader = fc.constantFrom(...readers)
+    fc.assert(
+      fc.property(reader, made[kind], (one, text) => holds(one, text)),
+      { numRuns: runs / 2, seed },
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...bodies), changes, (one, changed) => holds(one, mutated(one.text, changed))),
+      { numRuns: runs / 2, seed },
+    )
+    expect(seen.answers).toBeGreaterThan(runs / 100)
+    expect(seen.failures).toBeGreaterThan(runs / 10)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
+  }, 120_000)
+})

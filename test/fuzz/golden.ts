@@ -1,0 +1,57 @@
+import { lastValueFrom, of } from 'rxjs'
+import { memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import type { AnyEndpoint } from '../../src/provider/endpoint.js'
+import type { Transport } from '../../src/provider/http.js'
+import { createAnswers } from '../../src/simulator/answers.js'
+import { createMarket } from '../../src/simulator/market.js'
+import { createRouter } from '../../src/simulator/router.js'
+import { streams } from '../../streams/index.js'
+import { EVENING, SETTINGS } from '../streams/support.js'
+
+/** A call as a stream makes it, and what the embedded provider answers. */
+export interface Golden {
+  readonly endpoint: AnyEndpoint
+  readonly input: unknown
+  readonly text: string
+}
+
+const NOT_LONG = 4_000
+
+const market = createMarket({ seed: 1, stocks: 8, asOf: EVENING, exchange: 'NSE', candleDays: 5 })
+
+/** Every whole answer that a run gets, while the named calls fail. */
+const answersWithout = async (failing: readonly string[]): Promise<readonly Golden[]> => {
+  const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
+  const answer = createAnswers(Number.POSITIVE_INFINITY)
+  const golden: Golden[] = []
+  const transport: Transport = ({ method, url, headers, body = '' }) => {
+    const { hostname, pathname, search } = new URL(url)
+    const routed = route({ method, url: `/${hostname}${pathname}${search}`, headers, body })
+    if (routed.kind !== 'accepted') throw new Error(`${method} ${url} is ${routed.kind}`)
+    const { endpoint, key, input } = routed
+    const reply = answer(endpoint, key, input, market)
+    const status = failing.includes(endpoint.name) ? 404 : reply.status
+    if (status === 200) golden.push({ endpoint, input, text: reply.body.toString() })
+    return of({ status, body: reply.body })
+  }
+  const { id, asmTabId, gsmTabId } = market.sheet
+  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
+  const collector = createCollector({ settings, storage: memory(), transport, clock: () => EVENING, random: () => 0.5 })
+  await lastValueFrom(collector.run({ asOf: EVENING }))
+  return golden
+}
+
+/** For each call of each stream the shortest answer that holds something, and another that is not long; all tiers included. */
+export const goldenAnswers = async (): Promise<readonly Golden[]> => {
+  const runs = await Promise.all([[], ['circuit', 'sheet'], ['circuit', 'sheet', 'web_data']].map(answersWithout))
+  const byCall = new Map<string, Golden[]>()
+  for (const golden of runs.flat().filter(({ text }) => !/"data":(null|\[\])|"latest_news":\[\]/.test(text))) {
+    const call = `${golden.endpoint.name} ${streams.findIndex(({ endpoints }) => endpoints.includes(golden.endpoint))}`
+    byCall.set(call, [...(byCall.get(call) ?? []), golden])
+  }
+  return [...byCall.values()].flatMap((answers) => {
+    const [shortest, next] = answers.sort((one, other) => one.text.length - other.text.length)
+    return [shortest, next].filter((one) => one !== undefined).filter((one) => one === shortest || one.text.length < NOT_LONG)
+  })
+}

@@ -1,0 +1,76 @@
+import { of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { BadAnswer } from '../../src/model/errors.js'
+import { createAsk } from '../../src/provider/ask.js'
+import type { HttpReply } from '../../src/provider/http.js'
+import { streams } from '../../streams/index.js'
+import { settingsOf } from '../provider/support.js'
+import { SETTINGS } from '../streams/support.js'
+import { type Golden, goldenAnswers } from './golden.js'
+
+const settings = settingsOf({ ...SETTINGS, retries: 0 })
+
+/** What a call makes of a reply that comes at once: the answer, or the error. */
+const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { readonly answer?: unknown; readonly error?: unknown } => {
+  const transport = () => of({ status: 200, body: Buffer.alloc(0), ...reply })
+  const ask = createAsk({ transport, settings, timeoutMs: 1_000, random: () => 0, clock: () => 0, tell: () => undefined })
+  let outcome = {}
+  ask(endpoint, input).subscribe({
+    next: (answer) => {
+      outcome = { answer }
+    },
+    error: (error: unknown) => {
+      outcome = { error }
+    },
+  })
+  return outcome
+}
+
+const golden = await goldenAnswers()
+const isTable = ({ endpoint: { type } }: Golden): boolean => type === 'text/csv'
+const named = (list: readonly Golden[]) => list.map((one, place) => [`${one.endpoint.name} ${place} (${one.text.length})`, one] as const)
+
+it('every call of every stream has an answer to be cut', () => {
+  const asked = new Set(golden.map(({ endpoint }) => endpoint))
+  for (const { endpoints } of streams) for (const endpoint of endpoints) expect(asked.has(endpoint), endpoint.name).toBe(true)
+})
+
+describe.each(named(golden.filter((one) => !isTable(one))))('an answer whose length nothing tells: %s', (_, one) => {
+  it('cut at any byte is refused, or the very same answer', () => {
+    const body = Buffer.from(one.text)
+    const whole = JSON.stringify(outcomeOf(one, { body }).answer)
+    expect(whole).toBeDefined()
+    let refused = 0
+    for (let length = 0; length < body.length; length += 1) {
+      const { answer, error } = outcomeOf(one, { body: body.subarray(0, length), isUnframed: true })
+      if (error instanceof BadAnswer) refused += 1
+      else expect(JSON.stringify(answer), `${length} of ${body.length} bytes`).toBe(whole)
+    }
+    expect(refused).toBeGreaterThan(body.length / 4)
+    expect(JSON.stringify(outcomeOf(one, { body, isUnframed: true }).answer)).toBe(whole)
+  })
+})
+
+// A table whose length was told, but which the provider itself cut at the end of a line, is a whole table to whoever reads it. What
+// guards the lists that are tables is that they must not shrink: test/streams/shrinking.test.ts.
+describe.each(named(golden.filter(isTable)))('a table: %s', (_, one) => {
+  it('is refused at any length, and whole, where nothing tells its length', () => {
+    const body = Buffer.from(one.text)
+    for (let length = 0; length <= body.length; length += 1) {
+      const { error } = outcomeOf(one, { body: body.subarray(0, length), isUnframed: true })
+      expect(error, `${length} bytes`).toMatchObject({ reason: 'truncated' })
+    }
+    expect(outcomeOf(one, { body }).answer).toBeDefined()
+  })
+
+  it('never has a cell more or another cell when it is cut, but for the last line’s', () => {
+    const rowsOf = (text: string): readonly unknown[] | undefined =>
+      outcomeOf(one, { body: Buffer.from(text) }).answer as readonly unknown[] | undefined
+    const whole = rowsOf(one.text) ?? []
+    for (let length = 0; length < one.text.length; length += 1) {
+      const rows = rowsOf(one.text.slice(0, length)) ?? []
+      expect(rows.length).toBeLessThanOrEqual(whole.length)
+      expect(rows.slice(0, -1)).toEqual(whole.slice(0, Math.max(0, rows.length - 1)))
+    }
+  })
+})
