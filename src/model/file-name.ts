@@ -7,7 +7,7 @@ export interface Named {
 }
 
 const LONGEST = 100
-const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d) *(\.|$)/i
 const fold = (name: string): string => name.normalize('NFC').toLowerCase()
 
 /**
@@ -62,4 +62,9 @@ const legible = (key: string): string =>
     .slice(0, LONGEST)
     .replace(/^[. ]+|[. ]+$/g, '_')
 
-const hashOf = ({ key, id }: Named): string => createHash('sha256').update(`${key}\0${id}`).digest('hex').slice(0, 16)
+// As JSON: in UTF-8 all lone surrogates would be one character.
+const hashOf = ({ key, id }: Named): string =>
+  createHash('sha256')
+    .update(JSON.stringify([key, id]))
+    .digest('hex')
+    .slice(0, 16)

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { isRow } from '../../src/model/row.js'
+import { type Asked, type Collecting, collect, type FakeStock, stockNamed } from './support.js'
+
+const STOCKS = 250
+const stocks = Array.from({ length: STOCKS }, (_, place) => stockNamed(`S${place}`, place))
+
+const askedFor = ({ body }: Asked): FakeStock => {
+  const text = JSON.stringify(body)
+  const stock = stocks.find(({ Isin }) => text.includes(Isin))
+  if (stock === undefined) throw new Error(`nobody is asked for in ${text}`)
+  return stock
+}
+
+const rowOf = ({ Isin }: FakeStock) => ({ isin: Isin, news_id: `n-${Isin}`, news_date: '2026-02-11 10:00:00', of: Isin })
+
+/** Answers that are one behind: each stock gets what was asked for the one before, as on a connection that a late answer put out of step. */
+const late = (every: number) => {
+  let before: FakeStock | undefined
+  let count = 0
+  return (asked: Asked) => {
+    const own = askedFor(asked)
+    count += 1
+    const answered = count % every === 0 ? (before ?? own) : own
+    before = own
+    return { data: [rowOf(answered)] }
+  }
+}
+
+const outcome = async (more: Pick<Collecting, 'stream' | 'answer'>) => {
+  const { files, script } = await collect({ ...more, master: stocks, settings: { retries: 0, workers: { [more.stream]: 1 } } })
+  const stored = [...files]
+    .filter(([file]) => /filings\/|fundamental/.test(file))
+    .flatMap(([file, { text }]) => recordsIn(file, JSON.parse(text)))
+  return { script, stored }
+}
+
+/** Whose each stored record is said to be, and whose it is. */
+const recordsIn = (file: string, document: unknown): readonly { readonly under: unknown; readonly of: unknown }[] => {
+  const rows = isRow(document) ? (document.data as readonly unknown[]) : (document as readonly unknown[])
+  const symbol = /(S\d+)_filings/.exec(file)?.[1]
+  return rows.filter(isRow).map(({ of, ISIN }) => ({ under: ISIN ?? stocks.find(({ Sym }) => Sym === symbol)?.Isin, of }))
+}
+
+it.each([
+  { stream: 'fundamental-data', every: 1, lost: STOCKS - 1 },
+  { stream: 'fundamental-data', every: 2, lost: STOCKS / 2 },
+  { stream: 'company-filings', every: 2, lost: 0 },
+  { stream: 'company-filings', every: 3, lost: 0 },
+])('no answer that came for another stock is stored: $stream, every $every', async ({ stream, every, lost }) => {
+  const { script, stored } = await outcome({ stream, answer: late(every) })
+  expect(stored.length).toBeGreaterThan(0)
+  expect(stored.filter(({ under, of }) => under !== of)).toEqual([])
+  expect(script.items.error).toBe(lost)
+})
+
+it('a thousand swapped answers are all refused as another stock’s', async () => {
+  const other = (asked: Asked) => rowOf(stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS] as FakeStock)
+  let swapped = 0
+  const answer = (asked: Asked) => {
+    swapped += 1
+    return { data: [rowOf(askedFor(asked)), other(asked)] }
+  }
+  for (const stream of ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators']) {
+    const { script, stored } = await outcome({ stream, answer })
+    expect(script.outcome).toBe('failed')
+    expect(script.error).toMatch(/identity: the answer is about INE/)
+    expect(stored).toEqual([])
+  }
+  expect(swapped).toBeGreaterThanOrEqual(1_000)
+})
