@@ -26,9 +26,12 @@ export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = ''
   return (text) => inOrder.reduce(maskedCut, inOrder.reduce(masked, text.replace(ADDRESS, bare)))
 }
 
+/** Credentials in an address, or what a cut left of them: a colon that no port follows. */
+const CREDENTIALS = /^(\w+:\/\/)(?:[^/?#]*@|[^/?#:]*:(?!\d*(?:[/?#]|$))[^/?#]*)/
+
 /** An address without credentials and query. */
 const bare = (address: string): string =>
-  address.replace(/^(\w+:\/\/)[^/?#]*@/, `$1${MASK}@`).replace(/[?#].+/, (query) => `${query.charAt(0)}${MASK}`)
+  address.replace(CREDENTIALS, `$1${MASK}@`).replace(/[?#].+/, (query) => `${query.charAt(0)}${MASK}`)
 
 const masked = (text: string, secret: string): string => text.replaceAll(secret, MASK)
 

@@ -19,6 +19,8 @@ describe('a text', () => {
     ['a value in an address', `/d/1SheetId_-xyz/gviz?gid=0`, '/d/[redacted]/gviz?gid=0'],
     ['an encoded value', encodeURIComponent(`Bearer ${TOKEN}`), '[redacted]'],
     ['the credentials of an address', 'GET https://me:pass@host/path failed', 'GET https://[redacted]@host/path failed'],
+    ['credentials that were cut', 'starting "https://me:pa"', 'starting "https://[redacted]@"'],
+    ['no port', 'GET http://127.0.0.1:8080/path and http://host:80', 'GET http://127.0.0.1:8080/path and http://host:80'],
     ['a query', 'see https://host/a?key=1&b=2#c, please', 'see https://host/a?[redacted] please'],
     ['what is no secret', 'abc 0 tok-9f8 https://host/path 471', 'abc 0 tok-9f8 https://host/path 471'],
   ])('is redacted: %s', (_, text, safe) => expect(redact(text)).toBe(safe))
@@ -53,12 +55,12 @@ describe('a text', () => {
     )
   })
 
-  it('of 2 MB is redacted in less than 100 ms', () => {
+  it('of 2 MB is redacted in less than half a second', () => {
     for (const piece of ['tok-9f8', 'https://', 'https://a@', 'a://?', 'aaaa', TOKEN]) {
       const text = piece.repeat(2e6 / piece.length)
       const begun = performance.now()
       redact(text)
-      expect(performance.now() - begun, piece).toBeLessThan(400)
+      expect(performance.now() - begun, piece).toBeLessThan(500)
     }
   })
 })
