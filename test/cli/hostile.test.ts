@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { of, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { runProgram } from '../../src/cli/program.js'
+import { createCollector } from '../../src/collector.js'
+import { StorageError, TransportError } from '../../src/model/errors.js'
+import { jsonText, printable } from '../../src/model/json-text.js'
+import type { Transport } from '../../src/provider/http.js'
+import { streams } from '../../streams/index.js'
+import { EVENING, SETTINGS } from '../streams/support.js'
+import { createParts, createShell } from './support.js'
+
+// What a terminal, a log viewer or a pager might act upon; the line end is ours.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what the progress display moves its cursor with
+const OWN_MOVES = /\x1b\[(?:\?25[lh]|K|0?J|\d+[AG])/g
+
+const part = fc.constantFrom(
+  '\x1b', '\x1b[2J', '\x1b[31m', '\x1b]0;evil\x07', '\x1b]8;;http://x\x1b\\', '\x9b31m', '\x90', '\x85', '\x07', '\b', '\r', '\n', '\t', '\0', '\x7f',
+  '\u2028', '\u2029', '\u202e', '\u2066', '\u200f', '\ufeff', '\ud800', 'a', ' ', '"', '\\', '[K', '<', '-', '=',
+) // biome-ignore format: a list of words
+const hostile = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(''))
+
+interface Said {
+  readonly symbol: string
+  readonly says: string
+  /** What becomes of everything but the master list. */
+  readonly failure: 'message' | 'page' | 'body' | 'transport' | 'storage'
+}
+
+const said = fc.record({
+  symbol: hostile,
+  says: hostile,
+  failure: fc.constantFrom<Said['failure'][]>('message', 'page', 'body', 'transport', 'storage'),
+})
+
+const transportThat = ({ symbol, says, failure }: Said): Transport => {
+  const reply = (body: string) => of({ status: 200, body: Buffer.from(body) })
+  return ({ body }) => {
+    if (body?.includes('"Isin"'))
+      return reply(JSON.stringify({ data: [{ Sym: `S${symbol}`, Isin: 'INE000000001' }, { Sym: 'B', Isin: says }, {}] }))
+    if (failure === 'transport') return throwError(() => new TransportError('reset', says))
+    if (failure === 'storage') return throwError(() => new StorageError(`${says}\n${says}`))
+    if (failure === 'page') return reply(`<html>${says}`)
+    return reply(failure === 'body' ? says : JSON.stringify({ success: false, message: says }))
+  }
+}
+
+const run = async (args: readonly string[], what: Said, columns?: number) => {
+  const files: MemoryFiles = new Map()
+  const shell = createShell({ err: columns === undefined ? {} : { columns }, env: {} })
+  const parts = createParts(undefined, {
+    streams,
+    storage: () => memory(files),
+    createCollector: (options) =>
+      createCollector({
+        ...options,
+        settings: { ...SETTINGS, retries: 0 },
+        storage: memory(files),
+        transport: transportThat(what),
+        clock: () => EVENING,
+        random: () => 0.5,
+      }),
+  })
+  await runProgram(['run', ...args], shell, parts)
+  return { out: shell.out.text(), err: shell.err.text(), report: files.get('.scripstream/report.json')?.text ?? '' }
+}
+
+describe('whatever a provider calls its stocks and says in its failures', () => {
+  it.each([
+    { args: ['--progress', 'lines'] },
+    { args: ['--progress', 'bars'], columns: 200 },
+    { args: ['--progress', 'none', '--log-level', 'trace'] },
+    { args: ['--progress', 'lines', '--json', '--log-level', 'warn'] },
+  ])('no control character of it is printed or kept: $args', async ({ args, columns }) => {
+    await fc.assert(
+      fc.asyncProperty(said, async (what) => {
+        const { out, err, report } = await run(args, what, columns)
+        expect(UNSAFE.exec(out)?.[0]).toBeUndefined()
+        expect(UNSAFE.exec(err.replace(OWN_MOVES, ''))?.[0]).toBeUndefined()
+        expect(UNSAFE.exec(report)?.[0]).toBeUndefined()
+        expect(out.length + err.length).toBeGreaterThan(100)
+        if (args.includes('--json')) expect(jsonText(JSON.parse(out), 2)).toBe(out.trimEnd())
+        if (args.includes('--log-level')) for (const line of err.split('\n').filter((text) => text.startsWith('{'))) JSON.parse(line)
+      }),
+      { numRuns: 60, seed: 7 },
+    )
+  })
+
+  it('is on one line and short where it is a reason', async () => {
+    await fc.assert(
+      fc.asyncProperty(said, fc.nat(400), async (what, times) => {
+        const { out } = await run(['--progress', 'none', '--json'], { ...what, says: what.says + 'x'.repeat(times), failure: 'message' })
+        const { scripts } = JSON.parse(out) as {
+          readonly scripts: Record<string, { readonly problems: readonly { readonly reason: string }[] }>
+        }
+        const reasons = Object.values(scripts).flatMap(({ problems }) => problems.map(({ reason }) => reason))
+        for (const reason of reasons.filter((text) => text.startsWith('schema:'))) {
+          expect(reason).not.toMatch(/[\r\n]/)
+          expect(reason.length).toBeLessThanOrEqual(300)
+        }
+      }),
+      { numRuns: 30, seed: 7 },
+    )
+  })
+})
+
+describe('JSON that is printed', () => {
+  it('says what it did, without a character that a terminal or an editor acts upon', () => {
+    fc.assert(
+      fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (text) => {
+        const document = { [text]: [text] }
+        expect(JSON.parse(jsonText(document))).toEqual(document)
+        expect(JSON.parse(jsonText(document, 2))).toEqual(document)
+        expect(UNSAFE.test(jsonText(document))).toBe(false)
+        expect(printable(jsonText(document))).toBe(jsonText(document))
+      }),
+      { numRuns: 1_000, seed: 7 },
+    )
+  })
+})
