@@ -26,14 +26,14 @@ const hostile = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => p
 interface Said {
   readonly symbol: string
   readonly says: string
-  /** What becomes of everything but the master list. */
-  readonly failure: 'message' | 'page' | 'body' | 'transport' | 'storage'
+  /** What becomes of everything but the master list; of the first stock alone, where it is `one`. */
+  readonly failure: 'one' | 'message' | 'page' | 'body' | 'transport' | 'storage'
 }
 
 const said = fc.record({
   symbol: hostile,
   says: hostile,
-  failure: fc.constantFrom<Said['failure'][]>('message', 'page', 'body', 'transport', 'storage'),
+  failure: fc.constantFrom<Said['failure'][]>('one', 'message', 'page', 'body', 'transport', 'storage'),
 })
 
 const transportThat = ({ symbol, says, failure }: Said): Transport => {
@@ -41,7 +41,8 @@ const transportThat = ({ symbol, says, failure }: Said): Transport => {
   return ({ body }) => {
     if (body?.includes('"Isin"'))
       return reply(JSON.stringify({ data: [{ Sym: `S${symbol}`, Isin: 'INE000000001' }, { Sym: 'B', Isin: says }, {}] }))
-    if (failure === 'transport') return throwError(() => new TransportError('reset', says))
+    if (failure === 'one' && !body?.includes('INE000000001')) return reply('{"data":[]}')
+    if (failure === 'transport' || failure === 'one') return throwError(() => new TransportError('reset', says))
     if (failure === 'storage') return throwError(() => new StorageError(`${says}\n${says}`))
     if (failure === 'page') return reply(`<html>${says}`)
     return reply(failure === 'body' ? says : JSON.stringify({ success: false, message: says }))

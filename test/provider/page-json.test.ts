@@ -107,6 +107,11 @@ describe('pageJson', () => {
     }
   })
 
+  it.each(['<script ', '<script "', '<script x="', "<script '"])('gives up on a tag of 50 MB that begins with %j', (before) => {
+    for (const piece of ['x', '"a"', ' '])
+      expect(badAnswerOf(read, before + piece.repeat(5e7 / piece.length)), piece).toBeInstanceOf(BadAnswer)
+  })
+
   it.each(['', '<html></html>', '{"props":1}', pageWith('<script id="other">{"props":1}</script>')])(
     'refuses %j, which has no such element',
     (page) => {
