@@ -104,8 +104,8 @@ const history: fc.Arbitrary<History> = fc.record({
   ),
 })
 const run: fc.Arbitrary<RunCase> = fc.record({
-  after: fc.integer({ min: 0, max: 5 }),
-  time: fc.constantFrom('08:00', '09:05', '11:00', '15:29', '15:30', '20:00'),
+  after: fc.constantFrom(0, 0, 1, 1, 2, 5),
+  time: fc.constantFrom('08:00', '09:05', '11:00', '15:29', '15:30', '20:00', '21:00'),
   losses: fc.array(fc.boolean(), { maxLength: 2 }),
   hasActions: fc.boolean(),
   damage: fc.oneof({ weight: 3, arbitrary: fc.constant('none') }, { weight: 2, arbitrary: fc.constantFrom(...Object.keys(damages)) }),
@@ -159,6 +159,6 @@ describe('candles that are collected day by day', () => {
       expect(files.get(FILE)?.text).toBe(atOnce.text(FILE))
     })
     await fc.assert(property, { numRuns: 500 })
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(40)
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20)
   })
 })
