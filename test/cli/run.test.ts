@@ -265,6 +265,12 @@ describe('what a run is asked', () => {
     expect(seen.simulator).toBeUndefined()
   })
 
+  test('lets lists shrink where that was said', async () => {
+    const { seen, changes } = recording()
+    await run('--accept-shrink', EMPTY, changes).code
+    expect(seen.run).toEqual({ acceptShrink: true })
+  })
+
   test('leaves out what was not said', async () => {
     const { seen, changes } = recording()
     await run('', EMPTY, changes).code
