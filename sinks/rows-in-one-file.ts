@@ -1,4 +1,20 @@
-import { concat, defer, EMPTY, filter, ignoreElements, map, mergeMap, type Observable, of, reduce, switchMap, tap } from 'rxjs'
+import {
+  catchError,
+  concat,
+  defer,
+  EMPTY,
+  filter,
+  ignoreElements,
+  map,
+  mergeMap,
+  type Observable,
+  of,
+  reduce,
+  switchMap,
+  tap,
+  throwError,
+} from 'rxjs'
+import { DamagedFile } from '../src/model/errors.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, textOf } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
@@ -27,26 +43,19 @@ const SHARE_EMPTIED = 0.3
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: Files): Sink => {
   const { exchange, asOf, listed, journal } = context
   const file = fileOf(output, exchange, { fileName: '' })
-  const written = ({ answered, empty, hasLost }: Gathered): Observable<never> => {
+  const written = (gathered: Gathered): Observable<never> => {
+    const { answered, hasLost } = gathered
     if (answered.size === 0 && hasLost) return EMPTY
-    const earlier = answered.size < listed.length || empty.size >= FEWEST_EMPTIED ? carriedOver({ answered, empty }) : EMPTY
+    const earlier$ = rankedRecords(files.records(file), listed)
+    const carriedOver$ = emptiedAtOnce(earlier$, gathered, context).pipe(
+      switchMap((emptied) => {
+        if (answered.size === listed.length && emptied.size === 0) return EMPTY
+        return earlier$.pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
+      }),
+      mergeMap(({ rank, record }) => journal.carry(rank, record)),
+    )
     const write$ = defer(() => files.write(file, arrayText(journal.records()), asOf))
-    return concat(earlier, write$).pipe(ignoreElements())
-  }
-  const carriedOver = ({ answered, empty }: Pick<Gathered, 'answered' | 'empty'>): Observable<unknown> => {
-    const rankOf = ranksOf(listed)
-    const ranked$ = files.records(file).pipe(
-      map((record) => ({ record, rank: rankOf(record) })),
-      filter((one): one is Ranked => one.rank !== undefined),
-    )
-    return (empty.size < FEWEST_EMPTIED ? of(false) : isCollapse(ranked$, { answered, empty, notice: context.notice })).pipe(
-      switchMap((keepsEmptied) =>
-        ranked$.pipe(
-          filter(({ rank }) => !answered.has(rank) || (keepsEmptied && empty.has(rank))),
-          mergeMap(({ rank, record }) => journal.carry(rank, record)),
-        ),
-      ),
-    )
+    return concat(carriedOver$, write$).pipe(ignoreElements())
   }
   return (kept$) =>
     defer(() => {
@@ -70,21 +79,39 @@ const gather = (gathered: Gathered, { settled }: Kept): void => {
   if (settled.status === 'empty') gathered.empty.add(rank)
 }
 
-/** Whether so many of the stocks that had records answer nothing now that they must not lose them; says so. */
-const isCollapse = (
-  ranked$: Observable<Ranked>,
-  { answered, empty, notice }: { readonly answered: Set<number>; readonly empty: Set<number>; readonly notice: (text: string) => void },
-): Observable<boolean> =>
-  ranked$.pipe(
+/** The stocks that had records and answer nothing now, if they are so many that they must keep them; says so. */
+const emptiedAtOnce = (
+  earlier$: Observable<Ranked>,
+  { answered, empty }: Gathered,
+  { acceptShrink, notice }: SinkContext,
+): Observable<ReadonlySet<number>> => {
+  if (empty.size < FEWEST_EMPTIED || acceptShrink) return of(NONE)
+  return earlier$.pipe(
     filter(({ rank }) => answered.has(rank)),
     reduce((had, { rank }) => had.add(rank), new Set<number>()),
     map((had) => {
-      const emptied = [...had].filter((rank) => empty.has(rank)).length
-      const isOne = emptied >= FEWEST_EMPTIED && emptied > SHARE_EMPTIED * had.size
-      if (isOne) notice(`${emptied} of ${had.size} stocks that had records answer nothing now: their earlier records are kept`)
-      return isOne
+      const emptied = new Set([...had].filter((rank) => empty.has(rank)))
+      if (emptied.size < FEWEST_EMPTIED || emptied.size <= SHARE_EMPTIED * had.size) return NONE
+      notice(
+        `${emptied.size} of ${had.size} stocks that had records answer nothing now: their records are kept (--accept-shrink lets them go)`,
+      )
+      return emptied
     }),
+    // A damaged file is only in the way of who needs its records.
+    catchError((error: unknown) => (error instanceof DamagedFile ? of(NONE) : throwError(() => error))),
   )
+}
+
+const NONE: ReadonlySet<number> = new Set()
+
+const rankedRecords = (records$: Observable<Row>, listed: readonly Item[]): Observable<Ranked> =>
+  defer(() => {
+    const rankOf = ranksOf(listed)
+    return records$.pipe(
+      map((record) => ({ record, rank: rankOf(record) })),
+      filter((one): one is Ranked => one.rank !== undefined),
+    )
+  })
 
 /** Finds the place of a record's stock by symbol and ISIN, or by the ISIN alone where the stock was renamed. */
 const ranksOf = (listed: readonly Item[]): ((row: Row) => number | undefined) => {

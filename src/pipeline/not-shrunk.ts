@@ -34,7 +34,7 @@ export const notShrunk =
       const [now, then] = [countOf(found.rows), countOf(before ?? [])]
       if (now >= then * LEAST_SHARE) return found
       const records = `${inThousands(now)} records, the earlier file holds ${inThousands(then)}`
-      if (!acceptShrink) throw new Shrunk(`shrink: ${records}. If that is right, run with --accept-shrink`)
+      if (!acceptShrink) throw new Shrunk(`${records}. If that is right, run with --accept-shrink`)
       notice(`shrunk, as --accept-shrink allows: ${records}`)
       return found
     }

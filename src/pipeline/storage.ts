@@ -37,6 +37,8 @@ export interface SinkContext {
   readonly asOf: number
   /** Every listed stock, in the master list's order, whether this run asks for it or not; known when a sink ends. */
   readonly listed: readonly Item[]
+  /** Whether outputs may come to hold much less than before. */
+  readonly acceptShrink: boolean
   /** Where the records of an output that is one file lie until the stream ends. */
   readonly journal: Journal
   /** Tells the report that a file is in place. */

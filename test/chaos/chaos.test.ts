@@ -43,7 +43,7 @@ const passing: readonly Fault[] = [
 const HARDY = {
   SCRIPSTREAM_RETRIES: '10',
   SCRIPSTREAM_BACKOFF_MS: '20',
-  SCRIPSTREAM_THROTTLE_MS: '50',
+  SCRIPSTREAM_THROTTLE_MS: '0',
   SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=3000`).join(),
 }
 
@@ -102,10 +102,10 @@ describe(`a tenth of the stocks faulty for good (${STOCKS} stocks)`, () => {
       simulator.control({ asOf: Date.parse(SECOND_EVENING), reset: true })
       expect((await run(['run', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })).code).toBe(0)
       simulator.control({
-        faults: faulty.map(({ ISIN, Symbol, Sid }, place) => ({
+        faults: faulty.map((stock, place) => ({
           on: '*',
           ...(LASTING[place % LASTING.length] ?? { mode: 'reset' }),
-          items: [ISIN, Symbol, Sid],
+          items: [stock.ISIN, stock.Symbol, stock.Sid],
         })),
         reset: true,
       })
@@ -113,7 +113,7 @@ describe(`a tenth of the stocks faulty for good (${STOCKS} stocks)`, () => {
       const { code, stdout, stderr } = await run(args, { cwd, env: { ...env, SCRIPSTREAM_BACKOFF_MS: '20' } })
       expect(code, stderr).toBe(3)
 
-      const symbols = faulty.map(({ Symbol }) => Symbol).sort()
+      const symbols = faulty.map((stock) => stock.Symbol).sort()
       for (const [name, lost] of lostIn(stderr)) expect([...lost].sort(), name).toEqual(symbols)
       expect(Object.keys(reportOf(stdout).scripts).length).toBe(streams.length)
       expectKept({ before, clean, after }, symbols)
@@ -147,12 +147,12 @@ const expectKept = ({ before, clean, after }: Folders, symbols: readonly string[
   const gathered = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']
   for (const [file, digest] of Object.entries(treeOf(clean))) {
     if (gathered.includes(file)) {
-      const of = (folder: string, isFaulty: boolean): readonly unknown[] =>
+      const recordsOf = (folder: string, isFaulty: boolean): readonly unknown[] =>
         (JSON.parse(readFileSync(join(folder, file), 'utf8')) as { Symbol: string }[]).filter(
-          ({ Symbol }) => symbols.includes(Symbol) === isFaulty,
+          (record) => symbols.includes(record.Symbol) === isFaulty,
         )
-      expect(of(after, true), file).toEqual(of(before, true))
-      expect(of(after, false), file).toEqual(of(clean, false))
+      expect(recordsOf(after, true), file).toEqual(recordsOf(before, true))
+      expect(recordsOf(after, false), file).toEqual(recordsOf(clean, false))
     } else if (isOfFaulty(file)) {
       expect(now[file], file).toBe(earlier[file])
       if (earlier[file] !== undefined) expect(statSync(join(after, file)).mtimeMs).toBe(statSync(join(before, file)).mtimeMs)

@@ -2,6 +2,7 @@ import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { BadAnswer } from '../../src/model/errors.js'
 import { createAsk } from '../../src/provider/ask.js'
+import { createGates } from '../../src/provider/gate/gates.js'
 import type { HttpReply } from '../../src/provider/http.js'
 import { streams } from '../../streams/index.js'
 import { settingsOf } from '../provider/support.js'
@@ -13,7 +14,15 @@ const settings = settingsOf({ ...SETTINGS, retries: 0 })
 /** What a call makes of a reply that comes at once: the answer, or the error. */
 const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { readonly answer?: unknown; readonly error?: unknown } => {
   const transport = () => of({ status: 200, body: Buffer.alloc(0), ...reply })
-  const ask = createAsk({ transport, settings, timeoutMs: 1_000, random: () => 0, clock: () => 0, tell: () => undefined })
+  const ask = createAsk({
+    transport,
+    settings,
+    gates: createGates(settings),
+    timeoutMs: 1_000,
+    random: () => 0,
+    clock: () => 0,
+    tell: () => undefined,
+  })
   let outcome = {}
   ask(endpoint, input).subscribe({
     next: (answer) => {
@@ -58,7 +67,7 @@ describe.each(named(golden.filter(isTable)))('a table: %s', (_, one) => {
     const body = Buffer.from(one.text)
     for (let length = 0; length <= body.length; length += 1) {
       const { error } = outcomeOf(one, { body: body.subarray(0, length), isUnframed: true })
-      expect(error, `${length} bytes`).toMatchObject({ reason: 'truncated' })
+      expect(error, `${length} bytes`).toMatchObject({ reason: length === 0 ? 'empty' : 'truncated' })
     }
     expect(outcomeOf(one, { body }).answer).toBeDefined()
   })

@@ -6,7 +6,7 @@ import { marbles } from '../support/marbles.js'
 import { row, tiny, tinyCollector } from '../support/tiny.js'
 import { told } from '../support/told.js'
 
-const after = (ms: number) => timer(ms).pipe(map(() => row))
+const answeredAfter = (ms: number) => timer(ms).pipe(map(() => row))
 
 describe('a run that is asked to stop', () => {
   it(
@@ -14,7 +14,7 @@ describe('a run that is asked to stop', () => {
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const stocks = ['A', 'B', 'C', 'D', 'E']
-      const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers: () => after(10), storage: memory(files) })
+      const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers: () => answeredAfter(10), storage: memory(files) })
       const lines = told(m, collector.events({ stop: timer(15) }))
       m.flush()
 
@@ -53,7 +53,7 @@ describe('a run that is asked to stop', () => {
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const outputs = [{ shape: 'rows-in-one-file', file: 'all.json' }] as const
-      const collector = tinyCollector(m, { streams: [tiny('news', { outputs })], answers: () => after(10), storage: memory(files) })
+      const collector = tinyCollector(m, { streams: [tiny('news', { outputs })], answers: () => answeredAfter(10), storage: memory(files) })
       told(m, collector.events({ stop: timer(15) }))
       m.flush()
 

@@ -79,4 +79,35 @@ describe('the sink of rows-in-one-file', () => {
     await expect(sink(place, output, [settled(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
     expect(place.files()).toEqual({ [FILE]: text })
   })
+
+  describe('when many stocks that had records answer nothing now', () => {
+    const emptied = (count: number, of: number) =>
+      Array.from({ length: of }, (_, rank) => settled(rank, rank < count ? [] : [row(rank, 'new')]))
+    const earlier = (of: number) => storing(...Array.from({ length: of }, (_, rank) => row(rank, 'old')))
+
+    it('keeps their records, and says so', async () => {
+      const place = earlier(60)
+      const said: string[] = []
+      await sink(place, output, emptied(20, 60), { ...contextOf(60), notice: (text) => void said.push(text) })
+      const expected = Array.from({ length: 60 }, (_, rank) => row(rank, rank < 20 ? 'old' : 'new'))
+      expect(place.files()).toEqual({ [FILE]: textOf(...expected) })
+      expect(said).toEqual(['20 of 60 stocks that had records answer nothing now: their records are kept (--accept-shrink lets them go)'])
+    })
+
+    it.each([
+      ['so few', 19, 30, {}],
+      ['less than a third', 20, 67, {}],
+      ['it is accepted', 20, 60, { acceptShrink: true }],
+    ])('lets them go where %s', async (_, count, of, context) => {
+      const place = earlier(of)
+      await sink(place, output, emptied(count, of), { ...contextOf(of), ...context })
+      expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: of - count }, (__, rank) => row(rank + count, 'new'))) })
+    })
+
+    it('does not mind a damaged earlier file', async () => {
+      const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
+      await sink(place, output, emptied(20, 60), contextOf(60))
+      expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: 40 }, (_, rank) => row(rank + 20, 'new'))) })
+    })
+  })
 })

@@ -10,6 +10,8 @@ export interface Pace {
   readonly openedAt: number
   /** Requests granted in the second that began at `at`, and in the one before. */
   readonly granted: { readonly at: number; readonly now: number; readonly before: number }
+  /** The most that was granted within a second before a refusal, of late. */
+  readonly best: { readonly at: number; readonly inSecond: number }
   readonly refusal?: Refusal
 }
 
@@ -27,6 +29,7 @@ export const newPace: Pace = {
   nextAt: 0,
   openedAt: 0,
   granted: { at: 0, now: 0, before: 0 },
+  best: { at: 0, inSecond: 0 },
 }
 
 /** A timer fires up to this much late: requests that were due by then still go, so that the pace is kept. */
@@ -34,6 +37,9 @@ const LAG_MS = 10
 /** Requests a second with which the search begins where next to nothing was granted. */
 const FIRST_PACE = 5
 const SLOWEST_PACE = 0.2
+/** Where being this many times slower than the host could once do does not help, slowness is not what it asks for. */
+const SLOWEST_SHARE = 1 / 4
+const BEST_LASTS_MS = 600_000
 /** Grants that are added to the few that a refusal can be judged by. */
 const GOODWILL = 2
 
@@ -69,23 +75,33 @@ export const afterStraggler = (pace: Pace, isGranted: boolean): Pace => {
 /** The pace with which a host is asked again that serves again: lower than before, if it had refused. */
 export const afterReopening = (pace: Pace, now: number): Pace => {
   const { refusal, ...rest } = pace
-  const opened = { ...rest, nextAt: now, openedAt: now }
-  if (refusal === undefined) return opened
+  if (refusal === undefined) return { ...rest, nextAt: now, openedAt: now }
+  const opened = { ...rest, nextAt: now, openedAt: now, best: bestOf(pace, refusal) }
   const share = (refusal.granted + GOODWILL) / (refusal.granted + refusal.refused + GOODWILL)
   const isFull = refusal.inFlight >= Math.floor(allowed(pace.inFlight, refusal.at)) || pace.inFlight === unlimited
   return {
     ...opened,
-    perSecond: lowered(pace.perSecond, grantedPace(pace, refusal, share), now),
+    perSecond: lowered(pace.perSecond, grantedPace({ ...pace, best: opened.best }, refusal, share), now),
     inFlight: isFull ? lowered(pace.inFlight, refusal.inFlight * share, now) : pace.inFlight,
   }
 }
 
+/** What was granted in the second before a refusal. */
+const inLastSecondOf = ({ granted: { at, now, before } }: Pace, refusal: Refusal): number =>
+  now + before * Math.max(0, 1 - (refusal.at - at) / 1_000)
+
+const bestOf = (pace: Pace, refusal: Refusal): Pace['best'] => {
+  const inSecond = inLastSecondOf(pace, refusal)
+  const isOld = refusal.at - pace.best.at > BEST_LASTS_MS
+  return isOld || inSecond > pace.best.inSecond ? { at: refusal.at, inSecond } : pace.best
+}
+
 const grantedPace = (pace: Pace, refusal: Refusal, share: number): number => {
-  const { at, now, before } = pace.granted
-  const inLastSecond = now + before * Math.max(0, 1 - (refusal.at - at) / 1_000)
+  const inLastSecond = inLastSecondOf(pace, refusal)
   if (pace.perSecond === unlimited) return Math.max(FIRST_PACE, inLastSecond + refusal.granted)
   const measured = inLastSecond / Math.min(1, Math.max(0.1, (refusal.at - pace.openedAt) / 1_000))
-  return Math.max(SLOWEST_PACE, Math.min(measured, allowed(pace.perSecond, refusal.at) * share))
+  const slowest = share > 0.5 ? pace.best.inSecond * SLOWEST_SHARE : 0
+  return Math.max(SLOWEST_PACE, slowest, Math.min(measured, allowed(pace.perSecond, refusal.at) * share))
 }
 
 const rolled = (granted: Pace['granted'], now: number): Pace['granted'] => {

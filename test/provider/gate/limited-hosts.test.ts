@@ -114,4 +114,16 @@ describe('a host with a limit that nobody told', () => {
       for (const pause of pauses) expect(log.filter(({ at }) => at > pause + 63 && at < pause + 7_000)).toStrictEqual([])
     }),
   )
+
+  it(
+    'that refuses a few whatever the pace is not asked ever more slowly',
+    marbles((m) => {
+      const { transport } = limitedHost(m, { refusesEvery: 20 })
+      const { took, refused, ends } = askAll(m, transport, { items: 2_000, workers: [15] })
+
+      expect(ends).toStrictEqual({ served: 2_000 })
+      // Each of the refusals holds the host for 2 s; what it takes beyond that is the pace between them.
+      expect(took - refused * 2_000).toBeLessThan(1_000_000)
+    }),
+  )
 })

@@ -18,6 +18,8 @@ export interface Granting {
   readonly from?: number
   /** It grants everything from this frame on. */
   readonly freeFrom?: number
+  /** It refuses every so manieth request besides, whatever the pace. */
+  readonly refusesEvery?: number
   readonly retryAfter?: string
   readonly latencyMs?: number
 }
@@ -31,16 +33,18 @@ interface LimitedHost {
 /** A host on virtual time: a token bucket, a number of requests in flight, or both. Its latency varies by a quarter up and down. */
 export const limitedHost = (m: Context, granting: Granting): LimitedHost => {
   const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = granting
-  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY } = granting
+  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesEvery = Number.POSITIVE_INFINITY } = granting
   const log: { at: number; status: number }[] = []
   const now = (): number => m.scheduler.now()
   let bucket = { tokens: burst, at: 0 }
   let busy = 0
   let turn = 0
+  let arrived = 0
   const arrive = (): number => {
     const isBucket = perSecond < Number.POSITIVE_INFINITY
     const tokens = isBucket ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000) : burst
-    const isGranted = now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
+    arrived += 1
+    const isGranted = arrived % refusesEvery !== 0 && now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
     bucket = { tokens: isGranted ? tokens - 1 : tokens, at: now() }
     return isGranted ? 200 : 429
   }
