@@ -58,7 +58,7 @@ const run = async (args: readonly string[], what: Said, columns?: number) => {
     createCollector: (options) =>
       createCollector({
         ...options,
-        settings: { ...SETTINGS, retries: 0 },
+        settings: { ...SETTINGS, retries: 0, downMs: 0 },
         storage: memory(files),
         transport: transportThat(what),
         clock: () => EVENING,
