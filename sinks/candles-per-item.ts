@@ -1,7 +1,7 @@
-import { stringify } from 'csv-stringify/sync'
 import { map, of, switchMap } from 'rxjs'
 import { type CandlesPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
+import { csvText } from './csv-text.js'
 import type { Files } from './files.js'
 import { placing } from './placing.js'
 
@@ -15,7 +15,7 @@ export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkC
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const from = Number((rows[0] as readonly number[])[0])
-    const text = stringify(rows as unknown[][])
+    const text = csvText(rows as readonly (readonly unknown[])[])
     const older$ = whole ? of('') : files.read(file).pipe(map((stored) => olderThan(from, stored ?? '', output.columns)))
     return { file, write$: older$.pipe(switchMap((older) => files.write(file, [header, older, text], asOf))) }
   })

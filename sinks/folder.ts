@@ -41,14 +41,21 @@ type Act<T> = (path: string, signal: AbortSignal) => Promise<T>
 const guarded = <T>(what: 'read' | 'written', path: string, act: Act<T>): Observable<T> =>
   new Observable((subscriber) => {
     const abort = new AbortController()
-    act(path, abort.signal).then(
-      (value) => {
-        subscriber.next(value)
-        subscriber.complete()
-      },
-      (error: unknown) => subscriber.error(storageErrorOf(error, what, path)),
-    )
-    return () => abort.abort()
+    let isOver = false
+    act(path, abort.signal)
+      .finally(() => {
+        isOver = true
+      })
+      .then(
+        (value) => {
+          subscriber.next(value)
+          subscriber.complete()
+        },
+        (error: unknown) => subscriber.error(storageErrorOf(error, what, path)),
+      )
+    return () => {
+      if (!isOver) abort.abort()
+    }
   })
 
 const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
