@@ -4,7 +4,7 @@ import { emptyFolder, provider, run } from '../e2e/command.js'
 import { killedAfter, seeded, temporariesIn, treeOf } from './support.js'
 
 /** How often the run is killed in all; more of them by `npm run test:crash -- 1000`. */
-const KILLS = Number(process.env.KILLS ?? 60)
+const KILLS = Number(process.env.KILLS ?? 20)
 const SEED = Number(process.env.CRASH_SEED ?? 1)
 const MS_PER_KILL = 10_000
 
