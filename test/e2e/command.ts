@@ -22,13 +22,17 @@ interface Place {
   readonly env?: Record<string, string>
   /** Whom to run it as. */
   readonly uid?: number
+  /** How many files and sockets it may have open. */
+  readonly descriptors?: number
 }
 
 /** Starts the built command, in an environment without anything of ours. */
-export const start = (args: readonly string[], { env = {}, cwd, uid }: Place) => {
+export const start = (args: readonly string[], { env = {}, cwd, uid, descriptors }: Place) => {
   if (!existsSync(main)) throw new Error('the command is not built: npm run build')
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [main, ...args], {
+  const command = [process.execPath, main, ...args]
+  const [file = '', ...rest] = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
+  return spawn(file, rest, {
     cwd,
     env: { PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

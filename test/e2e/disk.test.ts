@@ -86,6 +86,21 @@ describe('something in the way', () => {
   })
 })
 
+describe('too few descriptors', () => {
+  it('end the run with the way out, and the same command continues with more', async () => {
+    const { env } = await provider({ stocks: 120, latencyMs: 50 })
+    const cwd = emptyFolder()
+    const out = emptyFolder()
+    const { code, stdout } = await run(['run', ...EVENING, '--out', out], { cwd, env, descriptors: 140 })
+    expect(code, stdout).toBe(1)
+    expect(onOneLine(stdout)).toMatch(/too many open files.*ulimit -n/)
+    expect(temporariesIn(out)).toEqual([])
+    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    expect(again.code, again.stderr).toBe(0)
+    expect(again.stderr).toContain('Continuing run')
+  })
+})
+
 describe('what a broken-off write left behind', () => {
   it('is swept away by the next run, and nothing else is', async () => {
     const { env } = await provider({ stocks: 3 })
