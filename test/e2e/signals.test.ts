@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporariesIn, treeOf } from '../crash/support.js'
+import { emptyFolder, endOf, provider, run, start } from './command.js'
+
+const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+
+/** Symbols that the journal of a stream holds. */
+const notedIn = (out: string, stream: string): readonly string[] =>
+  readFileSync(join(out, '.scripstream', 'journals', `${stream}.ndjson`), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { readonly item: string }).item)
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('a run that is told to end', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('by %s lets what is in flight end, and is continued without asking again for what it had', async (signal, expected) => {
+    const { simulator, env } = await provider({ stocks: 80, latencyMs: 150 })
+    const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
+    const child = start(['run', ...EVENING, '--out', out], { cwd, env })
+    const ending = endOf(child)
+    while ((simulator.stats().endpoints.news?.statuses[200] ?? 0) < 20) await turn()
+    child.kill(signal)
+    const { code, stdout, stderr } = await ending
+    expect(code, stderr).toBe(expected)
+    expect(stderr).toContain('Stopping: what is in flight may end within 5 s')
+    expect(stdout).toContain(
+      `Continue it (what is in place is not asked for again):\n    scripstream run ${EVENING.join(' ')} --out ${out}`,
+    )
+    // Nothing that was in flight was thrown away.
+    const { statuses = {} } = simulator.stats().endpoints.news ?? {}
+    expect(statuses.closed).toBeUndefined()
+    const noted = notedIn(out, 'market-news')
+    expect(noted.length).toBe(statuses[200])
+    expect(temporariesIn(out)).toEqual([])
+
+    simulator.control({ latencyMs: 0, reset: true })
+    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    expect(again.code, again.stderr).toBe(0)
+    const asked = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
+    const isinOf = new Map(simulator.market.stocks.map(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
+    expect(noted.filter((symbol) => asked.includes(isinOf.get(symbol) ?? ''))).toEqual([])
+    expect((await run(['run', ...EVENING, '--out', whole], { cwd, env })).code).toBe(0)
+    expect(treeOf(out)).toEqual(treeOf(whole))
+  })
+
+  it('twice ends at once, and is continued none the worse', async () => {
+    const { simulator, env } = await provider({ stocks: 20, faults: [{ on: 'news', mode: 'hang' }] })
+    const [cwd, out] = [emptyFolder(), emptyFolder()]
+    const child = start(['run', ...EVENING, '--out', out], { cwd, env })
+    const ending = endOf(child)
+    let stderr = ''
+    child.stderr.on('data', (text: Buffer) => {
+      stderr += text.toString()
+    })
+    while ((simulator.stats().endpoints.news?.requests ?? 0) === 0) await turn()
+    child.kill('SIGINT')
+    while (!stderr.includes('Stopping')) await turn()
+    child.kill('SIGINT')
+    expect((await ending).code).toBe(130)
+    expect(readdirSync(join(out, '.scripstream'))).toContain('lock')
+
+    simulator.control({ faults: [] })
+    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    expect(again.code, again.stderr).toBe(0)
+    expect(again.stderr).toContain('Continuing run')
+    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['report.json', 'source.json'])
+  })
+})
