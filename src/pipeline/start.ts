@@ -1,10 +1,9 @@
-import { AsyncSubject, defer, EMPTY, finalize, Observable, Subject, tap } from 'rxjs'
+import { AsyncSubject, defer, EMPTY, finalize, Observable, tap } from 'rxjs'
 import { UsageError } from '../model/errors.js'
-import type { Emit, RunEvent } from '../model/event.js'
+import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
-import { redactError, redactorOf, withoutSecrets } from '../model/redact.js'
+import { type Redact, redactError, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
-import { createTally } from '../model/tally.js'
 import { createGates } from '../provider/gate/gates.js'
 import { openConnections, type Transport } from '../provider/http.js'
 import { createActivity } from './activity.js'
@@ -14,14 +13,15 @@ import type { StreamDefinition } from './define-stream.js'
 import { reported, stoppedBy } from './ending.js'
 import { graph } from './graph.js'
 import { tellOfHosts } from './host-notices.js'
-import { type Log, logEvent } from './log.js'
+import type { Log } from './log.js'
 import { narrowTo } from './narrow.js'
-import { planRun } from './plan.js'
+import { type Planned, planRun } from './plan.js'
 import { configurationOf } from './record.js'
 import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
 import type { RunRecord, Session } from './session.js'
 import type { Storage } from './storage.js'
+import { createTelling, type Telling } from './telling.js'
 
 /** What one run is about; everything else is in the collector's settings. */
 export interface RunOptions {
@@ -57,66 +57,67 @@ export interface Starting {
  */
 export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> =>
   new Observable((subscriber) => {
-    const { settings, streams, storage, log, clock = Date.now, random = Math.random } = starting
+    const { settings, streams, storage, clock = Date.now, random = Math.random } = starting
     if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`asOf is ${options.asOf}: it must be epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
-    const tally = createTally()
-    const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
     const redact = redactorOf(settings)
-    const emit: Emit = (told) => {
-      const event = withoutSecrets(told, redact)
-      tally.record(event)
-      if (log) logEvent(log, event)
-      subscriber.next(event)
-      if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
-    }
     const startedAt = clock()
-    const begun = (session: Session): Observable<RunEvent> => {
-      emit(startOf(plan, session, startedAt))
-      if (subscriber.closed) return EMPTY
-      const connections = starting.transport ? { send: starting.transport, close: () => undefined } : openConnections()
-      const { asOf } = session.record
-      const offered = new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [])))
-      const run: Run = {
-        ...{ settings, asOf, storage, session, emit, clock, random, offered, ended },
-        acceptShrink: options.acceptShrink ?? false,
-        activity: createActivity(),
-        transport: connections.send,
-        gates: createGates(settings),
-        shared: askedOnce(),
-        listed: [],
-      }
-      const tell = (): void => tellOfHosts(plan, run)
-      return graph(plan, narrowTo(options.symbols, emit), run).pipe(
-        stoppedBy(options.stop, run.activity),
-        tap({ next: tell, error: tell }),
-        reported(tally, run, redact),
-        finalize(connections.close),
-      )
-    }
+    const telling = createTelling(plan, (event) => subscriber.next(event), { log: starting.log, redact })
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
       configuration: configurationOf({ settings, plan, symbols: options.symbols }),
     }
     const wanted = { record, fresh: options.fresh ?? false, isInstantGiven: options.asOf !== undefined }
+    const begun = (session: Session): Observable<RunEvent> => {
+      telling.emit(startOf(plan, session, startedAt))
+      return subscriber.closed ? EMPTY : running({ ...starting, clock, random }, { plan, options, session, telling, redact })
+    }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     // The storage is this run's until the subscriber is done with it.
     subscriber.add(
       storage.begin(beginningOf(plan, settings, wanted)).subscribe({
         next: (session) =>
-          subscriber.add(
-            defer(() => begun(session)).subscribe({
-              next: emit,
-              error: fail,
-              complete: () => subscriber.complete(),
-            }),
-          ),
+          subscriber.add(defer(() => begun(session)).subscribe({ next: telling.emit, error: fail, complete: () => subscriber.complete() })),
         error: fail,
       }),
     )
   })
+
+interface Beginnings {
+  readonly plan: readonly Planned[]
+  readonly options: RunOptions
+  readonly session: Session
+  readonly telling: Telling
+  readonly redact: Redact
+}
+
+/** The graph at work in a place of storage that is this run's; emits the last event. */
+const running = (
+  { settings, streams, storage, transport, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
+  { plan, options, session, telling: { emit, tally, ended }, redact }: Beginnings,
+): Observable<RunEvent> => {
+  const connections = transport ? { send: transport, close: () => undefined } : openConnections()
+  const run: Run = {
+    ...{ settings, storage, session, emit, ended, clock, random },
+    asOf: session.record.asOf,
+    acceptShrink: options.acceptShrink ?? false,
+    activity: createActivity(),
+    transport: connections.send,
+    gates: createGates(settings),
+    shared: askedOnce(),
+    offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
+    listed: [],
+  }
+  const tell = (): void => tellOfHosts(plan, run)
+  return graph(plan, narrowTo(options.symbols, emit), run).pipe(
+    stoppedBy(options.stop, run.activity),
+    tap({ next: tell, error: tell }),
+    reported(tally, run, redact),
+    finalize(connections.close),
+  )
+}
 
 /** Sorts by time, and tells apart what started in the same second. */
 const runId = (startedAt: number, random: () => number): string => {
