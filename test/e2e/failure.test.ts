@@ -90,3 +90,12 @@ it('goes on when nobody reads its output any more', async () => {
   expect(code).toBe(0)
   expect(existsSync(join(cwd, 'data/all_indices_list.json'))).toBe(true)
 })
+
+it('ends with 1, and says so, when something that it waits for never comes', async () => {
+  const { env } = await provider()
+  const never = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.promises.mkdir = () => new Promise(() => undefined); syncBuiltinESMExports()`
+  const stuck = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` }
+  const { code, stderr } = await run(['run', '--progress', 'none'], { cwd: emptyFolder(), env: { ...env, ...stuck } })
+  expect(code).toBe(1)
+  expect(stderr).toBe('scripstream: ended before the run did\n')
+})

@@ -6,7 +6,7 @@ import { found } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import { perPart } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
-import { callOf, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { callOf, listOf, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 const evening = Date.parse('2026-02-12T20:00:00+05:30')
 const page = (name: string, symbol: string) => ok({ Close: name.length, of: symbol })
@@ -68,6 +68,28 @@ describe('a run', () => {
       })
       m.flush()
       expect(seen).toStrictEqual([evening])
+    }),
+  )
+
+  it(
+    'stays as of the instant at which it began, though midnight passes meanwhile',
+    marbles((m) => {
+      const midnight = Date.parse('2026-02-13T00:00:00+05:30')
+      const seen: string[] = []
+      const work = perPart(['one', 'other'], (part, { asOf, ask }) =>
+        ask(callOf('dated'), { of: part }).pipe(map((rows) => found([seen.push(`${part} ${asOf - midnight}`), ...rows]))),
+      )
+      const collector = tinyCollector(m, {
+        streams: [tiny('dated', { work, workers: 1 })],
+        stocks: [],
+        answers: (call) => m.cold('2s (r|)', { r: call.startsWith('master') ? listOf('A') : row }),
+        clock: () => midnight - 1_000 + m.scheduler.now(),
+      })
+      const times = map(({ asOf, finishedAt }: RunReport) => [asOf, finishedAt])
+
+      m.expect(collector.run().pipe(times)).toBeObservable('6s (a|)', { a: ['2026-02-12T18:29:59.000Z', '2026-02-12T18:30:05.000Z'] })
+      m.flush()
+      expect(seen).toStrictEqual(['one -1000', 'other -1000'])
     }),
   )
 

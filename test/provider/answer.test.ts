@@ -68,6 +68,11 @@ describe('json', () => {
     expect(badAnswerOf(json(Rows), '[]')).toMatchObject({ reason: 'schema' })
   })
 
+  it('takes the last of two fields, or columns, of one name', () => {
+    expect(json(Any)('{"data":1,"data":2}').data).toBe(2)
+    expect(csv(['Symbol'])('Symbol,Symbol\nA,B\n')).toEqual([{ Symbol: 'B' }])
+  })
+
   it('lets no key of an answer reach the prototypes', () => {
     const read = json(z.looseObject({ data: z.array(z.unknown()) }))(
       '{"data":[{"__proto__":{"isAdmin":true}}],"__proto__":{"isAdmin":true}}',

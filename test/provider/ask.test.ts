@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { firstValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -56,9 +57,12 @@ describe('asking', () => {
     expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
   })
 
-  it('does not take bytes that are no UTF-8 for text', async () => {
-    const latin1 = Buffer.from('{"data":["é"]}', 'latin1')
-    const { ask } = asking(() => of({ status: 200, body: latin1 }))
+  it.each([
+    ['Latin-1', Buffer.from('{"data":["é"]}', 'latin1')],
+    ['UTF-16', Buffer.from('\ufeff{"data":[]}', 'utf16le')],
+    ['gzip that is not called so', gzipSync('{"data":[]}')],
+  ])('does not take bytes that are no UTF-8 for text: %s', async (_, body) => {
+    const { ask } = asking(() => of({ status: 200, body }))
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
   })
 
@@ -94,6 +98,9 @@ describe('asking', () => {
     { status: 403, attempts: 1, ends: 'http_403' },
     { status: 302, attempts: 1, ends: 'http_302' },
     { status: 204, attempts: 1, ends: 'http_204' },
+    { status: 206, attempts: 1, ends: 'http_206' },
+    { status: 304, attempts: 1, ends: 'http_304' },
+    { status: 999, attempts: 3, ends: 'http_999' },
   ])('asks $attempts times when the provider answers $status', async ({ status, attempts, ends }) => {
     const { ask, told } = asking(inTurn(replying('{"data":[]}', status)))
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ status: ends })

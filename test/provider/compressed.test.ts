@@ -21,6 +21,12 @@ describe('a compressed body', () => {
     expect(await failureOf(reply$)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
   })
 
+  it.each([4, 8])('whose checksum or length is another is not taken for whole (byte %i from the end)', async (from) => {
+    const body = gzipSync(BODY)
+    body[body.length - from] = (body[body.length - from] ?? 0) ^ 1
+    expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, body))).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+  })
+
   it('that is none is not taken for one', async () => {
     expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, Buffer.from(BODY)))).toMatchObject({
       verdict: 'retry',

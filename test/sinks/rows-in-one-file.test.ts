@@ -68,6 +68,12 @@ describe('the sink of rows-in-one-file', () => {
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
   })
 
+  it('keeps the records of a stock that has another symbol now', async () => {
+    const place = storing({ ...row(0, 'old'), Symbol: 'BEFORE' })
+    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(2))
+    expect(place.files()).toEqual({ [FILE]: textOf({ ...row(0, 'old'), Symbol: 'BEFORE' }, row(1, 'new')) })
+  })
+
   it('does not read the earlier file when every listed stock was answered for', async () => {
     const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
     await sink(place, output, [settled(0, [row(0, 'new')]), settled(1, [])], contextOf(2))

@@ -151,6 +151,14 @@ describe('all-ohlcv', () => {
     expect(text(FILE)).toBeUndefined()
   })
 
+  it('stores no candle whose timestamp is in milliseconds', async () => {
+    const answer = columns([TUE, WED, THU].map((time) => time * 1_000))
+    const { text, script } = await candles(answer, { files: withFile(FILE, fileOf(rowOf(TUE))) })
+    expect(script.items).toMatchObject({ empty: 1 })
+    expect(text(FILE)).toBe(fileOf(rowOf(TUE)))
+    expect((await candles(answer)).text(FILE)).toBeUndefined()
+  })
+
   it('never gives up stored candles to an answer that begins before what was asked for', async () => {
     const { c, ...others } = columns([TUE, WED, THU]).data
     const { text } = await candles({ data: { ...others, c: [9, 10.5, 2] } }, { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) })

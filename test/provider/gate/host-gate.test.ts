@@ -1,6 +1,6 @@
-import { defer, EMPTY, NEVER, of, range, Subject, throwError } from 'rxjs'
+import { asyncScheduler, defer, EMPTY, NEVER, of, range, Subject, throwError } from 'rxjs'
 import { mergeMap, tap } from 'rxjs/operators'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { BadAnswer, HostClosed, HttpError, Throttled, TransportError } from '../../../src/model/errors.js'
 import { createHostGate, type HostGate } from '../../../src/provider/gate/host-gate.js'
 import { type Context, marbles } from '../../support/marbles.js'
@@ -304,6 +304,26 @@ describe('a host’s gate, while the host is down', () => {
     }),
   )
 })
+
+it(
+  'waits at most twice as long when the clock of the machine is put back by a year',
+  marbles((m) => {
+    const now = asyncScheduler.now.bind(asyncScheduler)
+    let shift = 0
+    const clock = vi.spyOn(asyncScheduler, 'now').mockImplementation(() => now() + shift)
+    onTestFinished(() => clock.mockRestore())
+    const gate = gateOf()
+    const log: string[] = []
+    send(gate, refusal())
+    waiting(m, gate, log, 'A')
+    m.cold('1s x').subscribe(() => {
+      shift = -365 * 86_400_000
+    })
+    m.flush()
+
+    expect(log).toStrictEqual(['4000 A'])
+  }),
+)
 
 it('leaves no timer when nothing waits', () => {
   const gate = gateOf()

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+
+interface Locked {
+  readonly version: string
+  readonly integrity?: string
+  readonly hasInstallScript?: boolean
+}
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'))
+const manifest = read('package.json') as Manifest
+const { packages } = read('package-lock.json') as { readonly packages: Readonly<Record<string, Locked>> }
+const locked = Object.entries(packages).filter(([path]) => path !== '')
+
+it('every package that is installed is locked by its digest, and runs nothing when it is installed', () => {
+  expect(locked.length).toBeGreaterThan(50)
+  expect(locked.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([path]) => path)).toEqual([])
+  expect(locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([])
+  expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([])
+})
+
+it('needs few packages to run, each named on purpose', () => {
+  expect(Object.keys(manifest.dependencies)).toEqual(['commander', 'csv-parse', 'csv-stringify', 'ndjson', 'pino', 'undici', 'zod'])
+})
+
+it('never runs with a client that takes a cut body in chunks for a whole one', () => {
+  const [major = 0, minor = 0, patch = 0] = (packages['node_modules/undici']?.version ?? '').split('.').map(Number)
+  expect(major).toBe(7)
+  expect(minor * 1_000 + patch).toBeGreaterThanOrEqual(30_002)
+  expect(manifest.dependencies.undici).toMatch(/^\^7\.(30\.[2-9]|3[1-9]\.)/)
+})

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { transportErrorOf } from '../../src/provider/transport-error.js'
+import { connect, failureOf, getOf, serveHttp } from './support.js'
+
+const failing = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
+
+describe('a failed connection', () => {
+  it.each([
+    ['ENOTFOUND', 'dns', 'retry'],
+    ['EAI_AGAIN', 'dns', 'retry'],
+    ['ECONNREFUSED', 'connect', 'retry'],
+    ['ENETUNREACH', 'connect', 'retry'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'connect', 'retry'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'deadline', 'retry'],
+    ['UND_ERR_BODY_TIMEOUT', 'deadline', 'retry'],
+    ['ECONNRESET', 'reset', 'retry'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls', 'give-up'],
+    ['CERT_HAS_EXPIRED', 'tls', 'give-up'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'give-up'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'give-up'],
+  ])('with the code %s is told as %s, and the verdict is %s', (code, reason, verdict) => {
+    expect(transportErrorOf(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
+  })
+
+  it('is a cut body where the answer had begun', () => {
+    expect(transportErrorOf(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+  })
+})
+
+describe('a host that cannot be trusted', () => {
+  it('is not talked to when it signed its certificate itself', async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
+    try {
+      const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+      execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject], {
+        stdio: 'ignore',
+      })
+    } catch {
+      return context.skip('a certificate of our own needs openssl')
+    }
+    let asked = 0
+    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
+      asked += 1
+      response.end('x')
+    })
+    onTestFinished(() => void server.close())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    expect(await failureOf(connect().send(getOf(`https://127.0.0.1:${port}`)))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
+    expect(asked).toBe(0)
+  })
+
+  it('is not talked to when it does not speak TLS where that is due', async () => {
+    const { url } = await serveHttp((_, response) => response.end('x'))
+    expect(await failureOf(connect().send(getOf(url.replace('http:', 'https:'))))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
+  })
+})

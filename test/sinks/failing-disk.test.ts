@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { writeWhole } from '../../sinks/atomic-file.js'
+import { storageErrorOf } from '../../sinks/file-error.js'
+import { folder } from '../../sinks/folder.js'
+import { StorageError } from '../../src/model/errors.js'
+import { filesIn, temporaryFolder } from './support.js'
+
+interface Handle {
+  writeFile: (data: Buffer) => Promise<void>
+  datasync: () => Promise<void>
+}
+
+/** What all open files have in common, to be spied on until the test ends. */
+const everyHandle = async (): Promise<Handle> => {
+  const path = join(temporaryFolder(), 'any')
+  const handle = await open(path, 'w')
+  await handle.close()
+  await rm(path)
+  onTestFinished(() => void vi.restoreAllMocks())
+  return Object.getPrototypeOf(handle) as Handle
+}
+
+const failure = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
+
+describe('a disk that', () => {
+  it('takes only half of what is written to it leaves the old file, and says how much it took', async () => {
+    const root = temporaryFolder()
+    writeFileSync(join(root, 'a.json'), 'old')
+    const handle = await everyHandle()
+    const { writeFile } = handle
+    vi.spyOn(handle, 'writeFile').mockImplementation(function (this: Handle, data) {
+      return writeFile.call(this, data.subarray(0, data.length / 2))
+    })
+    await expect(lastValueFrom(folder(root).keep('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
+    await expect(writeWhole(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
+    expect(filesIn(root)).toEqual({ 'a.json': 'old' })
+  })
+
+  it.each([
+    ['EIO', 'the disk reports an error'],
+    ['ENOSPC', 'the disk is full'],
+  ])('fails to keep what was written (%s) leaves the old file, and the file and the cause are named', async (code, cause) => {
+    const root = temporaryFolder()
+    const storage = folder(root)
+    await lastValueFrom(storage.keep('a.json', { of: 'old' }))
+    const before = filesIn(root)
+    const sync = vi.spyOn(await everyHandle(), 'datasync').mockRejectedValue(failure(code))
+    const writing = lastValueFrom(storage.keep('a.json', { of: 'new' }))
+    await expect(writing).rejects.toThrow(StorageError)
+    await expect(writing).rejects.toThrow(`${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`)
+    expect(sync).toHaveBeenCalledTimes(1)
+    expect(filesIn(root)).toEqual(before)
+  })
+
+  it('loses its power keeps the old file or the new one: the new one is on it before it takes the old one’s place', async () => {
+    const root = temporaryFolder()
+    const path = join(root, 'a.json')
+    writeFileSync(path, 'old')
+    const seen: string[] = []
+    const handle = await everyHandle()
+    const { datasync } = handle
+    vi.spyOn(handle, 'datasync').mockImplementation(function (this: Handle) {
+      seen.push(readFileSync(path, 'utf8'), ...readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8')))
+      return datasync.call(this)
+    })
+    await writeWhole(path, ['new'])
+    expect(seen[0]).toBe('old')
+    expect(seen.slice(1).sort()).toEqual(['new', 'old'])
+    expect(filesIn(root)).toEqual({ 'a.json': 'new' })
+  })
+})
+
+describe('a failure of the file system', () => {
+  it.each([
+    ['ENOSPC', /the disk is full/],
+    ['EDQUOT', /quota/],
+    ['EACCES', /permission denied/],
+    ['EPERM', /permission denied/],
+    ['EROFS', /read-only/],
+    ['EISDIR', /a directory is in the way/],
+    ['ENOTDIR', /a file is in the way/],
+    ['EMFILE', /too many open files \(ulimit -n\)/],
+    ['ENFILE', /too many open files/],
+    ['ENAMETOOLONG', /name is too long/],
+    ['EIO', /the disk reports an error/],
+    ['EOTHER', /it failed: EOTHER/],
+  ])('with the code %s ends the run, and names the file and the cause', (code, cause) => {
+    const error = storageErrorOf(failure(code), 'written', '/data/a.json') as StorageError
+    expect(error).toBeInstanceOf(StorageError)
+    expect(error.verdict).toBe('stop')
+    expect(error.message).toMatch(/^\/data\/a\.json cannot be written: /)
+    expect(error.message).toMatch(cause)
+  })
+
+  it('is not what a bug is', () => {
+    const bug = new TypeError('x is not a function')
+    expect(storageErrorOf(bug, 'written', '/data/a.json')).toBe(bug)
+  })
+})
