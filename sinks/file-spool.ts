@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { Observable } from 'rxjs'
+import { storageErrorOf } from './file-error.js'
 import type { Spool } from './journal-over.js'
 
 /** Where a record lies in its file, in bytes. */
@@ -33,7 +34,7 @@ export const openSpool = async (path: string): Promise<FileSpool> => {
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []
-      await written(handle, batch)
+      await written(handle, batch, path)
     }
     isWriting = false
   }
@@ -67,12 +68,12 @@ export const openSpool = async (path: string): Promise<FileSpool> => {
   }
 }
 
-const written = async (handle: FileHandle, batch: readonly Waiting[]): Promise<void> => {
+const written = async (handle: FileHandle, batch: readonly Waiting[], path: string): Promise<void> => {
   try {
     await handle.appendFile(Buffer.concat(batch.map(({ bytes }) => bytes)))
     for (const { done } of batch) done()
   } catch (error) {
-    for (const { fail } of batch) fail(error)
+    for (const { fail } of batch) fail(storageErrorOf(error, 'written', path))
   }
 }
 

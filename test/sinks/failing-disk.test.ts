@@ -5,6 +5,7 @@ import { lastValueFrom } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { writeWhole } from '../../sinks/atomic-file.js'
 import { storageErrorOf } from '../../sinks/file-error.js'
+import { openSpool } from '../../sinks/file-spool.js'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import { filesIn, temporaryFolder } from './support.js'
@@ -12,6 +13,7 @@ import { filesIn, temporaryFolder } from './support.js'
 interface Handle {
   writeFile: (data: Buffer) => Promise<void>
   datasync: () => Promise<void>
+  appendFile: (data: Buffer) => Promise<void>
 }
 
 /** What all open files have in common, to be spied on until the test ends. */
@@ -99,5 +101,15 @@ describe('a failure of the file system', () => {
   it('is not what a bug is', () => {
     const bug = new TypeError('x is not a function')
     expect(storageErrorOf(bug, 'written', '/data/a.json')).toBe(bug)
+  })
+
+  it('has no room for a journal ends the run with its path and the cause', async () => {
+    const path = join(temporaryFolder(), 'news.ndjson')
+    const spool = await openSpool(path)
+    vi.spyOn(await everyHandle(), 'appendFile').mockRejectedValue(failure('ENOSPC'))
+    const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
+    await expect(appending).rejects.toThrow(StorageError)
+    await expect(appending).rejects.toThrow(`${path} cannot be written: the disk is full`)
+    await spool.close()
   })
 })
