@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
 import { isRow } from '../src/model/row.js'
@@ -45,18 +45,20 @@ const begun = async (root: string, { folders, streams, choose }: Beginning, open
     await writeWhole(path, [`${JSON.stringify(record, null, 2)}\n`])
   }
   await mkdir(journals, { recursive: true })
-  const open = await Promise.all(streams.map((facts) => openJournal(join(journals, `${facts.stream}.ndjson`), facts, root)))
-  const close = async (): Promise<void> => void (await Promise.allSettled(open.map((journal) => journal.close())))
+  const openJournals = await Promise.all(streams.map((facts) => openJournal(join(journals, `${facts.stream}.ndjson`), facts, root)))
+  const close = async (): Promise<void> => void (await Promise.allSettled(openJournals.map((journal) => journal.close())))
   opened.push(() => void close())
   const finish = async (): Promise<void> => {
     await close()
+    // What was moved into place must be there after a power cut too, before the journals that could mend it go.
+    for (const folder of [STATE, ...folders]) await synced(join(root, folder))
     await rm(path)
     await rm(journals, { recursive: true })
   }
   return {
     record,
     isContinued,
-    journals: new Map(streams.map(({ stream }, place) => [stream, (open[place] as OpenJournal).journal])),
+    journals: new Map(streams.map(({ stream }, place) => [stream, (openJournals[place] as OpenJournal).journal])),
     finish: () => defer(finish).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),
   }
 }
@@ -68,6 +70,13 @@ const sweep = async (folder: string): Promise<void> => {
     throw error
   })
   for (const name of names) if (isTemporary(name)) await rm(join(folder, name), { force: true })
+}
+
+/** Brings the names in a folder to the disk, where the system knows how to. */
+const synced = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
 }
 
 const recordIn = async (path: string): Promise<RunRecord | undefined> => {
