@@ -5,7 +5,7 @@ import { parse } from 'ndjson'
 import { firstValueFrom } from 'rxjs'
 import { isRow, type Row } from '../src/model/row.js'
 import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
-import { codeOf } from './file-error.js'
+import { codeOf, storageErrorOf } from './file-error.js'
 import { type FileSpool, openSpool, type Slice } from './file-spool.js'
 import { type Earlier, journalOver, type Line, type Mark } from './journal-over.js'
 
@@ -16,7 +16,7 @@ export interface OpenJournal {
 
 interface Found {
   readonly earlier: Map<string, Earlier>
-  readonly marks: Map<number, readonly Mark<Slice>[]>
+  readonly marks: Map<string, readonly Mark<Slice>[]>
 }
 
 /**
@@ -27,8 +27,13 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
   const beside = `${path}.next`
   const spool = await openSpool(beside)
   const found: Found = { earlier: new Map(), marks: new Map() }
-  for await (const line of linesIn(path)) if (isLine(line) && isInPlace(line.files, root)) await takeOver(line, { facts, spool, found })
-  await rename(beside, path)
+  try {
+    for await (const line of linesIn(path)) if (isLine(line) && isInPlace(line.files, root)) await takeOver(line, { facts, spool, found })
+    await rename(beside, path)
+  } catch (error) {
+    await spool.close()
+    throw storageErrorOf(error, 'written', path)
+  }
   return { journal: journalOver(facts, spool, found), close: spool.close }
 }
 
@@ -46,7 +51,7 @@ const takeOver = async (
   const slices = await firstValueFrom(spool.append(line, records))
   if (carriesRows)
     marks.set(
-      line.rank,
+      line.item,
       slices.map((place, index) => ({ place, newest: newestBy(rows[index] as Row) })),
     )
   // What may lack rows is asked again; its records hold until then.

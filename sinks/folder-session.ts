@@ -6,7 +6,7 @@ import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
 import { codeOf, storageErrorOf } from './file-error.js'
 import { type OpenJournal, openJournal } from './folder-journal.js'
-import { takeLock } from './lock.js'
+import { isLockOnItsWay, takeLock } from './lock.js'
 
 const STATE = '.scripstream'
 
@@ -41,24 +41,28 @@ const begun = async (root: string, { folders, streams, choose }: Beginning, open
   const record = choose(unfinished)
   const isContinued = unfinished !== undefined && record === unfinished
   if (!isContinued) {
+    // The record first: without it no journal is believed.
+    await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })
     await writeWhole(path, [`${JSON.stringify(record, null, 2)}\n`])
   }
   await mkdir(journals, { recursive: true })
-  const openJournals = await Promise.all(streams.map((facts) => openJournal(join(journals, `${facts.stream}.ndjson`), facts, root)))
-  const close = async (): Promise<void> => void (await Promise.allSettled(openJournals.map((journal) => journal.close())))
+  const openJournals = new Map<string, OpenJournal>()
+  const close = async (): Promise<void> => void (await Promise.allSettled([...openJournals.values()].map((journal) => journal.close())))
   opened.push(() => void close())
+  for (const facts of streams) openJournals.set(facts.stream, await openJournal(join(journals, `${facts.stream}.ndjson`), facts, root))
   const finish = async (): Promise<void> => {
     await close()
     // What was moved into place must be there after a power cut too, before the journals that could mend it go.
     for (const folder of [STATE, ...folders]) await synced(join(root, folder))
-    await rm(path)
-    await rm(journals, { recursive: true })
+    await rm(path, { force: true })
+    await rm(journals, { recursive: true, force: true })
   }
   return {
     record,
     isContinued,
-    journals: new Map(streams.map(({ stream }, place) => [stream, (openJournals[place] as OpenJournal).journal])),
+    ...(unfinished === undefined || isContinued ? {} : { givenUp: unfinished.run }),
+    journals: new Map([...openJournals].map(([stream, { journal }]) => [stream, journal])),
     finish: () => defer(finish).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),
   }
 }
@@ -69,7 +73,7 @@ const sweep = async (folder: string): Promise<void> => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return []
     throw error
   })
-  for (const name of names) if (isTemporary(name)) await rm(join(folder, name), { force: true })
+  for (const name of names) if (isTemporary(name) && !isLockOnItsWay(name)) await rm(join(folder, name), { force: true })
 }
 
 /** Brings the names in a folder to the disk, where the system knows how to. */

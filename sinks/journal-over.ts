@@ -6,7 +6,6 @@ import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
 /** A line of a journal: an item, by the name of its file, which is unique within its stream. */
 export interface Line {
   readonly item: string
-  readonly rank: number
   readonly status: Settled['status']
   readonly files: Kept['files']
   /** Why it may lack rows: then a later run asks again. */
@@ -30,54 +29,63 @@ export interface Mark<Place> {
   readonly newest: string
 }
 
-/** The journal of a stream over a spool; `marks` are the records that already lie there, by the place of their stock. */
+/** The journal of a stream over a spool; `marks` are the records that already lie there, by their item. */
 export const journalOver = <Place>(
   { carriesRows, newestBy = () => '' }: JournalFacts,
   spool: Spool<Place>,
-  { earlier, marks }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly marks: Map<number, readonly Mark<Place>[]> },
+  { earlier, marks }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly marks: Map<string, readonly Mark<Place>[]> },
 ): Journal => {
+  // Records lie under their item's name: its rank may have changed since an unfinished run.
+  const ranks = new Map<string, number>()
+  const carried = new Map<number, Mark<Place>[]>()
   const marked = (rows: readonly unknown[], places: readonly Place[]): readonly Mark<Place>[] =>
     places.map((place, index) => ({ place, newest: newestBy(rows[index] as Row) }))
   return {
     earlier: (item) => {
       const found = earlier.get(item.fileName)
       if (found === undefined) return undefined
+      ranks.set(item.fileName, item.rank)
       const { files, ...settled } = found
       return { settled: { item, ...settled }, files }
     },
     note: (kept) => {
-      const { item, rows, status, degraded } = kept.settled
       if (isLost(kept.settled)) return of(kept)
-      const line: Line = {
-        item: item.fileName,
-        rank: item.rank,
-        status,
-        files: kept.files,
-        ...(degraded === undefined ? {} : { degraded }),
-      }
+      const { item, rows } = kept.settled
       const records = carriesRows ? rows.map((row) => JSON.stringify(row)) : undefined
-      return spool.append(line, records).pipe(
+      return spool.append(lineOf(kept), records).pipe(
         map((places) => {
-          if (carriesRows) marks.set(item.rank, marked(rows, places))
+          ranks.set(item.fileName, item.rank)
+          if (carriesRows) marks.set(item.fileName, marked(rows, places))
           return kept
         }),
       )
     },
     carry: (rank, record) =>
-      spool
-        .append({ rank, status: 'carried' }, [JSON.stringify(record)])
-        .pipe(map((places) => void marks.set(rank, [...(marks.get(rank) ?? []), ...marked([record], places)]))),
-    records: () => ({ [Symbol.iterator]: () => textsOf(inOrder(marks), spool) }),
+      spool.append({ rank, status: 'carried' }, [JSON.stringify(record)]).pipe(
+        map((places) => {
+          const own = carried.get(rank) ?? []
+          own.push(...marked([record], places))
+          carried.set(rank, own)
+        }),
+      ),
+    records: () => ({
+      *[Symbol.iterator]() {
+        const noted = [...ranks].map(([item, rank]) => [rank, marks.get(item) ?? []] as const)
+        for (const { place } of inOrder([...noted, ...carried])) yield spool.textAt(place)
+      },
+    }),
   }
 }
 
-function* textsOf<Place>(marks: Iterable<Mark<Place>>, { textAt }: Spool<Place>): Generator<string> {
-  for (const { place } of marks) yield textAt(place)
-}
+const lineOf = ({ settled: { item, status, degraded, remark }, files }: Kept): Line => ({
+  ...{ item: item.fileName, status, files },
+  ...(degraded === undefined ? {} : { degraded }),
+  ...(remark === undefined ? {} : { remark }),
+})
 
 /** Greatest first, then in the order of the stocks; a stock's own stay in their order. */
-const inOrder = <Place>(marks: ReadonlyMap<number, readonly Mark<Place>[]>): readonly Mark<Place>[] =>
-  [...marks]
+const inOrder = <Place>(ranked: readonly (readonly [number, readonly Mark<Place>[]])[]): readonly Mark<Place>[] =>
+  [...ranked]
     .sort(([one], [other]) => one - other)
     .flatMap(([, own]) => own)
     .sort((one, other) => (one.newest < other.newest ? 1 : one.newest > other.newest ? -1 : 0))

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, unlinkSync } from 'node:fs'
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { StorageError } from '../src/model/errors.js'
 import { codeOf } from './file-error.js'
 
@@ -16,7 +17,10 @@ interface Holder {
   readonly since: string
 }
 
-const ATTEMPTS = 20
+const ATTEMPTS = 200
+const PAUSE_MS = 10
+/** Taking over is a matter of moments: who has not done it in this time was killed at it. */
+const TAKEOVER_MS = 5_000
 
 /**
  * Takes a lock file for this process; the returned function gives it back. The lock of a process that is no more is taken over; that of
@@ -30,12 +34,13 @@ export const takeLock = async (path: string, now: number): Promise<() => void> =
     if (held === undefined) continue
     const holder = holderIn(held)
     if (holder !== undefined && isAlive(holder)) throw new StorageError(refusal(holder, path))
-    await setAside(path, held)
+    if (await isTakenOver(path, { dead: held, mine })) return () => giveBack(path, mine)
+    await pause(PAUSE_MS)
   }
   throw new StorageError(`${path} changes hands all the time: try again`)
 }
 
-/** Makes the lock in one step with its content, so that nobody ever reads half of it; false if there is one. */
+/** Makes a file in one step with its content, so that nobody ever reads half of it; false if there is one. */
 const isMade = async (path: string, content: string): Promise<boolean> => {
   const temporary = besides(path)
   await writeFile(temporary, content, { flag: 'wx' })
@@ -58,16 +63,32 @@ const isMade = async (path: string, content: string): Promise<boolean> => {
   }
 }
 
-/** Takes a dead lock away. Of several that try, one moves it; who moved a new lock instead puts it back. */
-const setAside = async (path: string, dead: string): Promise<void> => {
-  const aside = besides(path)
-  if ((await rename(path, aside).then(() => true, unlessGone)) === undefined) return
-  const moved = await readFile(aside, 'utf8')
-  if (moved !== dead) await link(aside, path).catch(() => undefined)
-  await rm(aside, { force: true })
+/** Puts a lock in the place of a dead one, unless another has; there is a lock all the time. Only one process at a time may try. */
+const isTakenOver = async (path: string, { dead, mine }: { readonly dead: string; readonly mine: string }): Promise<boolean> => {
+  const turn = `${path}.takeover`
+  if (!(await isMade(turn, mine))) {
+    const { mtimeMs = Date.now() } = (await stat(turn).catch(unlessGone)) ?? {}
+    if (Date.now() - mtimeMs > TAKEOVER_MS) await rm(turn, { force: true })
+    return false
+  }
+  try {
+    if ((await readFile(path, 'utf8').catch(unlessGone)) !== dead) return false
+    const temporary = besides(path)
+    await writeFile(temporary, mine, { flag: 'wx' })
+    await rename(temporary, path)
+    return true
+  } finally {
+    await rm(turn, { force: true })
+  }
 }
 
-const besides = (path: string): string => join(dirname(path), `.lock.${randomUUID()}.tmp`)
+const besides = (path: string): string => join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
+
+/** Whether a file is a lock that a living process is about to take. */
+export const isLockOnItsWay = (name: string): boolean => {
+  const pid = /^\.lock-(\d+)\./.exec(name)?.[1]
+  return pid !== undefined && isRunning(Number(pid))
+}
 
 const giveBack = (path: string, mine: string): void => {
   try {
@@ -85,7 +106,7 @@ const unlessGone = (error: unknown): undefined => {
 const holderIn = (text: string): Holder | undefined => {
   try {
     const { pid, host, began, since } = JSON.parse(text) as Partial<Holder>
-    return Number.isInteger(pid) && typeof host === 'string'
+    return Number.isInteger(pid) && Number(pid) > 0 && typeof host === 'string'
       ? { pid: Number(pid), host, since: String(since), ...(typeof began === 'string' ? { began } : {}) }
       : undefined
   } catch {
@@ -96,25 +117,34 @@ const holderIn = (text: string): Holder | undefined => {
 /** Whether the process may still be there; nobody can tell of another machine's. */
 const isAlive = ({ pid, host, began }: Holder): boolean => {
   if (host !== hostname()) return true
+  if (!isRunning(pid)) return false
+  const begins = beganOf(pid)
+  return began === undefined || begins === undefined || began === begins
+}
+
+const isRunning = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
   } catch (error) {
     if (codeOf(error) === 'ESRCH') return false
   }
-  const begins = beganOf(pid)
-  return began === undefined || begins === undefined || began === begins
+  // One that has ended and that nobody has asked after yet is still counted.
+  return !['Z', 'X'].includes(factsOf(pid)[0] ?? '')
 }
 
-/** The start of a process in ticks since the system's, where the system tells. */
-const beganOf = (pid: number): string | undefined => {
+/** What the system tells of a process, from its state on; nothing where it does not. */
+const factsOf = (pid: number): readonly string[] => {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const facts = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return facts.slice(facts.lastIndexOf(')') + 2).split(' ')
   } catch {
-    return undefined
+    return []
   }
 }
 
+/** The start of a process in ticks since the system's. */
+const beganOf = (pid: number): string | undefined => factsOf(pid)[19]
+
 const refusal = ({ pid, host, since }: Holder, path: string): string =>
-  `another run holds this folder: process ${pid} on ${host}, since ${since}. Wait until it ends, or choose another --out.` +
-  (host === hostname() ? '' : ` If it is over, delete ${path}`)
+  `another run holds this folder: process ${pid} on ${host}, since ${since}. Wait until it ends, or choose another --out. ` +
+  `If that process is no run any more, delete ${path}`

@@ -13,22 +13,23 @@ export const recordsOf = (text: string, file: string): readonly Row[] => {
 
 /** The records of a stored array, one by one where it is laid out as we do, a record a line; else it is read as a whole. */
 export async function* recordsIn(path: string, file: string): AsyncGenerator<Row> {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
-  let place = 0
-  let last = ''
-  for await (const line of lines) {
-    if ((place === 0 && line !== '[') || (place === 1 && !isRecord(line))) {
-      yield* recordsOf(await readFile(path, 'utf8'), file)
-      return
+  const input = createReadStream(path)
+  try {
+    let place = 0
+    let last = ''
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if ((place === 0 && line !== '[') || (place === 1 && !isRecord(line))) return yield* recordsOf(await readFile(path, 'utf8'), file)
+      if (place > 0 && line !== ']') {
+        const record = parsed(line.replace(/,$/, ''), file)
+        if (isRow(record)) yield record
+      }
+      place += 1
+      last = line
     }
-    if (place > 0 && line !== ']') {
-      const record = parsed(line.replace(/,$/, ''), file)
-      if (isRow(record)) yield record
-    }
-    place += 1
-    last = line
+    if (last !== ']') throw unusable(file)
+  } finally {
+    input.destroy()
   }
-  if (last !== ']') throw unusable(file)
 }
 
 const isRecord = (line: string): boolean => line.startsWith('{') && /\},?$/.test(line)

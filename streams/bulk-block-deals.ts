@@ -83,10 +83,7 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
   const pageOf = (pageno: number) =>
     ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
   const furtherPages = (count: number): Observable<readonly Row[]> =>
-    range(2, Math.max(0, count)).pipe(
-      concatMap(pageOf),
-      map(({ deals }) => deals),
-    )
+    range(2, Math.max(0, count)).pipe(concatMap((pageno) => pageOf(pageno).pipe(map(({ deals }) => filled(deals, pageno)))))
   const page$ = pageOf(1).pipe(
     switchMap(({ deals, total }) =>
       concat(of(deals), total > MOST_DEALS ? unbelievable(total) : furtherPages(Math.ceil(total / PAGE) - 1)),
@@ -100,6 +97,12 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
       { start, end, deals: [] },
     ),
   )
+}
+
+/** A page that `totalcount` promised holds deals. */
+const filled = (deals: readonly Row[], pageno: number): readonly Row[] => {
+  if (deals.length === 0) throw new NothingAnswered(`page ${pageno} is empty, though more deals were promised`)
+  return deals
 }
 
 const unbelievable = (total: number): Observable<never> => throwError(() => new NothingAnswered(`a totalcount of ${total} cannot be`))

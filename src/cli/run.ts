@@ -9,6 +9,7 @@ import type { Log } from '../pipeline/log.js'
 import { conduct, type Ending } from './conduct.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
+import { commandLine, continuing } from './rerun.js'
 import type { RunFlags } from './run-flags.js'
 import { whileServing } from './serving.js'
 import { exitCodeOf } from './signals.js'
@@ -32,7 +33,11 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
       ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => tellStart(event, flags, progress)),
     )
-    const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => shell.exit(exitCodeOf(signal)))
+    const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
+      progress.end()
+      shell.stderr.write(`Stopped at once. Continue it: ${commandLine(continuing(flags.args))}\n`)
+      shell.exit(exitCodeOf(signal))
+    })
     const keepsProgress = flags.json || shell.stdout.isTTY !== true
     return conduct(event$, { tally, progress, shell, keepsProgress }).pipe(
       concatMap((ending) => keepReport(ending, { settings, shell, parts }).pipe(map((isKept) => ({ ending, isKept })))),
@@ -60,7 +65,7 @@ interface RunContext {
 
 const eventsOf = ({ flags, settings, parts, log, clock, stop$ }: RunContext): Observable<RunEvent> => {
   const { streams, createCollector, serveSimulator } = parts
-  const run = { ...flags.run, stop: stop$ }
+  const run = { ...flags.run, stop: stop$, ...(flags.simulate === undefined ? {} : { variant: `${flags.simulate} made-up stocks` }) }
   if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, log, clock }).events(run))
   const serve = () =>
     serveSimulator({
@@ -79,6 +84,10 @@ const eventsOf = ({ flags, settings, parts, log, clock, stop$ }: RunContext): Ob
 const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {
   if (event.type !== 'run-started') return
   if (event.isContinued) progress.above(`Continuing run ${event.run}: only what is missing is asked for (--fresh begins anew).\n`)
+  if (event.givenUp !== undefined)
+    progress.above(
+      `Beginning anew: the unfinished run ${event.givenUp} was another one (settings, streams, stocks or day), and is given up.\n`,
+    )
   const added = event.streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
   if (added.length > 0) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
 }

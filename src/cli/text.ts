@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
 // Beside the control characters: line separators, and marks that turn the direction of what follows.
-const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u200e\u200f\ufeff]+/gu
+const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const NO_WIDTH = /[\p{M}\u200b-\u200d]/u
 

@@ -53,6 +53,15 @@ export class HostClosed extends CollectError {
 
 export type TransportReason = 'deadline' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
 
+/** A host that cannot be reached is not the request's fault: it waits until the host is back, or given up. */
+const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
+  connect: 'wait',
+  dns: 'wait',
+  tls: 'give-up',
+  too_large: 'give-up',
+  fd: 'stop',
+}
+
 /** No whole answer arrived. Too few file descriptors (fd) are this machine's trouble, not the item's: the run ends. */
 export class TransportError extends CollectError {
   override readonly name = 'TransportError'
@@ -65,7 +74,7 @@ export class TransportError extends CollectError {
     options?: ErrorOptions,
   ) {
     super(`${reason}: ${message}`, options)
-    this.verdict = reason === 'fd' ? 'stop' : reason === 'tls' || reason === 'too_large' ? 'give-up' : 'retry'
+    this.verdict = VERDICTS[reason] ?? 'retry'
   }
 }
 

@@ -10,6 +10,8 @@ export type RunEvent =
       readonly asOf: number
       /** Whether an unfinished run of the same configuration and trading day goes on, which asks only for what is missing. */
       readonly isContinued?: boolean
+      /** An unfinished run of another configuration or day, which can be continued no more. */
+      readonly givenUp?: string
       readonly streams: readonly StreamStart[]
     }
   | { readonly type: 'master-read'; readonly stocks: number }

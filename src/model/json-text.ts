@@ -4,6 +4,6 @@ export const jsonText = (document: unknown, spaces?: number): string => printabl
 /** JSON that is safe to print: JSON itself leaves some control characters, line separators and marks of direction as they are. */
 export const printable = (json: string): string =>
   json.replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -25,8 +25,9 @@ export const beginningOf = (plan: readonly Planned[], { exchange }: Settings, { 
 }
 
 /** The first event of a run. */
-export const startOf = (plan: readonly Planned[], { record: { run, asOf }, isContinued }: Session, at: number): RunEvent => ({
+export const startOf = (plan: readonly Planned[], { record: { run, asOf }, isContinued, givenUp }: Session, at: number): RunEvent => ({
   ...{ type: 'run-started', at, run, asOf },
   ...(isContinued ? { isContinued } : {}),
+  ...(givenUp === undefined ? {} : { givenUp }),
   streams: plan.map(({ stream, state }) => ({ name: stream.name, state })),
 })

@@ -157,24 +157,31 @@ const judged =
   ({ work }: StreamDefinition): OperatorFunction<Settled, Verdict> =>
   (settled$) =>
     settled$.pipe(
-      reduce(judge, { all: 0, lost: 0, reasons: [] }),
-      map(({ all, lost, reasons }) => {
-        const isFailed = lost > 0 && (work.of === undefined || lost === all)
-        return isFailed ? { outcome: 'failed', error: reasons.join('; ') } : { outcome: 'success' }
+      reduce(judge, { all: 0, lost: 0, empty: 0, reasons: [] }),
+      map(({ all, lost, empty, reasons }) => {
+        if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
+        if (empty === all && all >= MANY) return { outcome: 'failed', error: `not one of ${all} items was answered with anything` }
+        return { outcome: 'success' }
       }),
     )
+
+/** So many items that all of them cannot be empty. */
+const MANY = 20
 
 interface Judgement {
   readonly all: number
   readonly lost: number
+  readonly empty: number
   /** The first few, each once. */
   readonly reasons: readonly string[]
 }
 
-const judge = ({ all, lost, reasons }: Judgement, settled: Settled): Judgement => {
-  if (!isLost(settled) && !(settled.status === 'empty' && settled.degraded !== undefined)) return { all: all + 1, lost, reasons }
+const judge = ({ all, lost, empty, reasons }: Judgement, settled: Settled): Judgement => {
+  const isEmpty = settled.status === 'empty'
+  if (!isLost(settled) && !(isEmpty && settled.degraded !== undefined))
+    return { all: all + 1, lost, empty: empty + (isEmpty ? 1 : 0), reasons }
   const reason = reasonOf(settled)
-  return { all: all + 1, lost: lost + 1, reasons: reasons.includes(reason) || reasons.length > 4 ? reasons : [...reasons, reason] }
+  return { all: all + 1, lost: lost + 1, empty, reasons: reasons.includes(reason) || reasons.length > 4 ? reasons : [...reasons, reason] }
 }
 
 /** A part is named with its reason, a stock is not: what many share is told once. */

@@ -1,3 +1,5 @@
+import { LATEST } from '../provider/candles.js'
+
 export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
@@ -23,6 +25,7 @@ export const checkCandles = (text: string): CandleFile => {
   row.lastIndex = end
   while (row.test(text)) {
     const time = numberAt(text, end)
+    if (time > LATEST) return { rows: [], fault: 'it held a day that cannot be', isTorn: false }
     if (time <= newest) return { rows: [], fault: time === newest ? 'it held a day twice' : 'it was not in order', isTorn: false }
     before = last
     last = end
@@ -50,6 +53,7 @@ export const daysIn = (text: string): { readonly count: number; readonly newest:
   const days = new Set<number>()
   let newest = 0
   for (const [, time] of text.matchAll(new RegExp(`^${CELLS}$`, 'gm'))) {
+    if (Number(time) > LATEST) continue
     days.add(Number(time))
     newest = Math.max(newest, Number(time))
   }

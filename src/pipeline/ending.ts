@@ -53,7 +53,7 @@ export const reported =
       concatMap((ended) => (ended === 'whole' ? finished(tally.report(clock())) : kept(tally.report(clock(), { outcome: 'interrupted' })))),
       catchError((error: unknown) =>
         error instanceof CriticalFailure
-          ? finished(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
+          ? (session.isContinued ? kept : finished)(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
           : throwError(() => error),
       ),
     )

@@ -82,7 +82,7 @@ const laterCandles = (stored: StoredCandles, series: Series, tools: Tools): Obse
   return candlesFrom(join[0], series, tools).pipe(
     switchMap((rows) => {
       const [first] = rows
-      if (first === undefined) return of(found(rows))
+      if (first === undefined) return of(found(rows, `the stored candle of ${dayOf(join)} is not answered, nor any later one`))
       const change = changeOf(join, first, isSettled || before !== undefined)
       if (change !== undefined) return wholeHistory(`history fetched again: the stored candle of ${dayOf(join)} ${change}`, series, tools)
       if (isTorn) return of({ ...found(rows), remark: 'repaired: its last line was torn' })
@@ -102,8 +102,9 @@ const changeOf = (stored: Candle, answered: Candle, isSettled: boolean): string 
   return isSettled && wrong >= 0 ? `disagrees (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
 }
 
-/** Beyond what rounding to paise, or to four digits, can do. */
-const isOther = (one: number, other: number): boolean => Math.abs(one - other) > Math.max(0.011, Math.abs(one) * 1e-4)
+/** Beyond what rounding to paise, which are much of a low price, or to four digits can do. */
+const isOther = (one: number, other: number): boolean =>
+  Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
 
 const wholeHistory = (remark: string, series: Series, tools: Tools): Observable<Found> =>
   candlesFrom(FIRST_CANDLE, series, tools).pipe(

@@ -8,21 +8,22 @@ export interface Wanted {
   readonly settings: Settings
   readonly plan: readonly Planned[]
   readonly symbols?: readonly string[] | undefined
+  readonly variant?: string | undefined
 }
 
 /** A digest of what decides which bytes a run stores: two runs with the same one, as of one trading day, are the same run. */
-export const configurationOf = ({ settings, plan, symbols }: Wanted): string => {
+export const configurationOf = ({ settings, plan, symbols, variant }: Wanted): string => {
   const { exchange, urls, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
   const addresses = Object.entries(urls)
-    .map(([host, url]) => `${host} ${withoutLocalPort(url)}`)
+    .map(([host, url]) => `${host} ${variant === undefined ? url : withoutLocalPort(url)}`)
     .sort()
   const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
   const stocks = symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort()
-  const facts = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, streams, stocks }
+  const facts = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, streams, stocks, variant }
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 }
 
-/** A provider on this machine may come back at another port. */
+/** An embedded provider comes back at another port. */
 const withoutLocalPort = (url: string): string => {
   const { hostname, pathname, protocol, host } = new URL(url)
   return `${protocol}//${/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? hostname : host}${pathname}`

@@ -24,6 +24,8 @@ export interface Session {
   readonly record: RunRecord
   /** Whether it goes on with an unfinished run. */
   readonly isContinued: boolean
+  /** The unfinished run that is given up for this one. */
+  readonly givenUp?: string
   /** The journal of each stream, with what an unfinished run noted. */
   readonly journals: ReadonlyMap<string, Journal>
   /** The run is complete: record and journals go. */

@@ -1,4 +1,4 @@
-import { AsyncSubject, defer, EMPTY, finalize, Observable, tap } from 'rxjs'
+import { AsyncSubject, defer, EMPTY, finalize, NEVER, Observable, ReplaySubject, tap } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
@@ -37,6 +37,8 @@ export interface RunOptions {
   readonly acceptShrink?: boolean
   /** Begin anew even if there is an unfinished run to continue. */
   readonly fresh?: boolean
+  /** Names the embedded provider that is asked, if one is: it is the same one on whichever port it comes back. */
+  readonly variant?: string
   /** Once it emits, the run takes up no further work, lets what is in flight end for at most 5 s, and ends as interrupted. */
   readonly stop?: Observable<unknown>
 }
@@ -63,16 +65,21 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     checkRequirements(plan, settings)
     const redact = redactorOf(settings)
     const startedAt = clock()
+    // Heard from the very beginning: the storage may take a while to be had.
+    const stop$ = new ReplaySubject<unknown>(1)
+    subscriber.add((options.stop ?? NEVER).subscribe(stop$))
     const telling = createTelling(plan, (event) => subscriber.next(event), { log: starting.log, redact })
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
-      configuration: configurationOf({ settings, plan, symbols: options.symbols }),
+      configuration: configurationOf({ settings, plan, symbols: options.symbols, variant: options.variant }),
     }
     const wanted = { record, fresh: options.fresh ?? false, isInstantGiven: options.asOf !== undefined }
     const begun = (session: Session): Observable<RunEvent> => {
       telling.emit(startOf(plan, session, startedAt))
-      return subscriber.closed ? EMPTY : running({ ...starting, clock, random }, { plan, options, session, telling, redact })
+      return subscriber.closed
+        ? EMPTY
+        : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact })
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     // The storage is this run's until the subscriber is done with it.

@@ -6,6 +6,9 @@ import { post } from './endpoint.js'
 /** Timestamp (epoch seconds), open, high, low, close, volume. */
 export type Candle = readonly [number, number, number, number, number, number]
 
+/** The year 2100, epoch seconds: what lies beyond was not meant in seconds. */
+export const LATEST = 4_102_444_800
+
 const Column = z.array(z.number()).nullish()
 const Nothing = z.array(z.unknown()).length(0)
 const Columns = z.looseObject({ Time: z.array(z.int()).nullish(), o: Column, h: Column, l: Column, c: Column, v: Column })
@@ -38,6 +41,7 @@ const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly C
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
   const lengths = columns.map(({ length }) => length)
   if (new Set(lengths).size > 1) throw new BadAnswer('schema', `the six candle columns have ${lengths.join(', ')} values`)
+  if (Time?.some((time) => time > LATEST)) throw new BadAnswer('schema', 'the timestamps of the candles are not in seconds')
   const rows = (Time ?? []).map((_, place) => columns.map((column) => column[place]) as unknown as Candle)
   return isAscending(rows) ? rows : inOrder(rows)
 }

@@ -195,10 +195,14 @@ describe('the join of stored and answered candles', () => {
 
   it.each([
     { what: 'nothing', answer: [] },
-    { what: 'nothing but the join', answer: [candleOn(thursday)] },
     { what: 'only what was not asked for', answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')] },
-  ])('is all there is to know where the answer brings $what', async ({ answer }) => {
-    expect(await end({ ...stored, answer })).toEqual({ found: found([]), starts: [timeOf(thursday)] })
+  ])('is missed, and that is told, where the answer brings $what', async ({ answer }) => {
+    const missed = found([], `the stored candle of ${thursday} is not answered, nor any later one`)
+    expect(await end({ ...stored, answer })).toEqual({ found: missed, starts: [timeOf(thursday)] })
+  })
+
+  it('is all there is to know where the answer brings nothing else', async () => {
+    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: found([]), starts: [timeOf(thursday)] })
   })
 
   it('is written anew where it is the same but was under way', async () => {

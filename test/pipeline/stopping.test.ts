@@ -1,7 +1,7 @@
-import { NEVER, of, timer } from 'rxjs'
-import { map } from 'rxjs/operators'
+import { map, NEVER, of, switchMap, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import type { Storage } from '../../src/pipeline/storage.js'
 import { marbles } from '../support/marbles.js'
 import { row, tiny, tinyCollector } from '../support/tiny.js'
 import { told } from '../support/told.js'
@@ -80,6 +80,17 @@ describe('a run that is asked to stop', () => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
 
       m.expect(collector.run({ stop: timer(5) }).pipe(map(({ outcome }) => outcome))).toBeObservable('(r|)', { r: 'complete' })
+    }),
+  )
+
+  it(
+    'while its place of storage is still being had ends as soon as it has begun',
+    marbles((m) => {
+      const storage: Storage = { ...memory(), begin: (beginning) => timer(20).pipe(switchMap(() => memory().begin(beginning))) }
+      const collector = tinyCollector(m, { streams: [tiny('news')], storage })
+      const outcome$ = collector.run({ stop: timer(10) }).pipe(map(({ outcome }) => outcome))
+
+      m.expect(outcome$).toBeObservable('20ms (r|)', { r: 'interrupted' })
     }),
   )
 })

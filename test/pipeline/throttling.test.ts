@@ -78,7 +78,10 @@ describe('a 429', () => {
       const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
 
       m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {
-        a: [1, [{ reason: 'static asked for a pause once; the slowest pace was 5 requests a second' }]],
+        a: [
+          1,
+          [{ reason: 'static was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second' }],
+        ],
       })
     }),
   )

@@ -112,7 +112,7 @@ describe('the HTTP transport', () => {
   it('tells a provider that is not there', async () => {
     expect(await failureOf(connect().send(getOf(await closedPort())))).toMatchObject({
       reason: 'connect',
-      verdict: 'retry',
+      verdict: 'wait',
       status: 'error',
     })
   })

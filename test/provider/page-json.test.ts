@@ -100,9 +100,13 @@ describe('pageJson', () => {
     for (const before of ['', '<script>', '<script id="__NEXT_DATA__">', '<script ']) {
       const text = before + piece.repeat(2e6 / piece.length)
       for (const look of [read, (page: string) => buildIdPage.read(page, {})]) {
-        const begun = performance.now()
-        badAnswerOf(look, text)
-        expect(performance.now() - begun, before).toBeLessThan(100)
+        // Of three, so that whatever else the machine does meanwhile is not counted.
+        const times = [1, 2, 3].map(() => {
+          const begun = performance.now()
+          badAnswerOf(look, text)
+          return performance.now() - begun
+        })
+        expect(Math.min(...times), before).toBeLessThan(100)
       }
     }
   })

@@ -12,11 +12,11 @@ const failing = (code: string): Error => Object.assign(new Error(`it failed: ${c
 
 describe('a failed connection', () => {
   it.each([
-    ['ENOTFOUND', 'dns', 'retry'],
-    ['EAI_AGAIN', 'dns', 'retry'],
-    ['ECONNREFUSED', 'connect', 'retry'],
-    ['ENETUNREACH', 'connect', 'retry'],
-    ['UND_ERR_CONNECT_TIMEOUT', 'connect', 'retry'],
+    ['ENOTFOUND', 'dns', 'wait'],
+    ['EAI_AGAIN', 'dns', 'wait'],
+    ['ECONNREFUSED', 'connect', 'wait'],
+    ['ENETUNREACH', 'connect', 'wait'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'connect', 'wait'],
     ['UND_ERR_HEADERS_TIMEOUT', 'deadline', 'retry'],
     ['UND_ERR_BODY_TIMEOUT', 'deadline', 'retry'],
     ['ECONNRESET', 'reset', 'retry'],

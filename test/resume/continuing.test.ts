@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { treeOf } from '../crash/support.js'
 import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
-import { copyOf, journalsIn, tryRun } from './support.js'
+import { copyOf, journalsIn, STOCKS, tryRun } from './support.js'
 
 /** Of the phases after the first, which would keep them from beginning. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
@@ -79,6 +79,36 @@ describe('an unfinished run', () => {
     const { asked } = await tryRun({ out })
     expect(asked).toContain('getLiveNews ALPHA')
     expect(treeOf(out)).toEqual(await golden())
+  })
+
+  it('keeps every record where the master list has to be asked again and its order has changed', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    writeFileSync(join(out, 'master_isin_map.json'), '[]')
+    const turned = [...STOCKS].reverse()
+    const { report, asked } = await tryRun({ out, stocks: turned })
+    expect(asked[0]).toBe('fetchdt all')
+    expect(report).toMatchObject({ outcome: 'complete', scripts: { 'fundamental-data': { takenOver: 4 } } })
+    const whole = temporaryFolder()
+    await tryRun({ out: whole, stocks: turned })
+    expect(treeOf(out)).toEqual(treeOf(whole))
+  })
+
+  it('stays to be continued where the master list cannot be had again', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    writeFileSync(join(out, 'master_isin_map.json'), '[]')
+    expect((await tryRun({ out, stocks: [] })).report?.outcome).toBe('failed')
+    const { asked } = await tryRun({ out })
+    expect(asked.filter((request) => request.startsWith('fundamental'))).toEqual([])
+    expect(treeOf(out)).toEqual(await golden())
+  })
+
+  it('is named when it is given up for another one', async () => {
+    const out = temporaryFolder()
+    const first = await tryRun({ out, hangs: later })
+    const { events } = await tryRun({ out, fresh: true })
+    expect(events[0]).toMatchObject({ type: 'run-started', givenUp: (first.events[0] as { run: string }).run })
   })
 
   it('begins anew where its record cannot be read', async () => {

@@ -21,14 +21,14 @@ const nameOf = ({ url, body = '' }: HttpRequest): string => {
   return `${new URL(url).pathname.split('/').at(-1)} ${stock?.Sym ?? 'all'}`
 }
 
-const answerTo = (request: HttpRequest): unknown => {
+const answerTo = (request: HttpRequest, stocks: readonly object[]): unknown => {
   const [call, symbol] = nameOf(request).split(' ')
   const stock = STOCKS.find(({ Sym }) => Sym === symbol)
   const isin = stock?.Isin
   const days = [9, 10, 11, 12].map((day) => Date.parse(`2026-02-${String(day).padStart(2, '0')}T00:00:00+05:30`) / 1_000)
   switch (call) {
     case 'fetchdt':
-      return { data: STOCKS }
+      return { data: stocks }
     case 'fundamental':
       return { data: [{ isin, CV: { PE: `₹${stock?.Sid}` } }] }
     case 'announcements':
@@ -54,10 +54,12 @@ export interface Trying extends RunOptions {
   readonly out: string
   /** Requests that are never answered; the run is broken off when nothing else is going on. */
   readonly hangs?: (request: string) => boolean
+  /** The master list; `STOCKS` if nothing is said. */
+  readonly stocks?: readonly object[]
 }
 
 /** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
-export const tryRun = async ({ out, hangs, ...options }: Trying): Promise<Tried> => {
+export const tryRun = async ({ out, hangs, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
   const asked: string[] = []
   const hung: string[] = []
   const events: RunEvent[] = []
@@ -66,7 +68,7 @@ export const tryRun = async ({ out, hangs, ...options }: Trying): Promise<Tried>
     const name = nameOf(request)
     asked.push(name)
     if (hangs?.(name)) hung.push(name)
-    return hangs?.(name) ? NEVER : of({ status: 200, body: Buffer.from(JSON.stringify(answerTo(request))) })
+    return hangs?.(name) ? NEVER : of({ status: 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
   }
   const collector = createCollector({ settings: SETTINGS, storage: folder(out), transport, clock: () => EVENING, random: () => 0.5 })
   const event$ = collector.events({ asOf: EVENING, only: [...STREAMS], ...options }).pipe(

@@ -22,7 +22,7 @@ describe('a lock', () => {
     const second = takeLock(path, NOW)
     await expect(second).rejects.toThrow(StorageError)
     await expect(second).rejects.toThrow(
-      `another run holds this folder: process ${process.pid} on ${hostname()}, since 2026-02-12T14:30:00.000Z. Wait until it ends, or choose another --out.`,
+      `another run holds this folder: process ${process.pid} on ${hostname()}, since 2026-02-12T14:30:00.000Z. Wait until it ends, or choose another --out. If that process is no run any more, delete ${path}`,
     )
     giveBack()
     ;(await takeLock(path, NOW))()
@@ -32,6 +32,7 @@ describe('a lock', () => {
   it.each([
     ['a process that is no more', { pid: NOBODY }],
     ['a process whose number another one has now', { began: '1' }],
+    ['a process that there cannot be', { pid: -1 }],
   ])('of %s is taken over', async (_, holder) => {
     const path = heldBy(holder)
     const giveBack = await takeLock(path, NOW)
@@ -50,7 +51,7 @@ describe('a lock', () => {
   it('of another machine is respected, and the way out is told', async () => {
     const path = heldBy({ host: 'elsewhere', pid: NOBODY })
     await expect(takeLock(path, NOW)).rejects.toThrow(`process ${NOBODY} on elsewhere`)
-    await expect(takeLock(path, NOW)).rejects.toThrow(`If it is over, delete ${path}`)
+    await expect(takeLock(path, NOW)).rejects.toThrow(`If that process is no run any more, delete ${path}`)
   })
 
   it('that someone else has taken meanwhile is not given back', async () => {

@@ -63,13 +63,27 @@ describe('bulk-block-deals', () => {
     { total: 51, pages: 2 },
     { total: 101, pages: 3 },
   ])('asks for $pages pages of a chunk of $total deals, one after the other', async ({ total, pages }) => {
-    const { asked } = await deals((chunk) => ({ data: [], totalcount: chunk === 1 ? total : 0 }))
+    const { asked } = await deals((chunk) => ({ data: [deal('2026-02-12', 1)], totalcount: chunk === 1 ? total : 0 }))
     expect(pagesOf(asked)).toEqual(['0/1', ...Array.from({ length: pages }, (_, page) => `1/${page + 1}`), '2/1'])
   })
 
   it('goes by the count of page 1, whatever later pages say', async () => {
-    const { asked } = await deals((chunk, page) => ({ data: [], totalcount: chunk > 0 ? 0 : page === 1 ? 120 : 9_999 }))
+    const { asked } = await deals((chunk, page) => ({
+      data: [deal('2026-02-12', page)],
+      totalcount: chunk > 0 ? 0 : page === 1 ? 120 : 9_999,
+    }))
     expect(pagesOf(asked)).toEqual(['0/1', '0/2', '0/3', '1/1', '2/1'])
+  })
+
+  it('takes a promised page without deals for a failure, and keeps the deals of those days that it had', async () => {
+    const files = withFile(FILE, arrayOf(deal('2026-02-12', 7), deal('2026-02-11', 8)))
+    const { script, text } = await deals(
+      (chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12', 1)] : [], totalcount: chunk === 0 ? 60 : 0 }),
+      { files },
+    )
+    expect(script).toMatchObject({ degraded: 1 })
+    expect(script.problems[0]?.reason).toContain('page 2 is empty')
+    expect(JSON.parse(text(FILE) ?? '')).toHaveLength(3)
   })
 
   it('does not page for days after a count that cannot be', async () => {

@@ -119,13 +119,16 @@ describe('all-ohlcv', () => {
     { what: 'an empty object for data', answer: { success: true, data: {} } },
     { what: 'null data', answer: { success: true, data: null } },
     { what: 'no data', answer: { success: true } },
-  ])('counts a stock whose answer has $what as empty, and leaves its file alone', async ({ answer }) => {
+  ])('counts a stock whose answer has $what as empty, leaves its file alone, and says that the join is missing', async ({ answer }) => {
     const stored = fileOf(rowOf(TUE))
     const { text, script, report } = await candles(answer, { files: withFile(FILE, stored) })
-    expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
-    expect(report.outcome).toBe('complete')
+    expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
+    expect(script.problems[0]?.reason).toMatch(/^the stored candle of \d{4}-\d{2}-\d{2} is not answered/)
+    expect(report.outcome).toBe('partial')
     expect(text(FILE)).toBe(stored)
-    expect((await candles(answer)).text(FILE)).toBeUndefined()
+    const first = await candles(answer)
+    expect(first.script).toMatchObject({ outcome: 'success', items: { empty: 1 }, degraded: 0 })
+    expect(first.text(FILE)).toBeUndefined()
   })
 
   it.each(['Time', 'o', 'h', 'l', 'c', 'v'])(
@@ -154,7 +157,8 @@ describe('all-ohlcv', () => {
   it('stores no candle whose timestamp is in milliseconds', async () => {
     const answer = columns([TUE, WED, THU].map((time) => time * 1_000))
     const { text, script } = await candles(answer, { files: withFile(FILE, fileOf(rowOf(TUE))) })
-    expect(script.items).toMatchObject({ empty: 1 })
+    expect(script.items).toMatchObject({ error: 1 })
+    expect(script.error).toContain('not in seconds')
     expect(text(FILE)).toBe(fileOf(rowOf(TUE)))
     expect((await candles(answer)).text(FILE)).toBeUndefined()
   })

@@ -20,7 +20,7 @@ export const createNotes = (name: string) => {
       const pace = slowest === Number.POSITIVE_INFINITY ? '' : `; the slowest pace was ${Number(slowest.toPrecision(2))} requests a second`
       const isBack = host.hold?.why === 'down' ? ', and is not back' : ''
       return [
-        ...(pauses > 0 ? [`${name} asked for a pause ${times(pauses)}${pace}`] : []),
+        ...(pauses > 0 ? [`${name} was given a pause ${times(pauses)}, for 429s or pages in place of answers${pace}`] : []),
         ...(outages > 0 ? [`${name} was down ${times(outages)}, for ${Math.round((downMs + ongoing) / 1_000)} s in all${isBack}`] : []),
       ]
     },

@@ -12,7 +12,8 @@ export type Signal =
 export const answered: Signal = { kind: 'answered' }
 export const nothing: Signal = { kind: 'nothing' }
 
-const OF_NO_HOST: ReadonlySet<TransportError['reason']> = new Set(['tls', 'too_large', 'fd'])
+/** A body that is cut, too: the host had begun to answer. */
+const OF_NO_HOST: ReadonlySet<TransportError['reason']> = new Set(['tls', 'too_large', 'fd', 'truncated'])
 
 export const signalOf = (error: unknown): Signal => {
   if (error instanceof Throttled) return { kind: 'refused', retryAfterMs: error.retryAfterMs }

@@ -97,7 +97,9 @@ describe('a host’s gate, while the host is held', () => {
       m.flush()
 
       expect(log).toStrictEqual(['9002 A'])
-      expect(gate.notices()).toStrictEqual(['static asked for a pause once; the slowest pace was 5 requests a second'])
+      expect(gate.notices()).toStrictEqual([
+        'static was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second',
+      ])
     }),
   )
 

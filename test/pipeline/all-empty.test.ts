@@ -1,0 +1,32 @@
+import { map, of } from 'rxjs'
+import { describe, it } from 'vitest'
+import { marbles } from '../support/marbles.js'
+import { ok, tiny, tinyCollector } from '../support/tiny.js'
+
+const symbols = (count: number): readonly string[] => Array.from({ length: count }, (_, place) => `S${place}`)
+
+describe('a stream over a list of which not one item is answered with anything', () => {
+  for (const { count, outcome, error } of [
+    { count: 20, outcome: 'failed', error: 'not one of 20 items was answered with anything' },
+    { count: 19, outcome: 'success', error: undefined },
+  ])
+    it(
+      `is ${outcome} with ${count} items`,
+      marbles((m) => {
+        const collector = tinyCollector(m, { stocks: symbols(count), streams: [tiny('news')], answers: () => of(ok()) })
+        const end$ = collector.run().pipe(map(({ scripts: { news } }) => [news?.outcome, news?.error, news?.items.empty]))
+
+        m.expect(end$).toBeObservable('(r|)', { r: [outcome, error, count] })
+      }),
+    )
+
+  it(
+    'is no failure if one of them is',
+    marbles((m) => {
+      const answers = (call: string) => of(call === 'news S7' ? ok({ a: 1 }) : ok())
+      const collector = tinyCollector(m, { stocks: symbols(30), streams: [tiny('news')], answers })
+
+      m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('(r|)', { r: 'complete' })
+    }),
+  )
+})

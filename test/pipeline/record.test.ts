@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { planRun } from '../../src/pipeline/plan.js'
+import { configurationOf, isContinued } from '../../src/pipeline/record.js'
+import { tiny, tinyMaster } from '../support/tiny.js'
+
+const streams = [tinyMaster, tiny('news'), tiny('deals')]
+const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
+  const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
+  return configurationOf({ settings, plan: planRun(streams, settings, more), ...more })
+}
+
+describe('the configuration of a run', () => {
+  it.each([
+    ['workers', { workers: { news: 3 } }],
+    ['patience', { retries: 9, backoffMs: 1, throttleMs: 1, downMs: 1, timeoutsMs: { news: 1 } }],
+    ['headers', { headers: { 'x-key': 'secret' } }],
+    ['the folder', { out: './elsewhere' }],
+  ])('is the same with other %s', (_, changes) => {
+    expect(digest(changes)).toBe(digest())
+  })
+
+  it.each([
+    ['exchange', { exchange: 'BSE' }, {}],
+    ['number of news', { newsLimit: 7 }, {}],
+    ['way to treat filings that are there', { forceUpdate: false }, {}],
+    ['address', { urls: { static: 'http://127.0.0.1:4001/static' } }, {}],
+    ['path in an address', { urls: { static: 'http://127.0.0.1:4000/other' } }, {}],
+    ['choice of streams', {}, { only: ['news'] }],
+    ['choice of stocks', {}, { symbols: ['A'] }],
+    ['embedded provider', {}, { variant: '50 made-up stocks' }],
+  ])('is another one with another %s', (_, changes, more) => {
+    expect(digest(changes, more)).not.toBe(digest())
+  })
+
+  it('is the same for an embedded provider at another port, and for stocks in another order', () => {
+    const variant = '50 made-up stocks'
+    const elsewhere = { urls: { static: 'http://127.0.0.1:4001/static' } }
+    expect(digest(elsewhere, { variant })).toBe(digest({}, { variant }))
+    expect(digest({}, { symbols: ['B', 'a', 'A'] })).toBe(digest({}, { symbols: ['A', 'b'] }))
+  })
+})
+
+describe('an unfinished run', () => {
+  const evening = Date.parse('2026-02-12T20:00:00+05:30')
+  const recordAt = (asOf: number, configuration = 'c') => ({ run: 'r', asOf, configuration })
+
+  it.each([
+    ['later that evening', evening + 3_600_000, false, true],
+    ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, true],
+    ['at midnight in India', Date.parse('2026-02-13T00:00:00+05:30'), false, false],
+    ['as of the very instant', evening, true, true],
+    ['as of another instant', evening + 1, true, false],
+  ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
+    expect(isContinued(recordAt(evening), recordAt(asOf), isInstantGiven)).toBe(expected)
+  })
+
+  it('of another configuration is not continued', () => {
+    expect(isContinued(recordAt(evening), recordAt(evening, 'd'), false)).toBe(false)
+  })
+})
