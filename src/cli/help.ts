@@ -37,7 +37,7 @@ Exit codes:
   1        the critical step failed, or the outputs could not be written
   2        wrong usage or configuration
   3        finished, but something is missing
-  130 143  interrupted
+  130 143  interrupted by Ctrl+C or TERM; the same command continues
 `
 
 /** What an entry of a `--faults` file may hold. */
