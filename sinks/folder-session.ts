@@ -76,11 +76,17 @@ const sweep = async (folder: string): Promise<void> => {
   for (const name of names) if (isTemporary(name) && !isLockOnItsWay(name)) await rm(join(folder, name), { force: true })
 }
 
-/** Brings the names in a folder to the disk, where the system knows how to. */
+/** What systems say that cannot sync a folder, or of one that no output needed. */
+const NOTHING_TO_SYNC: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
+
+/** Brings the names in a folder to the disk, where the system knows how to; a disk that fails at it is an error. */
 const synced = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r').catch(() => undefined)
-  await handle?.sync().catch(() => undefined)
-  await handle?.close()
+  try {
+    const handle = await open(folder, 'r')
+    await handle.sync().finally(() => handle.close())
+  } catch (error) {
+    if (!NOTHING_TO_SYNC.includes(codeOf(error))) throw error
+  }
 }
 
 const recordIn = async (path: string): Promise<RunRecord | undefined> => {

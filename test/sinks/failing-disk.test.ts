@@ -1,18 +1,20 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lastValueFrom } from 'rxjs'
+import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { writeWhole } from '../../sinks/atomic-file.js'
 import { storageErrorOf } from '../../sinks/file-error.js'
 import { openSpool } from '../../sinks/file-spool.js'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
+import type { Session } from '../../src/pipeline/session.js'
 import { filesIn, temporaryFolder } from './support.js'
 
 interface Handle {
   writeFile: (data: Buffer) => Promise<void>
   datasync: () => Promise<void>
+  sync: () => Promise<void>
   appendFile: (data: Buffer) => Promise<void>
 }
 
@@ -111,5 +113,24 @@ describe('a failure of the file system', () => {
     await expect(appending).rejects.toThrow(StorageError)
     await expect(appending).rejects.toThrow(`${path} cannot be written: the disk is full`)
     await spool.close()
+  })
+
+  it.each([
+    ['EIO', false],
+    ['EINVAL', true],
+  ])('answers the sync of its folders with %s lets a run be complete: %s', async (code, isComplete) => {
+    const root = temporaryFolder()
+    const record = { run: 'r', asOf: 0, configuration: 'c' }
+    const begun = new Subject<Session>()
+    const holding = folder(root)
+      .begin({ folders: [], streams: [], choose: () => record })
+      .subscribe(begun)
+    const session = await firstValueFrom(begun)
+    vi.spyOn(await everyHandle(), 'sync').mockRejectedValue(failure(code))
+    const finishing = lastValueFrom(session.finish())
+    if (isComplete) await finishing
+    else await expect(finishing).rejects.toThrow('the disk reports an error')
+    expect(readdirSync(join(root, '.scripstream')).includes('run.json')).toBe(!isComplete)
+    holding.unsubscribe()
   })
 })
