@@ -75,7 +75,7 @@ describe('the check of a stored candle file', () => {
         expect(check).toEqual(slowly(text))
       },
     )
-    fc.assert(property, { numRuns: 5_000 })
+    fc.assert(property, { numRuns: 5_000, seed: 20_260_211 })
     expect(seen.size).toBeGreaterThanOrEqual(6)
   })
 
