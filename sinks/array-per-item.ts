@@ -16,7 +16,7 @@ export const arrayPerItem = (
   placing((settled) => {
     if (!isAnswered(settled) && !(emptyWhenLost && isLost(settled))) return undefined
     const file = fileOf(output, exchange, settled.item)
-    const rows = settled.rows as readonly Row[]
+    const rows = [...settled.rows] as readonly Row[]
     const write$ = files.write(file, arrayText((select?.(rows) ?? rows).map((row) => JSON.stringify(row))), asOf)
     const keepsEarlier = isLost(settled) || (keepsWhenEmpty && settled.status === 'empty')
     if (!keepsEarlier) return { file, write$ }

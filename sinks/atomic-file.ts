@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { fstatSync, futimesSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { fileAt } from './file-at.js'
+import { codeOf } from './file-error.js'
+
+/** What a file is put together from: text, or bytes as they are. */
+export type Part = string | Buffer
 
 const CHUNK = 1 << 20
 
@@ -8,8 +14,13 @@ export interface Writing {
   /** The modification time that the file gets, epoch milliseconds: the instant as of which its content holds. */
   readonly asOf?: number | undefined
   /** Aborted before the file is in place, the target stays as it was. */
-  readonly signal?: AbortSignal
+  readonly signal?: Aborted
+  /** There is no such file yet, which spares a look. */
+  readonly isNew?: boolean
 }
+
+/** The part of an `AbortSignal` that is looked at. */
+export type Aborted = Pick<AbortSignal, 'aborted'>
 
 /** Whether a name is that of a file which is not yet in place. */
 export const isTemporary = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
@@ -18,21 +29,20 @@ export const isTemporary = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[
  * Writes a file as a whole: beside the target, checked and synced, then moved over it. A failure leaves the target as it was and
  * no temporary file; a target that holds these very bytes stays untouched. Resolves to the file's bytes.
  */
-export const writeWhole = async (path: string, parts: Iterable<string>, writing: Writing = {}): Promise<number> => {
+export const writeWhole = async (path: string, parts: Iterable<Part>, writing: Writing = {}): Promise<number> => {
   const chunks = chunksOf(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
   const second = chunks.next().value
-  if (second === undefined) return (await holds(path, first)) ? first.length : replace(path, [first], writing)
+  if (second === undefined) return !writing.isNew && (await holds(path, first)) ? first.length : replace(path, [first], writing)
   return replace(path, all([first, second], chunks), writing)
 }
 
 const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, signal }: Writing): Promise<number> => {
-  await mkdir(dirname(path), { recursive: true })
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
+  const handle = await opened(temporary)
   try {
-    const handle = await open(temporary, 'wx')
     const bytes = await writeChunks(handle, chunks, asOf).finally(() => handle.close())
-    signal?.throwIfAborted()
+    if (signal?.aborted) throw new Error('the write was aborted')
     // A single chunk was compared before it was written.
     if (bytes > CHUNK && (await areAlike(temporary, path))) await rm(temporary)
     else await rename(temporary, path)
@@ -43,46 +53,59 @@ const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, signal }:
   }
 }
 
+const opened = async (path: string): Promise<FileHandle> => {
+  try {
+    return await open(path, 'wx')
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    await mkdir(dirname(path), { recursive: true })
+    return open(path, 'wx')
+  }
+}
+
 const writeChunks = async (handle: FileHandle, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<number> => {
   let bytes = 0
   for (const chunk of chunks) {
     await handle.writeFile(chunk)
     bytes += chunk.length
   }
-  const { size } = await handle.stat()
+  // What only looks at an open file, or dates it, does not wait for the disk.
+  const { size } = fstatSync(handle.fd)
   if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
-  if (asOf !== undefined) await handle.utimes(asOf / 1_000, asOf / 1_000)
+  if (asOf !== undefined) futimesSync(handle.fd, asOf / 1_000, asOf / 1_000)
   await handle.datasync()
   return bytes
 }
 
-function* chunksOf(parts: Iterable<string>): Generator<Buffer, undefined> {
-  let text = ''
+function* chunksOf(parts: Iterable<Part>): Generator<Buffer, undefined> {
+  let chunk: Buffer[] = []
+  let length = 0
   for (const part of parts) {
-    text += part
-    if (text.length < CHUNK) continue
-    yield Buffer.from(text)
-    text = ''
+    const bytes = bytesOf(part)
+    chunk.push(bytes)
+    length += bytes.length
+    if (length < CHUNK) continue
+    yield joined(chunk)
+    chunk = []
+    length = 0
   }
-  if (text !== '') yield Buffer.from(text)
+  if (length > 0) yield joined(chunk)
 }
+
+const bytesOf = (part: Part): Buffer => (typeof part === 'string' ? Buffer.from(part) : part)
+
+const joined = (parts: readonly Buffer[]): Buffer => (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
 
 function* all<T>(first: Iterable<T>, then: Iterable<T>): Generator<T> {
   yield* first
   yield* then
 }
 
-const sizeOf = (path: string): Promise<number | undefined> =>
-  stat(path).then(
-    (found) => (found.isFile() ? found.size : undefined),
-    () => undefined,
-  )
-
 const holds = async (path: string, bytes: Buffer): Promise<boolean> =>
-  (await sizeOf(path)) === bytes.length && (await readFile(path)).equals(bytes)
+  fileAt(path)?.size === bytes.length && (await readFile(path)).equals(bytes)
 
 const areAlike = async (one: string, other: string): Promise<boolean> => {
-  if ((await sizeOf(one)) !== (await sizeOf(other))) return false
+  if (fileAt(one)?.size !== fileAt(other)?.size) return false
   const handles = await Promise.all([open(one), open(other)])
   try {
     const buffers = handles.map(() => Buffer.alloc(CHUNK))

@@ -1,4 +1,5 @@
 import { map, of, switchMap } from 'rxjs'
+import type { RowList } from '../src/model/outcome.js'
 import { type CandlesPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import { csvText } from './csv-text.js'
@@ -14,10 +15,12 @@ export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkC
   return placing(({ item, rows, status, whole }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
-    const from = Number((rows[0] as readonly number[])[0])
-    const text = csvText(rows as readonly (readonly unknown[])[])
+    const candles = rows as RowList<readonly unknown[]>
+    const [first] = candles
+    const from = Number(first?.[0])
+    const lines = candles.csv ?? csvText([...candles])
     const older$ = whole ? of('') : files.read(file).pipe(map((stored) => olderThan(from, stored ?? '', output.columns)))
-    return { file, write$: older$.pipe(switchMap((older) => files.write(file, [header, older, text], asOf))) }
+    return { file, write$: older$.pipe(switchMap((older) => files.write(file, [header, older, lines], asOf))) }
   })
 }
 

@@ -9,6 +9,6 @@ export const documentPerItem = (output: DocumentPerItem, { exchange, asOf }: Sin
   placing(({ item, rows, status }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
-    const document = output.document(rows as readonly Row[], item)
+    const document = output.document([...rows] as readonly Row[], item)
     return { file, write$: files.write(file, [`${JSON.stringify(document)}\n`], asOf) }
   })

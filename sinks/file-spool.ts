@@ -1,92 +1,103 @@
-import { readSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { Observable } from 'rxjs'
 import { storageErrorOf } from './file-error.js'
-import type { Spool } from './journal-over.js'
+import type { Spool, Written } from './journal-over.js'
+import { readSlices, type Slice } from './slices.js'
 
-/** Where a record lies in its file, in bytes. */
-export interface Slice {
-  readonly at: number
-  readonly length: number
+/** Where a record lies, and what it is sorted by. */
+export interface Place extends Slice {
+  readonly newest: string
 }
 
-export interface FileSpool extends Spool<Slice> {
-  readonly close: () => Promise<void>
+export interface FileSpool extends Spool<Place> {
+  /** Writes what is waiting. */
+  readonly flush: () => void
+  /** What is waiting is not written any more. */
+  readonly close: () => void
 }
 
 interface Waiting {
-  readonly bytes: Buffer
+  readonly text: string
   readonly done: () => void
   readonly fail: (error: unknown) => void
 }
 
 /**
- * Lines of JSON in a new file. Lines that come while others are being written are written together. A line is not made by the `ndjson`
- * package, which reads them: where each record lies in it must be known.
+ * Lines of JSON in a new file; those of one turn are written together. They go no further than the system's own memory, which takes no
+ * longer than to hand them to another thread would. A line is not made by the `ndjson` package, which reads them: where each record lies
+ * in it must be known.
  */
-export const openSpool = async (path: string): Promise<FileSpool> => {
-  const handle = await open(path, 'w+')
+export const openSpool = (path: string): FileSpool => {
+  const fd = openSync(path, 'w+')
   let end = 0
   let waiting: Waiting[] = []
-  let isWriting = false
-  const write = async (): Promise<void> => {
-    isWriting = true
-    while (waiting.length > 0) {
-      const batch = waiting
-      waiting = []
-      await written(handle, batch, path)
-    }
-    isWriting = false
+  let alarm: NodeJS.Immediate | undefined
+  let isOpen = true
+  const flush = (): void => {
+    clearImmediate(alarm)
+    alarm = undefined
+    const batch = waiting
+    waiting = []
+    // The number of a closed file may be another file's by now.
+    if (isOpen) written(fd, batch, path)
   }
   return {
     append: (line, records) =>
       new Observable((subscriber) => {
-        const { text, slices } = lineOf(line, records)
-        const start = end
-        const bytes = Buffer.from(text)
-        end += bytes.length
+        const { text, places, length } = lineOf(line, records, end)
+        end += length
         waiting.push({
-          bytes,
+          text,
           done: () => {
-            subscriber.next(slices.map(({ at, length }) => ({ at: start + at, length })))
+            subscriber.next(places)
             subscriber.complete()
           },
           fail: (error) => subscriber.error(error),
         })
-        if (!isWriting) void write()
+        alarm ??= setImmediate(flush)
       }),
-    textAt: ({ at, length }) => {
-      const buffer = Buffer.allocUnsafe(length)
-      for (let read = 0; read < length; ) {
-        const more = readSync(handle.fd, buffer, read, length - read, at + read)
-        if (more === 0) throw new Error(`${path} is shorter than what was written to it`)
-        read += more
-      }
-      return buffer.toString('utf8')
+    *read(places) {
+      if (!isOpen) throw new Error(`${path} is closed`)
+      yield* readSlices({ fd, path }, places)
     },
-    close: () => handle.close(),
+    flush,
+    close: () => {
+      if (!isOpen) return
+      isOpen = false
+      closeSync(fd)
+    },
   }
 }
 
-const written = async (handle: FileHandle, batch: readonly Waiting[], path: string): Promise<void> => {
+const written = (fd: number, batch: readonly Waiting[], path: string): void => {
   try {
-    await handle.appendFile(Buffer.concat(batch.map(({ bytes }) => bytes)))
-    for (const { done } of batch) done()
+    const bytes = Buffer.from(batch.map(({ text }) => text).join(''))
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
   } catch (error) {
     for (const { fail } of batch) fail(storageErrorOf(error, 'written', path))
+    return
   }
+  for (const { done } of batch) done()
 }
 
-/** The text of a line with its records in it, and where in it they lie. */
-const lineOf = (line: object, records: readonly string[] | undefined): { readonly text: string; readonly slices: readonly Slice[] } => {
+interface PlacedLine {
+  readonly text: string
+  /** In bytes. */
+  readonly length: number
+  readonly places: readonly Place[]
+}
+
+/** The text of a line with its records in it, and where in the file they lie if it begins at `start`. */
+const lineOf = (line: object, records: readonly Written[] | undefined, start: number): PlacedLine => {
   const head = JSON.stringify(line)
-  if (records === undefined) return { text: `${head}\n`, slices: [] }
+  if (records === undefined) return { text: `${head}\n`, length: Buffer.byteLength(head) + 1, places: [] }
   const before = `${head.slice(0, -1)},"rows":[`
-  let at = Buffer.byteLength(before)
-  const slices = records.map((record) => {
-    const slice = { at, length: Buffer.byteLength(record) }
-    at += slice.length + 1
-    return slice
+  let at = start + Buffer.byteLength(before)
+  const places = records.map(({ text, newest }) => {
+    const place = { at, length: Buffer.byteLength(text), newest }
+    at += place.length + 1
+    return place
   })
-  return { text: `${before}${records.join(',')}]}\n`, slices }
+  const last = records.length === 0 ? at : at - 1
+  return { text: `${before}${records.map(({ text }) => text).join(',')}]}\n`, length: last + 3 - start, places }
 }

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs'
 import type { Row } from '../src/model/row.js'
 import type { Beginning, Session } from '../src/pipeline/session.js'
 import type { Tail } from '../src/pipeline/storage.js'
+import type { Part } from './atomic-file.js'
 
 /** Where files lie: the little that the sinks need of a file system. Paths are relative, with `/`. Each call emits once, but `records`. */
 export interface Files {
@@ -16,7 +17,7 @@ export interface Files {
    * Puts a whole file in place of whatever was there, dated `asOf` if given; emits its size in bytes. Readers see the old one or the new
    * one. A file that holds these very bytes already stays as it is, its date too.
    */
-  write(file: string, parts: Iterable<string>, asOf?: number): Observable<number>
+  write(file: string, parts: Iterable<Part>, asOf?: number): Observable<number>
   /** As of `Storage`. */
   begin(beginning: Beginning): Observable<Session>
 }

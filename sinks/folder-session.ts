@@ -1,23 +1,28 @@
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { catchError, defer, Observable, throwError } from 'rxjs'
-import { isRow } from '../src/model/row.js'
+import { catchError, defer, Observable, of, throwError } from 'rxjs'
+import type { RunReport } from '../src/model/report.js'
 import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
+import { changedSince, noteComplete, notedRun } from './complete-run.js'
 import { codeOf, storageErrorOf } from './file-error.js'
 import { type OpenJournal, openJournal } from './folder-journal.js'
+import type { KnownNames } from './known-names.js'
 import { isLockOnItsWay, takeLock } from './lock.js'
+import { recordIn } from './run-record.js'
 
 const STATE = '.scripstream'
+const COMPLETE = 'complete.json'
 
-/** Takes a folder for one run: locks it, sweeps it, and finds the unfinished run or begins anew. Unsubscribing gives it back. */
-export const folderSession = (root: string, beginning: Beginning): Observable<Session> =>
+/** Takes a folder for one run: locks it, sweeps it, and finds a run that is complete or unfinished, or begins anew. Unsubscribing gives it back. */
+export const folderSession = (root: string, names: KnownNames, beginning: Beginning): Observable<Session> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
     const giveBack = (): void => {
+      names.forget()
       for (const close of opened.splice(0).reverse()) close()
     }
-    begun(root, beginning, opened).then(
+    begun(root, beginning, { names, opened }).then(
       (session) => {
         if (subscriber.closed) giveBack()
         else subscriber.next(session)
@@ -30,14 +35,43 @@ export const folderSession = (root: string, beginning: Beginning): Observable<Se
     return giveBack
   })
 
-const begun = async (root: string, { folders, streams, choose }: Beginning, opened: (() => void)[]): Promise<Session> => {
+interface Holding {
+  readonly names: KnownNames
+  readonly opened: (() => void)[]
+}
+
+const begun = async (root: string, beginning: Beginning, { names, opened }: Holding): Promise<Session> => {
   const state = join(root, STATE)
   await mkdir(state, { recursive: true })
   opened.push(await takeLock(join(state, 'lock'), Date.now()))
-  for (const folder of [STATE, ...folders]) await sweep(join(root, folder))
+  await sweep(state)
+  for (const folder of beginning.folders) names.list(join(root, folder), await sweep(join(root, folder)))
+  const unfinished = await recordIn(join(state, 'run.json'))
+  const before = unfinished === undefined ? await completeBefore(root, beginning) : {}
+  if (before.complete) return { record: before.complete, isContinued: false, ...before, journals: new Map(), finish: () => of(undefined) }
+  // Whatever is written from here on is no longer of that run.
+  await rm(join(state, COMPLETE), { force: true })
+  return { ...(await taken(root, beginning, { unfinished, opened })), ...before }
+}
+
+/** The complete run that leaves nothing to do, or why the one that would have does not. */
+const completeBefore = async (root: string, { suffices }: Beginning): Promise<Pick<Session, 'complete' | 'changed'>> => {
+  const noted = await notedRun(join(root, STATE, COMPLETE))
+  if (noted === undefined || !suffices(noted.run)) return {}
+  const changed = await changedSince(noted, root)
+  return changed === undefined ? { complete: noted.run } : { changed }
+}
+
+interface Taking {
+  readonly unfinished: RunRecord | undefined
+  readonly opened: (() => void)[]
+}
+
+/** Goes on with the unfinished run, or begins anew. */
+const taken = async (root: string, { folders, streams, outputs, choose }: Beginning, { unfinished, opened }: Taking): Promise<Session> => {
+  const state = join(root, STATE)
   const path = join(state, 'run.json')
   const journals = join(state, 'journals')
-  const unfinished = await recordIn(path)
   const record = choose(unfinished)
   const isContinued = unfinished !== undefined && record === unfinished
   if (!isContinued) {
@@ -48,13 +82,17 @@ const begun = async (root: string, { folders, streams, choose }: Beginning, open
   }
   await mkdir(journals, { recursive: true })
   const openJournals = new Map<string, OpenJournal>()
-  const close = async (): Promise<void> => void (await Promise.allSettled([...openJournals.values()].map((journal) => journal.close())))
-  opened.push(() => void close())
+  const close = (): void => {
+    for (const journal of openJournals.values()) journal.close()
+  }
+  opened.push(close)
   for (const facts of streams) openJournals.set(facts.stream, await openJournal(join(journals, `${facts.stream}.ndjson`), facts, root))
-  const finish = async (): Promise<void> => {
-    await close()
+  const finish = async (report: RunReport | undefined): Promise<void> => {
+    close()
     // What was moved into place must be there after a power cut too, before the journals that could mend it go.
     for (const folder of [STATE, ...folders]) await synced(join(root, folder))
+    // Beside the record of an unfinished run it counts for nothing.
+    if (report) await noteComplete(join(state, COMPLETE), { ...record, report }, { root, outputs: [...outputs, `${STATE}/report.json`] })
     await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })
   }
@@ -63,17 +101,19 @@ const begun = async (root: string, { folders, streams, choose }: Beginning, open
     isContinued,
     ...(unfinished === undefined || isContinued ? {} : { givenUp: unfinished.run }),
     journals: new Map([...openJournals].map(([stream, { journal }]) => [stream, journal])),
-    finish: () => defer(finish).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),
+    finish: (report) =>
+      defer(() => finish(report)).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),
   }
 }
 
-/** Takes away what broken-off writes left behind. */
-const sweep = async (folder: string): Promise<void> => {
+/** Takes away what broken-off writes left behind; the names in the folder. */
+const sweep = async (folder: string): Promise<readonly string[]> => {
   const names = await readdir(folder).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return []
     throw error
   })
   for (const name of names) if (isTemporary(name) && !isLockOnItsWay(name)) await rm(join(folder, name), { force: true })
+  return names
 }
 
 /** What systems say that cannot sync a folder, or of one that no output needed. */
@@ -88,16 +128,3 @@ const synced = async (folder: string): Promise<void> => {
     if (!NOTHING_TO_SYNC.includes(codeOf(error))) throw error
   }
 }
-
-const recordIn = async (path: string): Promise<RunRecord | undefined> => {
-  try {
-    const record: unknown = JSON.parse(await readFile(path, 'utf8'))
-    return isRecord(record) ? record : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-const isRecord = (value: unknown): value is RunRecord & Record<string, unknown> =>
-  isRow(value) && typeof value.run === 'string' && Number.isInteger(value.asOf) && typeof value.configuration === 'string'

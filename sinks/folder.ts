@@ -1,11 +1,12 @@
 import { access, open, readFile } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
-import { catchError, defer, EMPTY, from, Observable, of, throwError } from 'rxjs'
+import { catchError, defer, EMPTY, from, Observable, of, tap, throwError } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
-import { writeWhole } from './atomic-file.js'
+import { type Aborted, type Part, writeWhole } from './atomic-file.js'
 import { codeOf, storageErrorOf } from './file-error.js'
 import { folderSession } from './folder-session.js'
+import { knownNames } from './known-names.js'
 import { storageOver } from './storage-over.js'
 import { recordsIn } from './stored-records.js'
 import { tailFrom } from './tail-from.js'
@@ -20,48 +21,54 @@ export const folder = (out: string): Storage => {
     if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw new StorageError(`${JSON.stringify(file)} lies outside ${root}`)
     return path
   }
+  const names = knownNames()
+  const reading = <T>(file: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
+    defer(() => {
+      const path = pathOf(file)
+      return names.lack(path) ? of(missing) : unlessMissing(guarded('read', path, act), missing)
+    })
+  const writing = (file: string, parts: Iterable<Part>, asOf: number | undefined): Observable<number> =>
+    defer(() => {
+      const path = pathOf(file)
+      return guarded('written', path, (_, signal) => writeWhole(path, parts, { asOf, signal, isNew: names.lack(path) })).pipe(
+        tap(() => names.add(path)),
+      )
+    })
   return storageOver({
-    read: (file) => reading(pathOf(file), (path) => readFile(path, 'utf8'), undefined),
-    exists: (file) => reading(pathOf(file), (path) => access(path).then(() => true), false),
+    read: (file) => reading(file, (path) => readFile(path, 'utf8'), undefined),
+    exists: (file) => reading(file, (path) => access(path).then(() => true), false),
     records: (file) =>
       defer(() => from(recordsIn(pathOf(file), file))).pipe(
         catchError((error: unknown) =>
           codeOf(error) === 'ENOENT' ? EMPTY : throwError(() => storageErrorOf(error, 'read', pathOf(file))),
         ),
       ),
-    tail: (file) => reading(pathOf(file), tailOf, undefined),
-    write: (file, parts, asOf) => guarded('written', pathOf(file), (path, signal) => writeWhole(path, parts, { asOf, signal })),
-    begin: (beginning) => folderSession(root, beginning),
+    tail: (file) => reading(file, tailOf, undefined),
+    write: writing,
+    begin: (beginning) => folderSession(root, names, beginning),
   })
 }
 
-type Act<T> = (path: string, signal: AbortSignal) => Promise<T>
+type Act<T> = (path: string, signal: Aborted) => Promise<T>
 
 /** Acts on subscription; unsubscribing tells the act, which then leaves things as they were. */
 const guarded = <T>(what: 'read' | 'written', path: string, act: Act<T>): Observable<T> =>
   new Observable((subscriber) => {
-    const abort = new AbortController()
-    let isOver = false
-    act(path, abort.signal)
-      .finally(() => {
-        isOver = true
-      })
-      .then(
-        (value) => {
-          subscriber.next(value)
-          subscriber.complete()
-        },
-        (error: unknown) => subscriber.error(storageErrorOf(error, what, path)),
-      )
-    return () => {
-      if (!isOver) abort.abort()
-    }
+    act(path, {
+      get aborted() {
+        return subscriber.closed
+      },
+    }).then(
+      (value) => {
+        subscriber.next(value)
+        subscriber.complete()
+      },
+      (error: unknown) => subscriber.error(storageErrorOf(error, what, path)),
+    )
   })
 
-const reading = <T>(path: string, act: (path: string) => Promise<T>, missing: T): Observable<T> =>
-  guarded('read', path, act).pipe(
-    catchError((error: unknown) => (codeOf((error as Error).cause) === 'ENOENT' ? of(missing) : throwError(() => error))),
-  )
+const unlessMissing = <T>(read$: Observable<T>, missing: T): Observable<T> =>
+  read$.pipe(catchError((error: unknown) => (codeOf((error as Error).cause) === 'ENOENT' ? of(missing) : throwError(() => error))))
 
 const tailOf = async (path: string): Promise<Tail> => {
   const handle = await open(path, 'r')

@@ -1,16 +1,21 @@
 import { map, type Observable } from 'rxjs'
 import { DamagedFile } from '../src/model/errors.js'
+import type { Part } from './atomic-file.js'
 import type { Files } from './files.js'
 
-/** The text of a JSON array with one record per line, part by part. `lines` are JSON texts. */
-export function* arrayText(lines: Iterable<string>): Generator<string> {
+/** A JSON array with one record per line, part by part. `records` are JSON texts, or the bytes of such. */
+export function* arrayText(records: Iterable<Part>): Generator<Part> {
   let isFirst = true
-  for (const line of lines) {
-    yield isFirst ? `[\n${line}` : `,\n${line}`
+  for (const record of records) {
+    yield isFirst ? OPENED : NEXT
+    yield record
     isFirst = false
   }
   yield isFirst ? '[]\n' : '\n]\n'
 }
+
+const OPENED = Buffer.from('[\n')
+const NEXT = Buffer.from(',\n')
 
 /** A stored JSON document; nothing if there is no such file. One that is no JSON is a `DamagedFile`. */
 export const readDocument = (files: Files, file: string): Observable<unknown> =>

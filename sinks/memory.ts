@@ -21,7 +21,7 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
       }),
     write: (file, parts, asOf) =>
       defer(() => {
-        const text = [...parts].join('')
+        const text = Buffer.concat([...parts].map((part) => (typeof part === 'string' ? Buffer.from(part) : part))).toString()
         if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),

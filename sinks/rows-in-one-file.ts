@@ -54,7 +54,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       }),
       mergeMap(({ rank, record }) => journal.carry(rank, record)),
     )
-    const write$ = defer(() => files.write(file, arrayText(journal.records()), asOf))
+    const write$ = defer(() => files.write(file, arrayText(journal.takeRecords()), asOf))
     return concat(carriedOver$, write$).pipe(ignoreElements())
   }
   return (kept$) =>

@@ -8,6 +8,6 @@ export const textFile = (output: TextFile, { exchange, asOf }: SinkContext, file
   placing(({ item, rows, status }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
-    const lines = rows.map((line) => `${String(line)}\n`)
+    const lines = Array.from(rows, (line) => `${String(line)}\n`)
     return { file, write$: files.write(file, lines, asOf) }
   })

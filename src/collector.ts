@@ -4,7 +4,7 @@ import { passingOn } from '../sinks/passing-on.js'
 import { streams as allStreams } from '../streams/index.js'
 import { NothingAnswered, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
-import type { Settled } from './model/outcome.js'
+import type { Collected } from './model/outcome.js'
 import { redactorOf, withoutSecrets } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput } from './model/settings.js'
@@ -41,7 +41,7 @@ export interface Collector {
   /** The report of one run. */
   run(options?: RunOptions): Observable<RunReport>
   /** One stream's items as they settle; writes nothing. Errors with `NothingAnswered` when the list that it works on cannot be had. */
-  stream(name: string, options?: Pick<RunOptions, 'symbols' | 'asOf'>): Observable<Settled>
+  stream(name: string, options?: Pick<RunOptions, 'symbols' | 'asOf'>): Observable<Collected>
 }
 
 export const createCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {

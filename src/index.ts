@@ -2,6 +2,7 @@ export * as sinks from '../sinks/index.js'
 export { streams } from '../streams/index.js'
 export { type Collector, type CollectorOptions, createCollector } from './collector.js'
 export { loadSettings } from './config.js'
+export type { Candle, Candles } from './model/candle.js'
 export {
   BadAnswer,
   CollectError,
@@ -17,7 +18,7 @@ export {
 } from './model/errors.js'
 export type { RunEvent } from './model/event.js'
 export type { Random, SampleMarket, SampleStock } from './model/market.js'
-export { type Found, found, type Item, type Settled, skipped } from './model/outcome.js'
+export { type Collected, type Found, found, type Item, type RowList, type Settled, skipped } from './model/outcome.js'
 export type { RunReport, ScriptReport } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, textOf } from './model/row.js'
 export type { Settings, SettingsInput } from './model/settings.js'
@@ -30,7 +31,7 @@ export { defineStream, type StreamDefinition, type Tools, type Work } from './pi
 export type { Journal, Kept } from './pipeline/journal.js'
 export type { Log } from './pipeline/log.js'
 export { fileOf, type Output } from './pipeline/output.js'
-export type { RunRecord, Session } from './pipeline/session.js'
+export type { CompleteRun, RunRecord, Session } from './pipeline/session.js'
 export type { RunOptions } from './pipeline/start.js'
 export type { Sink, SinkContext, Storage, Stored, Tail } from './pipeline/storage.js'
 export { once, perPart, perRowOf, perStock } from './pipeline/work.js'

@@ -1,7 +1,5 @@
-const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
-
-/** `2,775` */
-export const count = (value: number): string => whole.format(value)
+/** `2,775`; written out, for `Intl` takes 11 ms to load. */
+export const count = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** `1 file`, `2,775 files` */
 export const counted = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? '' : 's'}`

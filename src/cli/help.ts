@@ -1,5 +1,5 @@
 import type { SettingRow } from '../config.js'
-import { Fault, faultModes } from '../simulator/index.js'
+import { Fault, faultModes } from '../simulator/faults.js'
 import { wrap } from './text.js'
 
 export const examples = {

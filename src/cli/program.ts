@@ -73,7 +73,7 @@ const addRun = (program: Command, { args, shell, parts, act }: ProgramContext): 
     .addOption(streamsOption('--skip', 'all streams but these'))
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
     .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
-    .option('--fresh', 'begin anew, even if an unfinished run could be continued')
+    .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
     .option('--accept-shrink', 'lists may hold less than 70 % of what they held before')
     .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))

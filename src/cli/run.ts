@@ -1,5 +1,4 @@
-import { pino } from 'pino'
-import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, take, tap } from 'rxjs'
+import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
 import { messageOf } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { printable } from '../model/json-text.js'
@@ -28,8 +27,8 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
     const tally = createTally()
     const mode = resolveMode(flags.progress, shell.stderr, shell.env)
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
-    const log = pino({ level: flags.logLevel }, { write: (line) => progress.above(printable(line)) })
-    const event$ = eventsOf({ flags, settings, parts, log, clock: () => shell.scheduler.now(), stop$: shell.signal$ }).pipe(
+    const event$ = logOf(flags, progress).pipe(
+      switchMap((log) => eventsOf({ flags, settings, parts, ...log, clock: () => shell.scheduler.now(), stop$: shell.signal$ })),
       ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => tellStart(event, flags, progress)),
     )
@@ -54,19 +53,25 @@ const settingsFor = ({ out, config }: RunFlags, { env }: Shell, { loadSettings, 
     streams,
   })
 
+/** The logger, which is loaded only where something is logged: that takes 8 ms. */
+const logOf = ({ logLevel: level }: RunFlags, { above }: Progress): Observable<Pick<RunContext, 'log'>> =>
+  level === 'silent'
+    ? of({})
+    : defer(() => import('pino')).pipe(map(({ pino }) => ({ log: pino({ level }, { write: (line) => above(printable(line)) }) })))
+
 interface RunContext {
   readonly flags: RunFlags
   readonly settings: Settings
   readonly parts: Parts
-  readonly log: Log
+  readonly log?: Log
   readonly clock: () => number
   readonly stop$: Observable<unknown>
 }
 
-const eventsOf = ({ flags, settings, parts, log, clock, stop$ }: RunContext): Observable<RunEvent> => {
+const eventsOf = ({ flags, settings, parts, stop$, ...watching }: RunContext): Observable<RunEvent> => {
   const { streams, createCollector, serveSimulator } = parts
   const run = { ...flags.run, stop: stop$, ...(flags.simulate === undefined ? {} : { variant: `${flags.simulate} made-up stocks` }) }
-  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, log, clock }).events(run))
+  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, ...watching }).events(run))
   const serve = () =>
     serveSimulator({
       endpoints: streams.flatMap(({ endpoints }) => endpoints),
@@ -76,11 +81,11 @@ const eventsOf = ({ flags, settings, parts, log, clock, stop$ }: RunContext): Ob
       exchange: settings.exchange,
     })
   return whileServing(serve, (simulator) =>
-    createCollector({ settings: { ...settings, ...simulator.settings }, streams, log, clock }).events(run),
+    createCollector({ settings: { ...settings, ...simulator.settings }, streams, ...watching }).events(run),
   )
 }
 
-/** Says that an unfinished run goes on, and which streams run although `--only` does not name them. */
+/** Says that an unfinished run goes on, why a complete one does not do, and which streams run although `--only` does not name them. */
 const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {
   if (event.type !== 'run-started') return
   if (event.isContinued) progress.above(`Continuing run ${event.run}: only what is missing is asked for (--fresh begins anew).\n`)
@@ -88,6 +93,7 @@ const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progr
     progress.above(
       `Beginning anew: the unfinished run ${event.givenUp} was another one (settings, streams, stocks or day), and is given up.\n`,
     )
+  if (event.changed !== undefined) progress.above(`Asking again: ${clean(event.changed)} is no longer as the last run left it.\n`)
   const added = event.streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
   if (added.length > 0) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
 }

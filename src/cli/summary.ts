@@ -19,6 +19,7 @@ export interface SummaryContext extends ResultsContext {
 
 /** What a person wants to know after a run: how it went, what each stream brought, what is missing and why, where it all is, what to do. */
 export const summaryOf = (report: RunReport, context: SummaryContext): readonly Line[] => {
+  if (report.finishedBefore !== undefined) return [...headLines(report, context.columns), ...nextLines(report, context)]
   const results = resultsOf(report, context)
   return [
     ...headLines(report, context.columns),
@@ -47,6 +48,14 @@ const headLines = (report: RunReport, columns: number): readonly Line[] => {
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
 }
 
+/** Why nothing was asked; nothing to say where something was. */
+export const nothingAsked = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
+  if (finishedBefore === undefined) return undefined
+  const ago = duration(Date.parse(finishedAt) - Date.parse(finishedBefore))
+  const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
+  return `nothing to ask, for run ${run} was complete ${ago} ago and all its ${counted(files, 'file')} are in place`
+}
+
 const sentenceOf = (report: RunReport): string => {
   const ran = scriptsThatRan(report)
   const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
@@ -54,7 +63,7 @@ const sentenceOf = (report: RunReport): string => {
   const scope = `(${counted(report.stocks, 'stock')}, ${duration(report.durationMs)}${before})`
   switch (report.outcome) {
     case 'complete':
-      return `${counted(ran.length, 'stream')} ${scope}.`
+      return `${nothingAsked(report) ?? `${counted(ran.length, 'stream')} ${scope}`}.`
     case 'partial':
       return `something is missing from ${count(ran.filter(isIncomplete).length)} of ${counted(ran.length, 'stream')} ${scope}.`
     case 'failed':
@@ -110,6 +119,8 @@ const MADE_UP = '  This data is made up. To ask a provider, set its addresses an
 const command = (args: readonly string[]): Line => [[`    ${commandLine(args)}`, 'cyan']]
 
 const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryContext): readonly Line[] => {
+  if (report.finishedBefore !== undefined)
+    return [...section('Next', ['  Ask again all the same:'], columns), command([...args, '--fresh'])]
   if (report.outcome === 'complete') return isSimulated ? [...section('Next', [MADE_UP], columns), command(['run', '--help'])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const isLimited = incomplete.some(([, { items }]) => items.rate_limit > 0)

@@ -9,7 +9,7 @@ import type { Shell } from './parts.js'
 import { commandLine, continuing } from './rerun.js'
 import type { RunFlags } from './run-flags.js'
 import { exitCodeOf } from './signals.js'
-import { summaryOf } from './summary.js'
+import { nothingAsked, summaryOf } from './summary.js'
 import { paintLine, sizeOf } from './terminal.js'
 import { clean } from './text.js'
 
@@ -28,11 +28,17 @@ export const tellEnding = ({ report, signal, error }: Ending, context: TellConte
   const { flags, shell } = context
   if (error !== undefined && !(error instanceof CollectError)) tellError(error, shell)
   if (!report) shell.stderr.write('Interrupted before the run had begun.\n')
-  else if (flags.json) shell.stdout.write(`${jsonText(report, 2)}\n`)
+  else if (flags.json) tellJson(report, shell)
   else shell.stdout.write(summaryText(report, context))
   if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Continue it: ${commandLine(continuing(flags.args))}\n`)
   if (signal !== undefined) return exitCodeOf(signal)
   return report ? exitCodes[report.outcome] : 1
+}
+
+const tellJson = (report: RunReport, { stdout, stderr }: Pick<Shell, 'stdout' | 'stderr'>): void => {
+  const why = nothingAsked(report)
+  if (why !== undefined) stderr.write(`Complete: ${why} (--fresh asks again).\n`)
+  stdout.write(`${jsonText(report, 2)}\n`)
 }
 
 /** Prints an error for people, with where it came from if nobody foresaw it, and returns the exit code. */

@@ -12,6 +12,8 @@ export type RunEvent =
       readonly isContinued?: boolean
       /** An unfinished run of another configuration or day, which can be continued no more. */
       readonly givenUp?: string
+      /** Why a complete run does not do: a file that is no longer as that run left it. */
+      readonly changed?: string
       readonly streams: readonly StreamStart[]
     }
   | { readonly type: 'master-read'; readonly stocks: number }
@@ -41,6 +43,7 @@ export type RunEvent =
       readonly outcome: ScriptOutcome
       readonly error?: string
     }
+  /** The last event, and the only one of a run that has nothing to do. */
   | { readonly type: 'run-finished'; readonly report: RunReport }
 
 export interface StreamStart {

@@ -10,10 +10,17 @@ export interface Item<T = unknown> {
   readonly value: T
 }
 
+/** The rows of an item, which may be walked any number of times. An array is one. */
+export interface RowList<R = unknown> extends Iterable<R> {
+  readonly length: number
+  /** The rows as lines of CSV, where they came from the provider's bytes as such. Never changed. */
+  readonly csv?: Buffer
+}
+
 /** What an item's work brought home. */
 export interface Found<R = unknown> {
   readonly status: 'success' | 'skipped' | 'empty'
-  readonly rows: readonly R[]
+  readonly rows: RowList<R>
   /** Why the rows may be fewer than the provider holds: a path or a page that failed. */
   readonly degraded?: string
   /** The rows are all that there is: they take the place of what is stored. */
@@ -26,7 +33,7 @@ export interface Found<R = unknown> {
 export interface Settled<R = unknown> {
   readonly item: Item
   readonly status: Status
-  readonly rows: readonly R[]
+  readonly rows: RowList<R>
   readonly degraded?: string
   readonly whole?: boolean
   readonly remark?: string
@@ -34,14 +41,19 @@ export interface Settled<R = unknown> {
   readonly reason?: string
 }
 
+/** A settled item as an app is handed it. */
+export interface Collected<R = unknown> extends Settled<R> {
+  readonly rows: readonly R[]
+}
+
 /** Rows were asked for and came; none at all is `empty`. */
-export const found = <R>(rows: readonly R[], degraded?: string): Found<R> => ({
+export const found = <R>(rows: RowList<R>, degraded?: string): Found<R> => ({
   status: rows.length > 0 ? 'success' : 'empty',
   rows,
   ...(degraded === undefined ? {} : { degraded }),
 })
 
-/** Nothing had to be asked. */
+/** What is stored is all there is: nothing had to be asked, or nothing came since. */
 export const skipped: Found<never> = { status: 'skipped', rows: [] }
 
 /** Whether the provider answered for this item, so that what it said replaces what was known. */

@@ -23,7 +23,7 @@ export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = ''
   // The longest first, or what follows a secret that begins another would be left.
   const inOrder = [...new Set(secrets)].sort((one, other) => other.length - one.length)
   // Whole ones before cut ones, for the same reason.
-  return (text) => inOrder.reduce(maskedCut, inOrder.reduce(masked, text.replace(ADDRESS, bare)))
+  return (text) => inOrder.reduce(maskedCut, inOrder.reduce(masked, text.includes('://') ? text.replace(ADDRESS, bare) : text))
 }
 
 /** Credentials in an address, or what a cut left of them: a colon that no port follows. */
@@ -48,13 +48,18 @@ const maskedCut = (text: string, secret: string): string => {
   return from === 0 ? text : parts.join('') + text.slice(from)
 }
 
-const FREE_TEXTS: ReadonlySet<string> = new Set(['item', 'reason', 'degraded', 'text', 'error'])
+const FREE_TEXTS = ['item', 'reason', 'degraded', 'text', 'error'] as const
 
-/** A record (an event, a settled item) whose free texts are redacted; what it is known by stays. */
-export const withoutSecrets = <T extends object>(record: T, redact: Redact): T =>
-  Object.fromEntries(
-    Object.entries(record).map(([field, value]) => [field, FREE_TEXTS.has(field) && typeof value === 'string' ? redact(value) : value]),
-  ) as T
+/** A record (an event, a settled item) whose free texts are redacted, itself if it holds no secret; what it is known by stays. */
+export const withoutSecrets = <T extends object>(record: T, redact: Redact): T => {
+  let clean: T & { readonly [Text in (typeof FREE_TEXTS)[number]]?: unknown } = record
+  for (const field of FREE_TEXTS) {
+    const text = clean[field]
+    const redacted = typeof text === 'string' ? redact(text) : text
+    if (redacted !== text) clean = { ...clean, [field]: redacted }
+  }
+  return clean
+}
 
 /** The same error, with everything redacted that it and its causes say. */
 export const redactError = (error: unknown, redact: Redact): unknown => {

@@ -49,6 +49,8 @@ export interface RunReport {
   readonly startedAt: string
   readonly finishedAt: string
   readonly durationMs: number
+  /** When the run was complete already, where this one found all its files in place and asked nothing. */
+  readonly finishedBefore?: string
   readonly outcome: RunOutcome
   /** Stocks that the run was about: the whole master list, or what `--symbols` left of it. */
   readonly stocks: number

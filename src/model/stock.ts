@@ -47,6 +47,8 @@ export const sidOf = ({ Sid }: Stock): string => {
 
 /** A record of a stock as it lies in a file of many stocks: whose it is first, then the record as answered. */
 export const ofStock = (stock: Stock, record: Row): Row => {
-  const whose = { Symbol: stock.Symbol, ISIN: stock.ISIN }
-  return { ...whose, ...record, ...whose }
+  const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }
+  own.Symbol = stock.Symbol
+  own.ISIN = stock.ISIN
+  return own
 }

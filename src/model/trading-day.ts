@@ -40,3 +40,6 @@ const partsOf = (day: Day): [number, number, number] => {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   return [year, month, date]
 }
+
+/** When a session ends, in India. */
+export const SESSION_IS_OVER = '15:30'

@@ -1,6 +1,17 @@
-import { type MonoTypeOperatorFunction, throwError, timeout } from 'rxjs'
+import { type MonoTypeOperatorFunction, NEVER, Observable, tap, timer } from 'rxjs'
 import { TransportError } from '../model/errors.js'
 
-/** Errors with a `TransportError` (deadline) unless a value comes within `ms`; the source is unsubscribed, which aborts it. */
-export const deadline = <T>(ms: number): MonoTypeOperatorFunction<T> =>
-  timeout({ first: ms, with: () => throwError(() => new TransportError('deadline', `no whole answer within ${ms} ms`)) })
+/**
+ * Errors with a `TransportError` (deadline) unless a value comes within `ms`, or is told to have arrived by then; the source is
+ * unsubscribed, which aborts it.
+ */
+export const deadline =
+  <T>(ms: number, arrived$: Observable<unknown> = NEVER): MonoTypeOperatorFunction<T> =>
+  (source$) =>
+    new Observable((subscriber) => {
+      const late = timer(ms).subscribe(() => subscriber.error(new TransportError('deadline', `no whole answer within ${ms} ms`)))
+      const inTime = (): void => late.unsubscribe()
+      subscriber.add(late)
+      subscriber.add(arrived$.subscribe(inTime))
+      source$.pipe(tap(inTime)).subscribe(subscriber)
+    })

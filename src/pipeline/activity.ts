@@ -1,4 +1,4 @@
-import { BehaviorSubject, filter, map, type Observable, take } from 'rxjs'
+import { BehaviorSubject, filter, map, type Observable, Subject, take } from 'rxjs'
 
 /** What a run has in work, and whether it still takes up more. */
 export interface Activity {
@@ -14,6 +14,9 @@ export interface Activity {
 export interface Part {
   readonly begin: () => void
   readonly end: () => void
+  readonly count: () => number
+  /** Emits when something has ended. */
+  readonly ended$: Observable<void>
   /** Ends whatever is still in work. */
   readonly close: () => void
 }
@@ -28,12 +31,17 @@ export const createActivity = (): Activity => {
       isStopping = true
     },
     part: () => {
+      const ended$ = new Subject<void>()
       let own = 0
       const count = (change: number): void => {
         own += change
         add(change)
       }
-      return { begin: () => count(1), end: () => count(-1), close: () => count(-own) }
+      const end = (): void => {
+        count(-1)
+        ended$.next()
+      }
+      return { begin: () => count(1), end, count: () => own, ended$, close: () => count(-own) }
     },
     idle$: inWork$.pipe(
       filter((inWork) => inWork === 0),

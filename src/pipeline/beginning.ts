@@ -3,31 +3,46 @@ import type { Settings } from '../model/settings.js'
 import { journalFactsOf } from './kept.js'
 import { fileOf } from './output.js'
 import type { Planned } from './plan.js'
-import { isContinued } from './record.js'
+import { isContinued, suffices } from './record.js'
 import type { Beginning, RunRecord, Session } from './session.js'
 
 export interface Wanted {
   readonly record: RunRecord
   /** Begin anew even if there is a run to continue. */
   readonly fresh: boolean
+  /** Lists may shrink: what a complete run kept from shrinking is asked for again. */
+  readonly acceptShrink: boolean
   /** Whether the instant as of which the run holds was asked for, and is not just now. */
   readonly isInstantGiven: boolean
 }
 
 /** What a place of storage must know to put itself into the hands of a run. */
-export const beginningOf = (plan: readonly Planned[], { exchange }: Settings, { record, fresh, isInstantGiven }: Wanted): Beginning => {
-  const files = plan.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: 'any' })))
+export const beginningOf = (
+  plan: readonly Planned[],
+  { exchange }: Settings,
+  { record, fresh, acceptShrink, isInstantGiven }: Wanted,
+): Beginning => {
+  const filesOf = (planned: readonly Planned[]): readonly string[] =>
+    planned.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: '*' })))
+  const running = plan.filter(({ state }) => state === 'waiting')
   return {
-    folders: [...new Set(files.map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
-    streams: plan.filter(({ state }) => state === 'waiting').map(({ stream }) => journalFactsOf(stream)),
+    folders: [...new Set(filesOf(plan).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
+    streams: running.map(({ stream }) => journalFactsOf(stream)),
+    outputs: filesOf(running),
+    suffices: (complete) => !fresh && !acceptShrink && suffices(complete, record, isInstantGiven),
     choose: (unfinished) => (unfinished !== undefined && !fresh && isContinued(unfinished, record, isInstantGiven) ? unfinished : record),
   }
 }
 
 /** The first event of a run. */
-export const startOf = (plan: readonly Planned[], { record: { run, asOf }, isContinued, givenUp }: Session, at: number): RunEvent => ({
+export const startOf = (
+  plan: readonly Planned[],
+  { record: { run, asOf }, isContinued, givenUp, changed }: Session,
+  at: number,
+): RunEvent => ({
   ...{ type: 'run-started', at, run, asOf },
   ...(isContinued ? { isContinued } : {}),
   ...(givenUp === undefined ? {} : { givenUp }),
+  ...(changed === undefined ? {} : { changed }),
   streams: plan.map(({ stream, state }) => ({ name: stream.name, state })),
 })

@@ -1,29 +1,14 @@
-import {
-  connect,
-  defer,
-  EMPTY,
-  finalize,
-  forkJoin,
-  map,
-  mergeMap,
-  NEVER,
-  type Observable,
-  type OperatorFunction,
-  of,
-  queueScheduler,
-  reduce,
-  single,
-  subscribeOn,
-  tap,
-} from 'rxjs'
+import { connect, defer, EMPTY, finalize, forkJoin, map, Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
 import { NothingAnswered } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
+import { mergePulled } from '../operators/merge-pulled.js'
 import { recover } from '../operators/recover.js'
 import { settle } from '../operators/settle.js'
-import { createAsk } from '../provider/ask.js'
+import type { Slot } from '../operators/slot.js'
+import { type Ask, createAsk } from '../provider/ask.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
 import type { Journal } from './journal.js'
 import { intoSinks } from './kept.js'
@@ -61,6 +46,9 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
     )
   })
 
+/** Items that may wait for the sinks besides those that are asked for: a slow disk must not fill the memory. */
+const BACKLOG = 16
+
 interface Working {
   readonly journal: Journal
   readonly run: Run
@@ -68,19 +56,20 @@ interface Working {
 
 const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: Working): Observable<Verdict> => {
   const tools = toolsOf(stream, run)
+  const asking = askingOf(stream, run)
   const workers = run.settings.workers[stream.name] ?? stream.workers
   const inWork = run.activity.part()
-  const settledOne = (item: Item): Observable<Settled> => {
+  // A run that stops leaves what it has not begun for the next one; its streams do not end then, as if they had been shorter.
+  const hasRoom = (): boolean => !run.activity.isStopping() && inWork.count() < workers + BACKLOG
+  const settledOne = (item: Item, slot: Slot): Observable<Settled> => {
     const earlier = journal.earlier(item)
     if (earlier !== undefined) return of(earlier.settled)
-    // A run that stops leaves what it had not begun for the next one: the stream must not end as if it had been empty.
-    if (run.activity.isStopping()) return NEVER
     inWork.begin()
-    return defer(() => stream.work.each(item, tools, firstFile(stream, item, run))).pipe(settle(item))
+    const work$ = defer(() => stream.work.each(item, { ...tools, ask: asking(slot) }, firstFile(stream, item, run)))
+    return resting(work$, slot).pipe(settle(item))
   }
   return item$.pipe(
-    // Through the queue: work that ends at once, item after item, would else grow the stack until it overflows.
-    mergeMap((item) => defer(() => settledOne(item)).pipe(subscribeOn(queueScheduler)), workers),
+    mergePulled(settledOne, workers, { isFree: hasRoom, freed$: inWork.ended$ }),
     tap((settled) => tell(stream, settled, { emit: run.emit, isTakenOver: journal.earlier(settled.item) !== undefined })),
     // What is offered comes first: it must hear of a failure before the failure ends the others.
     connect((settled$) =>
@@ -95,11 +84,19 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
   )
 }
 
+/** Work that has not asked for anything when it is begun is reading a file: the worker asks for another item meanwhile. */
+const resting = <T>(work$: Observable<T>, { rest }: Slot): Observable<T> =>
+  new Observable((subscriber) => {
+    const subscription = work$.subscribe(subscriber)
+    rest()
+    return subscription
+  })
+
 const firstFile = ({ outputs: [output] }: StreamDefinition, item: Item, { settings }: Run): string =>
   fileOf(output, settings.exchange, item)
 
-const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
-  ask: createAsk({
+const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot) => Ask) =>
+  createAsk({
     transport: run.transport,
     settings: run.settings,
     gates: run.gates,
@@ -107,7 +104,9 @@ const toolsOf = (stream: StreamDefinition, run: Run): Tools => ({
     random: run.random,
     clock: run.clock,
     tell: (type) => run.emit({ type, stream: stream.name }),
-  }),
+  })
+
+const toolsOf = (stream: StreamDefinition, run: Run): Omit<Tools, 'ask'> => ({
   stored: run.storage.stored,
   settings: run.settings,
   asOf: run.asOf,
@@ -132,7 +131,7 @@ const tell = (
 }
 
 /** Once all has settled, offers what was found to the streams that follow; a stream that lost anything offers its failure. */
-const offered = ({ name, offers }: StreamDefinition, { notice }: Tools, run: Run): OperatorFunction<Settled, unknown> => {
+const offered = ({ name, offers }: StreamDefinition, { notice }: Pick<Tools, 'notice'>, run: Run): OperatorFunction<Settled, unknown> => {
   const offer = run.offered.get(name)
   if (offers === undefined || offer === undefined) return () => of(undefined)
   const gather = (all: readonly unknown[], settled: Settled): readonly unknown[] => {

@@ -1,4 +1,4 @@
-import { LATEST } from '../provider/candles.js'
+import { LATEST } from '../model/candle.js'
 
 export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
 

@@ -48,7 +48,7 @@ export const reported =
     const kept = (report: RunReport): Observable<RunEvent> =>
       storage.keep('report.json', report).pipe(map((): RunEvent => ({ type: 'run-finished', report })))
     const finished = (report: RunReport): Observable<RunEvent> =>
-      kept(report).pipe(concatMap((event) => session.finish().pipe(map(() => event))))
+      kept(report).pipe(concatMap((event) => session.finish(report.outcome === 'complete' ? report : undefined).pipe(map(() => event))))
     return ended$.pipe(
       concatMap((ended) => (ended === 'whole' ? finished(tally.report(clock())) : kept(tally.report(clock(), { outcome: 'interrupted' })))),
       catchError((error: unknown) =>

@@ -1,8 +1,9 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import type { Candle, Candles } from '../model/candle.js'
 import { Shrunk } from '../model/errors.js'
 import { type Found, found, skipped } from '../model/outcome.js'
-import { addDays, type Day, dayAt, instantOf } from '../model/trading-day.js'
-import type { Candle, candlesOf } from '../provider/candles.js'
+import { addDays, type Day, dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
+import type { candlesOf } from '../provider/candles.js'
 import { daysIn } from './candle-file.js'
 import type { Tools } from './define-stream.js'
 import { type StoredCandles, storedCandles } from './stored-candles.js'
@@ -10,7 +11,6 @@ import { type StoredCandles, storedCandles } from './stored-candles.js'
 /** Epoch seconds that ask for all history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
 const SESSION_OPENS = '09:00'
-const SESSION_IS_OVER = '15:30'
 
 /** A whole history with fewer of the stored days than this is no replacement. */
 const LEAST_SHARE = 0.7
@@ -66,12 +66,15 @@ const isUpToDate = (stored: StoredCandles, now: number): boolean => {
 /** Whether the last candle was stored when its session was over. */
 const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= instantOf(dayOf(last), SESSION_IS_OVER)
 
-const candlesFrom = (START: number, { endpoint, instrument }: Series, { ask, asOf }: Tools): Observable<readonly Candle[]> => {
+const candlesFrom = (START: number, { endpoint, instrument }: Series, { ask, asOf }: Tools): Observable<Candles> => {
   const END = Math.floor(asOf / 1_000)
-  return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
-    // What was not asked for must not replace what is stored.
-    map((rows) => rows.filter(([time]) => time >= START && time <= END)),
-  )
+  return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(map((candles) => within(candles, START, END)))
+}
+
+/** What was not asked for must not replace what is stored. */
+const within = (candles: Candles, start: number, end: number): Candles => {
+  const isAsked = ([time]: Candle): boolean => time >= start && time <= end
+  return [candles.at(0), candles.at(-1)].every((candle) => candle === undefined || isAsked(candle)) ? candles : [...candles].filter(isAsked)
 }
 
 const laterCandles = (stored: StoredCandles, series: Series, tools: Tools): Observable<Found> => {
@@ -81,12 +84,12 @@ const laterCandles = (stored: StoredCandles, series: Series, tools: Tools): Obse
   const join = isSettled ? last : (before ?? last)
   return candlesFrom(join[0], series, tools).pipe(
     switchMap((rows) => {
-      const [first] = rows
+      const first = rows.at(0)
       if (first === undefined) return of(found(rows, `the stored candle of ${dayOf(join)} is not answered, nor any later one`))
       const change = changeOf(join, first, isSettled || before !== undefined)
       if (change !== undefined) return wholeHistory(`history fetched again: the stored candle of ${dayOf(join)} ${change}`, series, tools)
       if (isTorn) return of({ ...found(rows), remark: 'repaired: its last line was torn' })
-      return of(found(isSettled && rows.length === 1 && isSame(join, first) ? [] : rows))
+      return of(isSettled && rows.length === 1 && isSame(join, first) ? skipped : found(rows))
     }),
   )
 }
@@ -111,7 +114,7 @@ const wholeHistory = (remark: string, series: Series, tools: Tools): Observable<
     switchMap((rows) => tools.stored.text(series.file).pipe(map((text) => replacing(text ?? '', rows, remark)))),
   )
 
-const replacing = (text: string, rows: readonly Candle[], remark: string): Found => {
+const replacing = (text: string, rows: Candles, remark: string): Found => {
   const { count, newest } = daysIn(text)
   const end = rows.at(-1)?.[0] ?? 0
   const stays = `so the stored file stays: move it away to take the new one (${remark})`

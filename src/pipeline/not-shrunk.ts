@@ -31,7 +31,7 @@ export const notShrunk =
       return of(undefined)
     }
     const checked = (found: Found, before: Records | undefined): Found => {
-      const [now, then] = [countOf(found.rows), countOf(before ?? [])]
+      const [now, then] = [countOf([...found.rows]), countOf(before ?? [])]
       if (now >= then * LEAST_SHARE) return found
       const records = `${inThousands(now)} records, the earlier file holds ${inThousands(then)}`
       if (!acceptShrink) throw new Shrunk(`${records}. If that is right, run with --accept-shrink`)

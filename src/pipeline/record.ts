@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Settings } from '../model/settings.js'
-import { dayAt } from '../model/trading-day.js'
+import { dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
 import type { Planned } from './plan.js'
-import type { RunRecord } from './session.js'
+import type { CompleteRun, RunRecord } from './session.js'
 
 export interface Wanted {
   readonly settings: Settings
@@ -33,3 +33,18 @@ const withoutLocalPort = (url: string): string => {
 export const isContinued = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): boolean =>
   unfinished.configuration === wanted.configuration &&
   (isInstantGiven ? unfinished.asOf === wanted.asOf : dayAt(unfinished.asOf) === dayAt(wanted.asOf))
+
+/** How long a complete run of an evening stands for the next one: news and filings go on coming. */
+const STANDS_MS = 3_600_000
+
+/**
+ * Whether a complete run leaves nothing to do for the one that is wanted now: of the same configuration and as of the same instant or,
+ * if none is given, of the same trading day after its session, and over for less than an hour.
+ */
+export const suffices = ({ report, ...complete }: CompleteRun, wanted: RunRecord, isInstantGiven: boolean): boolean => {
+  const { asOf } = complete
+  // One that was as of a later instant than its own could not know what would come until then.
+  if (!isContinued(complete, wanted, isInstantGiven) || Date.parse(report.startedAt) < asOf) return false
+  const sinceMs = wanted.asOf - Date.parse(report.finishedAt)
+  return isInstantGiven || (asOf >= instantOf(dayAt(asOf), SESSION_IS_OVER) && sinceMs >= 0 && sinceMs < STANDS_MS)
+}

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs'
+import type { RunReport } from '../model/report.js'
 import type { Journal, JournalFacts } from './journal.js'
 
 /** What is kept of a run until it is complete. Its journals hold the master list and everything else that is in place. */
@@ -10,11 +11,20 @@ export interface RunRecord {
   readonly configuration: string
 }
 
+/** What is kept of a run that is complete, for as long as no other one begins. */
+export interface CompleteRun extends RunRecord {
+  readonly report: RunReport
+}
+
 export interface Beginning {
   /** Folders that outputs go to, relative to the place of storage; what broken-off writes left in them is swept away. */
   readonly folders: readonly string[]
   /** The streams of the run, whose journals are to be opened. */
   readonly streams: readonly JournalFacts[]
+  /** What the run leaves in place, relative to the place of storage; `*` stands for the name of an item. */
+  readonly outputs: readonly string[]
+  /** Whether a complete run is as good as the one that is wanted, if only everything is in place as that one left it. */
+  readonly suffices: (complete: CompleteRun) => boolean
   /** Picks the record to go by: the unfinished run's to continue it, another one to begin anew. */
   readonly choose: (unfinished: RunRecord | undefined) => RunRecord
 }
@@ -26,8 +36,12 @@ export interface Session {
   readonly isContinued: boolean
   /** The unfinished run that is given up for this one. */
   readonly givenUp?: string
+  /** The complete run that suffices, with everything in place: there is nothing to do, and nothing was touched. */
+  readonly complete?: CompleteRun
+  /** What is no longer as a complete run left it that would have sufficed. */
+  readonly changed?: string
   /** The journal of each stream, with what an unfinished run noted. */
   readonly journals: ReadonlyMap<string, Journal>
-  /** The run is complete: record and journals go. */
-  readonly finish: () => Observable<void>
+  /** The run is over: record and journals go. The report is that of a complete run, upon which a later one may have nothing to do. */
+  readonly finish: (complete?: RunReport) => Observable<void>
 }

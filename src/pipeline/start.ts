@@ -6,9 +6,12 @@ import { type Redact, redactError, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { createGates } from '../provider/gate/gates.js'
 import { openConnections, type Transport } from '../provider/http.js'
+import { redirectsOf } from '../provider/redirects.js'
 import { createActivity } from './activity.js'
 import { askedOnce } from './asked-once.js'
 import { beginningOf, startOf } from './beginning.js'
+import { completeBefore } from './complete-before.js'
+import { connectionsFor } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
 import { reported, stoppedBy } from './ending.js'
 import { graph } from './graph.js'
@@ -35,7 +38,7 @@ export interface RunOptions {
   readonly asOf?: number
   /** Lists may hold much less than they held before; without it such a list fails and the earlier one stays. */
   readonly acceptShrink?: boolean
-  /** Begin anew even if there is an unfinished run to continue. */
+  /** Begin anew even if there is an unfinished run to continue, or a complete one that still stands. */
   readonly fresh?: boolean
   /** Names the embedded provider that is asked, if one is: it is the same one on whichever port it comes back. */
   readonly variant?: string
@@ -55,7 +58,8 @@ export interface Starting {
 
 /**
  * One run: its events, the last of which carries the report, as it is also kept beside the outputs. An unfinished run of the same
- * configuration and trading day is continued. Each subscription is a run of its own.
+ * configuration and trading day is continued, and where a complete one still stands there is nothing to do. Each subscription is a run of
+ * its own.
  */
 export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> =>
   new Observable((subscriber) => {
@@ -74,8 +78,10 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       asOf: options.asOf ?? startedAt,
       configuration: configurationOf({ settings, plan, symbols: options.symbols, variant: options.variant }),
     }
-    const wanted = { record, fresh: options.fresh ?? false, isInstantGiven: options.asOf !== undefined }
+    const { fresh = false, acceptShrink = false } = options
+    const wanted = { record, fresh, acceptShrink, isInstantGiven: options.asOf !== undefined }
     const begun = (session: Session): Observable<RunEvent> => {
+      if (session.complete) return completeBefore(session.complete.report, { startedAt, finishedAt: clock() })
       telling.emit(startOf(plan, session, startedAt))
       return subscriber.closed
         ? EMPTY
@@ -105,7 +111,9 @@ const running = (
   { settings, streams, storage, transport, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
   { plan, options, session, telling: { emit, tally, ended }, redact }: Beginnings,
 ): Observable<RunEvent> => {
-  const connections = transport ? { send: transport, close: () => undefined } : openConnections()
+  const connections = transport
+    ? { send: transport, close: () => undefined }
+    : openConnections({ redirect: redirectsOf(settings), most: connectionsFor(plan, settings) })
   const run: Run = {
     ...{ settings, storage, session, emit, ended, clock, random },
     asOf: session.record.asOf,

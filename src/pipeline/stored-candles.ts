@@ -1,7 +1,7 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import type { Candle } from '../model/candle.js'
 import { isRow, textOf } from '../model/row.js'
 import { recover } from '../operators/recover.js'
-import type { Candle } from '../provider/candles.js'
 import { type CandleFile, checkCandles } from './candle-file.js'
 import type { Tools } from './define-stream.js'
 import type { Tail } from './storage.js'

@@ -92,7 +92,7 @@ const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
   [status, code].some((number) => Number(textOf(number)) >= 400) ||
   [error, errors].some((what) => what === true || textOf(what) !== '' || hasContent(what))
 
-const hasContent = (data: unknown): boolean => typeof data === 'object' && data !== null && Object.keys(data).length > 0
+const hasContent = (data: unknown): boolean => (Array.isArray(data) ? data.length > 0 : isRow(data) && Object.keys(data).length > 0)
 
 const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {
   const result = shape.safeParse(value)

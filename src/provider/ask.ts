@@ -1,13 +1,13 @@
-import { defer, map, type Observable, tap } from 'rxjs'
+import { defer, finalize, map, type Observable, Subject } from 'rxjs'
 import { BadAnswer, HttpError, Throttled } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
+import type { Slot } from '../operators/slot.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import type { Gates } from './gate/gates.js'
-import type { HttpReply, Transport } from './http.js'
-import { followRedirects } from './redirects.js'
-import { requestOf } from './request.js'
+import type { HttpReply, HttpRequest, Transport } from './http.js'
+import { requestsTo } from './request.js'
 import { retryAfterMs } from './retry-after.js'
 
 /**
@@ -29,33 +29,49 @@ export interface AskOptions {
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
 }
 
-export const createAsk = ({ transport, settings, gates, timeoutMs, random, clock, tell }: AskOptions): Ask => {
+/** How an item asks: with its worker, which is free again as soon as its answers are in, before they are read. */
+export const createAsk = ({ transport, settings, gates, timeoutMs, random, clock, tell }: AskOptions): ((slot: Slot) => Ask) => {
   const { retries, throttleRetries, backoffMs } = settings
-  const send = followRedirects(transport, settings)
-  return (endpoint, input) => {
-    const request = requestOf(endpoint, input, settings, timeoutMs)
+  const requests = new Map<AnyEndpoint, (input: unknown) => HttpRequest>()
+  const requestOf = (endpoint: AnyEndpoint, input: unknown): HttpRequest => {
+    const request = requests.get(endpoint) ?? requestsTo(endpoint, settings, timeoutMs)
+    requests.set(endpoint, request)
+    return request(input)
+  }
+  const accepted = (reply: HttpReply): HttpReply => {
+    if (reply.status === 200 && reply.body.length === 0) throw new BadAnswer('empty', 'the body is empty')
+    if (reply.status === 200) return reply
+    if (reply.status !== 429) throw new HttpError(reply.status)
+    tell('rate-limited')
+    throw new Throttled(retryAfterMs(reply.retryAfter, clock()))
+  }
+  return (slot) => (endpoint, input) => {
+    const request = requestOf(endpoint, input)
     const gate = gates.of(endpoint.host)
     return defer(() => {
+      const { hold, give } = slot.use()
       let sent = 0
       const attempt$ = defer(() => {
         if (sent++ > 0) tell('retried')
         tell('requested')
-        return send(request)
-      }).pipe(
-        deadline(timeoutMs),
-        map((reply) => endpoint.read(textOf(accepted(reply, clock), endpoint), input)),
-        tap({ error: (error: unknown) => error instanceof Throttled && tell('rate-limited') }),
-      )
-      return gate.through(attempt$).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }))
+        const arrived$ = new Subject<void>()
+        const arrived = (): void => {
+          arrived$.next()
+          // A host that is just coming back is asked again for what it owes before it is asked for more.
+          if (!gate.isInTrouble()) give()
+        }
+        return transport({ ...request, arrived }).pipe(
+          deadline(timeoutMs, arrived$),
+          map((reply) => answerOf(endpoint, accepted(reply), input)),
+        )
+      })
+      return hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }), finalize(give))
     })
   }
 }
 
-const accepted = (reply: HttpReply, clock: () => number): HttpReply => {
-  if (reply.status === 200 && reply.body.length === 0) throw new BadAnswer('empty', 'the body is empty')
-  if (reply.status === 200) return reply
-  throw reply.status === 429 ? new Throttled(retryAfterMs(reply.retryAfter, clock())) : new HttpError(reply.status)
-}
+const answerOf = <Input, Answer>(endpoint: Endpoint<Input, Answer>, reply: HttpReply, input: Input): Answer =>
+  endpoint.readBytes?.(reply.body) ?? endpoint.read(textOf(reply, endpoint), input)
 
 /** Where nothing told the length of a body, a cut JSON or page still shows by its missing end; a CSV that lost its last lines looks whole. */
 const textOf = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
@@ -63,9 +79,11 @@ const textOf = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'ty
   return decoded(body)
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 const decoded = (body: Buffer): string => {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return utf8.decode(body)
   } catch {
     throw new BadAnswer('encoding', 'the body is not UTF-8')
   }

@@ -1,20 +1,16 @@
 import { z } from 'zod'
+import { type Candle, type Candles, LATEST } from '../model/candle.js'
 import { BadAnswer } from '../model/errors.js'
 import { json } from './answer.js'
+import { candleLines } from './candle-lines.js'
 import { post } from './endpoint.js'
-
-/** Timestamp (epoch seconds), open, high, low, close, volume. */
-export type Candle = readonly [number, number, number, number, number, number]
-
-/** The year 2100, epoch seconds: what lies beyond was not meant in seconds. */
-export const LATEST = 4_102_444_800
 
 const Column = z.array(z.number()).nullish()
 const Nothing = z.array(z.unknown()).length(0)
 const Columns = z.looseObject({ Time: z.array(z.int()).nullish(), o: Column, h: Column, l: Column, c: Column, v: Column })
 const Answer = z.looseObject({ data: z.union([Columns, Nothing]).nullish() })
 
-/** The candle call, for stocks or for indices. Answers rows ascending by timestamp, each once; none if nothing lies in the range. */
+/** The candle call, for stocks or for indices. Answers candles ascending by timestamp, each once; none if nothing lies in the range. */
 export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
   post({
     name,
@@ -31,7 +27,8 @@ export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text) => rowsOf(json(Answer)(text).data ?? []),
+    read: (text): Candles => rowsOf(json(Answer)(text).data ?? []),
+    readBytes: candleLines,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
 

@@ -24,6 +24,11 @@ export interface Endpoint<Input, Answer> {
    * cut anywhere it must not take what is there for the whole, a CSV excepted.
    */
   readonly read: (text: string, input: Input) => Answer
+  /**
+   * Reads the bytes of a 200 to the same answer as `read` does, only faster. Wherever it cannot be sure it returns nothing: then `read`
+   * answers, or refuses.
+   */
+  readonly readBytes?: (body: Buffer) => Answer | undefined
   /** What the embedded provider answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
   readonly sample?: (input: Input, market: SampleMarket) => unknown
   /** Content type of a sample that is text. */

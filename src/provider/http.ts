@@ -4,6 +4,7 @@ import { Observable } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { TransportError } from '../model/errors.js'
 import { transportErrorOf } from './transport-error.js'
+import { createTurns } from './turns.js'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
@@ -12,6 +13,11 @@ export interface HttpRequest {
   readonly body?: string
   /** Time that the whole request may take. */
   readonly timeoutMs: number
+  /**
+   * Called when the whole of a 200 is in, if that may be some turns before its reply is emitted: what asked has its worker free then. A
+   * transport need not call it.
+   */
+  readonly arrived?: () => void
 }
 
 /** An answer with any status, its body decompressed. */
@@ -28,6 +34,9 @@ export interface HttpReply {
 /** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
 export type Transport = (request: HttpRequest) => Observable<HttpReply>
 
+/** What to ask instead after a reply to the given request, the first of which is hop 0; nothing if the reply is the answer. */
+export type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
+
 export interface Connections {
   readonly send: Transport
   /** Closes every socket at once; what is still in flight errors. */
@@ -38,30 +47,62 @@ const LONGEST_CONNECT_MS = 5_000
 /** As it is sent, and unpacked. The longest answer of a whole market is a third of it. */
 const LONGEST_BODY = 32 * 1024 * 1024
 
-/** Keep-alive connections, one pool an origin, as many as there are requests at the same time: the streams bound that, not the pool. */
-export const openConnections = (): Connections => {
+export interface ConnectionOptions {
+  readonly redirect?: Redirect
+  /** The most connections to an origin, as many as its streams have requests at the same time; for any other there is no bound. */
+  readonly most?: ReadonlyMap<string, number>
+}
+
+/** Keep-alive connections, one pool an origin. */
+export const openConnections = ({ redirect = () => undefined, most = new Map() }: ConnectionOptions = {}): Connections => {
   const pools = new Map<string, Pool>()
   const { connect, abandon } = createConnector()
   const poolOf = (origin: string): Pool => {
-    const pool = pools.get(origin) ?? new Pool(origin, { pipelining: 1, connect, maxResponseSize: LONGEST_BODY })
+    const pool =
+      pools.get(origin) ??
+      new Pool(origin, { connections: most.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: LONGEST_BODY })
     pools.set(origin, pool)
     return pool
   }
+  const inTurn = createTurns()
+  const targets = new Map<string, Target>()
+  const targetOf = ({ method, url: address }: HttpRequest): Target => {
+    const known = targets.get(address)
+    if (known) return known
+    const url = new URL(address)
+    const target = { pool: poolOf(url.origin), path: `${url.pathname}${url.search}` }
+    // What is posted differs in its body; the addresses of other requests may be as many as they.
+    if (method === 'POST') targets.set(address, target)
+    return target
+  }
   return {
-    send: (request) =>
+    send: (first) =>
       new Observable((subscriber) => {
-        const url = new URL(request.url)
-        return dispatch(poolOf(url.origin), request, `${url.pathname}${url.search}`, {
-          reply(reply) {
-            subscriber.next(reply)
-            subscriber.complete()
-          },
-          fail: (error) => subscriber.error(error),
-        })
+        let cancel = (): void => undefined
+        const go = (request: HttpRequest, hop: number): void => {
+          cancel = dispatch(targetOf(request), request, {
+            reply(reply) {
+              const next = redirect(reply, request, hop)
+              if (next) return go(next, hop + 1)
+              const emit = (): void => {
+                subscriber.next(reply)
+                subscriber.complete()
+              }
+              // There is nothing to read, and the host's gate must hear of it before anything else is asked.
+              if (reply.status !== 200) return emit()
+              request.arrived?.()
+              inTurn(emit)
+            },
+            fail: (error) => subscriber.error(error),
+          })
+        }
+        go(first, 0)
+        return () => cancel()
       }),
     close() {
       for (const pool of pools.values()) void pool.destroy()
       pools.clear()
+      targets.clear()
       abandon()
     },
   }
@@ -87,13 +128,19 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
   }
 }
 
+/** Where a request goes. Most requests of a stream go to the same address. */
+interface Target {
+  readonly pool: Pool
+  readonly path: string
+}
+
 interface Receiver {
   reply(reply: HttpReply): void
   fail(error: TransportError): void
 }
 
 /** Straight over the pool's own handler: an AbortSignal for each request would cost half as much again as the request. */
-const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Receiver): (() => void) => {
+const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiver): (() => void) => {
   let isOver = false
   let started: Dispatcher.DispatchController | undefined
   let status = 0
@@ -113,7 +160,7 @@ const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Rece
       chunks.push(chunk)
     },
     onResponseEnd() {
-      decompress(headers['content-encoding'], Buffer.concat(chunks), (error, whole) => {
+      decompress(headers['content-encoding'], joined(chunks), (error, whole) => {
         if (isOver) return
         isOver = true
         // Only a 200 is read: a broken body must not hide what the status says.
@@ -142,6 +189,8 @@ const dispatch = (pool: Pool, request: HttpRequest, path: string, receiver: Rece
     started?.abort(new Error('cancelled'))
   }
 }
+
+const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
 
 const decompress = (encoding: unknown, body: Buffer, done: (error: Error | null, whole: Buffer) => void): void => {
   if (encoding === 'gzip') gunzip(body, { maxOutputLength: LONGEST_BODY }, done)

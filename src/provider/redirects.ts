@@ -1,6 +1,5 @@
-import { mergeMap, type Observable, of } from 'rxjs'
 import type { Settings } from '../model/settings.js'
-import type { HttpReply, HttpRequest, Transport } from './http.js'
+import type { HttpReply, HttpRequest, Redirect } from './http.js'
 
 const MOST_HOPS = 2
 const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>> = {
@@ -12,17 +11,14 @@ const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>>
  * Follows a redirect if the same request can be made again at one of the hosts that are set, not less safely than before, and without
  * the headers that the settings add: they are for the address that was asked. Any other redirect stays the answer that it is.
  */
-export const followRedirects = (send: Transport, { urls, headers }: Settings): Transport => {
+export const redirectsOf = ({ urls, headers }: Settings): Redirect => {
   const origins = new Set(Object.values(urls).map((url) => new URL(url).origin))
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
-  const hop = (request: HttpRequest, hops: number): Observable<HttpReply> =>
-    send(request).pipe(
-      mergeMap((reply) => {
-        const next = hops < MOST_HOPS && KEEPS_METHOD[request.method].has(reply.status) ? targetOf(reply, request, origins) : undefined
-        return next === undefined ? of(reply) : hop({ ...request, url: next, headers: without(own, request.headers) }, hops + 1)
-      }),
-    )
-  return (request) => hop(request, 0)
+  return (reply, request, hop) => {
+    if (hop >= MOST_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined
+    const url = targetOf(reply, request, origins)
+    return url === undefined ? undefined : { ...request, url, headers: without(own, request.headers) }
+  }
 }
 
 const targetOf = ({ location }: HttpReply, { url }: HttpRequest, origins: ReadonlySet<string>): string | undefined => {

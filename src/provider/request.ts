@@ -5,20 +5,23 @@ import type { HttpRequest } from './http.js'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 
-/** The request that asks an endpoint. A path in the host's base address stays in front. */
-export const requestOf = <Input>(endpoint: Endpoint<Input, unknown>, input: Input, settings: Settings, timeoutMs: number): HttpRequest => {
-  const base = settings.urls[endpoint.host]
-  if (base === undefined) throw new UsageError(`urls.${endpoint.host} is not set: ${endpoint.name} is asked there`)
-  const { method } = endpoint
-  const isPost = method === 'POST'
-  const path = isPost ? endpoint.path : fillPath(endpoint.path, input as Readonly<Record<string, string>>)
-  const headers = {
-    ...(isPost ? { 'content-type': 'application/json' } : {}),
-    'accept-encoding': 'gzip',
-    ...headersOf(endpoint.headers, settings),
-    ...lowerCased(settings.headers),
+/** Makes the requests that ask an endpoint: all that they share is made once. A path in the host's base address stays in front. */
+export const requestsTo = <Input>(
+  { name, host, method, path, headers: set }: Endpoint<Input, unknown>,
+  settings: Settings,
+  timeoutMs: number,
+): ((input: Input) => HttpRequest) => {
+  const base = settings.urls[host]?.replace(/\/+$/, '')
+  if (base === undefined) throw new UsageError(`urls.${host} is not set: ${name} is asked there`)
+  const usual = { 'accept-encoding': 'gzip', ...headersOf(set, settings) }
+  const own = lowerCased(settings.headers)
+  if (method === 'POST') {
+    const url = base + path
+    const headers = { 'content-type': 'application/json', ...usual, ...own }
+    return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
   }
-  return { method, url: base.replace(/\/+$/, '') + path, headers, timeoutMs, ...(isPost ? { body: JSON.stringify(input) } : {}) }
+  const headers = { ...usual, ...own }
+  return (input) => ({ method, url: base + fillPath(path, input as Readonly<Record<string, string>>), headers, timeoutMs })
 }
 
 const lowerCased = (headers: Settings['headers']): Readonly<Record<string, string>> =>

@@ -71,6 +71,18 @@ describe('the summary of a complete run', () => {
     ])
   })
 
+  test('says that there was nothing to ask, and how to ask all the same', () => {
+    const again = { ...report, run: 'r', finishedAt: '2026-02-12T15:00:05.000Z', finishedBefore: '2026-02-12T14:57:00.000Z' }
+    expect(print(again, { isSimulated: true, args: ['run', '--out', 'a b'] })).toEqual([
+      'Complete: nothing to ask, for run r was complete 3m05s ago and all its 402 files',
+      '  are in place.',
+      '',
+      'Next',
+      '  Ask again all the same:',
+      "    scripstream run --out 'a b' --fresh",
+    ])
+  })
+
   test('says of simulated data that it is made up', () => {
     expect(print(report, { isSimulated: true }).slice(-4)).toEqual([
       'Next',

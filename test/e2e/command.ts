@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -9,7 +9,11 @@ import { onTestFinished } from 'vitest'
 import { type Simulator, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
-const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+const root = new URL('../../', import.meta.url)
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { readonly bin: { readonly scripstream: string } }
+
+/** The file that is run, as the package names it. */
+export const main = fileURLToPath(new URL(manifest.bin.scripstream, root))
 
 export interface Ended {
   readonly code: number | null

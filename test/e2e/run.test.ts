@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
@@ -59,6 +59,31 @@ it('asks on a second day for the missing candles and the one that joins them, an
   const again = JSON.parse((await candles(out, '2026-02-12T20:30:00+05:30')).stdout) as RunReport
   expect(again.scripts['all-ohlcv']?.items.skipped).toBe(12)
   expect(simulator.stats().endpoints.ohlcv?.requests ?? 0).toBe(0)
+})
+
+it('asks nothing of an evening that is complete, and says so, until a file is missing', async () => {
+  const { simulator, env } = await provider()
+  const [cwd, out] = [emptyFolder(), emptyFolder()]
+  const again = (...args: readonly string[]) => run(['run', '--out', out, ...EVENING, ...args], { cwd, env })
+  expect((await again()).code).toBe(0)
+  const report = readFileSync(join(out, '.scripstream/report.json'), 'utf8')
+  simulator.control({ reset: true })
+
+  const told = await again()
+  expect(told.code, told.stderr).toBe(0)
+  expect(told.stdout).toMatch(/^Complete: nothing to ask, for run .* are in place\.\n/s)
+  expect(told.stderr).toBe('')
+  const json = await again('--json')
+  expect(json.code).toBe(0)
+  expect(JSON.parse(json.stdout)).toMatchObject({ run: JSON.parse(report).run, finishedBefore: JSON.parse(report).finishedAt })
+  expect(json.stderr).toMatch(/^Complete: nothing to ask, .* \(--fresh asks again\)\.\n$/)
+  expect(simulator.stats().endpoints).toEqual({})
+  expect(readFileSync(join(out, '.scripstream/report.json'), 'utf8')).toBe(report)
+
+  const before = hashOf(out)
+  rmSync(join(out, 'complete_price_bands.json'))
+  expect((await again()).stderr).toContain('Asking again: complete_price_bands.json is no longer as the last run left it.')
+  expect(hashOf(out)).toBe(before)
 })
 
 it.each([

@@ -1,11 +1,10 @@
 import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { BadAnswer } from '../../src/model/errors.js'
-import { createAsk } from '../../src/provider/ask.js'
 import { createGates } from '../../src/provider/gate/gates.js'
 import type { HttpReply } from '../../src/provider/http.js'
 import { streams } from '../../streams/index.js'
-import { settingsOf } from '../provider/support.js'
+import { askFreely, settingsOf } from '../provider/support.js'
 import { SETTINGS } from '../streams/support.js'
 import { type Golden, goldenAnswers } from './golden.js'
 
@@ -14,7 +13,7 @@ const settings = settingsOf({ ...SETTINGS, retries: 0 })
 /** What a call makes of a reply that comes at once: the answer, or the error. */
 const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { readonly answer?: unknown; readonly error?: unknown } => {
   const transport = () => of({ status: 200, body: Buffer.alloc(0), ...reply })
-  const ask = createAsk({
+  const ask = askFreely({
     transport,
     settings,
     gates: createGates(settings),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fileNamesOf } from '../../src/model/file-name.js'
 import { get, post } from '../../src/provider/endpoint.js'
-import { requestOf } from '../../src/provider/request.js'
+import { requestsTo } from '../../src/provider/request.js'
 import { settingsOf } from '../provider/support.js'
 import { seed } from './payloads.js'
 
@@ -68,11 +68,11 @@ describe('a hundred thousand hostile symbols', () => {
       read: String,
     })
     const arrives = (SYM: string): boolean => {
-      const { SYM: inBody } = JSON.parse(requestOf(body, { SYM }, settings, 1).body ?? '') as { readonly SYM: string }
+      const { SYM: inBody } = JSON.parse(requestsTo(body, settings, 1)({ SYM }).body ?? '') as { readonly SYM: string }
       if (inBody !== SYM) return false
       // No address holds these: a lone surrogate comes from no UTF-8, and the dots are ways within an address.
       if (/\p{Surrogate}/u.test(SYM) || /(^|\/)\.{1,2}(\/|$)/.test(SYM)) return true
-      const { pathname, search } = new URL(requestOf(address, { SYM }, settings, 1).url)
+      const { pathname, search } = new URL(requestsTo(address, settings, 1)({ SYM }).url)
       return decodeURIComponent(pathname) === `/base/x/_${SYM}.csv` && new URLSearchParams(search).get('q') === SYM
     }
     expect(all.filter((one) => !arrives(one))).toEqual([])

@@ -42,6 +42,18 @@ describe('deadline', () => {
   )
 
   it(
+    'ends with the arrival of a value that is handed on later',
+    marbles((m) => {
+      const source = m.cold<string>('-------(a|)')
+      const arrived = m.cold('       ---x')
+      const expected = '             -------(a|)'
+
+      m.expect(source.pipe(deadline(5, arrived))).toBeObservable(expected)
+      m.expect(source).toHaveSubscriptions('^------!')
+    }),
+  )
+
+  it(
     'bounds the first value only',
     marbles((m) => {
       const source = m.cold<string>('--a---------b|')

@@ -18,6 +18,18 @@ describe('a collector in another app', () => {
     await expect(lastValueFrom(collector.stream('indices-ohlcv').pipe(toArray()))).rejects.toThrow(NothingAnswered)
   })
 
+  it('is handed the candles of a stock as rows', async () => {
+    const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2 })
+    onTestFinished(() => simulator.close())
+    const items = await lastValueFrom(createCollector({ settings: simulator.settings }).stream('all-ohlcv').pipe(toArray()))
+    expect(items).toHaveLength(2)
+    for (const { rows } of items) {
+      expect(rows.length).toBeGreaterThan(100)
+      expect(rows.at(-1)).toHaveLength(6)
+      expect(rows.flat().every(Number.isFinite)).toBe(true)
+    }
+  })
+
   it('refuses a time that is none, and a selection of which nothing is left', async () => {
     const collector = createCollector({ settings: {}, storage: memory() })
     await expect(lastValueFrom(collector.run({ asOf: Number.NaN }))).rejects.toThrow(UsageError)

@@ -2,12 +2,13 @@ import { lastValueFrom, NEVER, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { type Candle, type Candles, candlesIn } from '../../src/model/candle.js'
 import { Shrunk } from '../../src/model/errors.js'
 import { type Found, found, skipped } from '../../src/model/outcome.js'
 import { askedOnce } from '../../src/pipeline/asked-once.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
 import { type Instrument, missingCandles, type Series } from '../../src/pipeline/missing-candles.js'
-import { type Candle, candlesOf } from '../../src/provider/candles.js'
+import { candlesOf } from '../../src/provider/candles.js'
 import { marbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
@@ -42,7 +43,7 @@ interface Case {
   readonly at?: string
   /** All candles that the provider has; else those that it answers, whatever it is asked. */
   readonly has?: readonly Candle[]
-  readonly answer?: readonly Candle[]
+  readonly answer?: Candles
   readonly adjusted?: string
   readonly lastRun?: string
 }
@@ -202,7 +203,7 @@ describe('the join of stored and answered candles', () => {
   })
 
   it('is all there is to know where the answer brings nothing else', async () => {
-    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: found([]), starts: [timeOf(thursday)] })
+    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: skipped, starts: [timeOf(thursday)] })
   })
 
   it('is written anew where it is the same but was under way', async () => {
@@ -259,6 +260,45 @@ describe('the join of stored and answered candles', () => {
     const seen: Found[] = []
     missingCandles(series, toolsOf(stored, ask)).subscribe((one) => seen.push(one))
     expect(seen).toEqual([])
+  })
+})
+
+describe('candles that came as lines', () => {
+  const inLines = (...candles: readonly Candle[]): Candles =>
+    candlesIn(Buffer.from(fileOf(...candles).slice(HEADER.length)), candles.length)
+  const stored = { text: fileOf(candleOn(wednesday), candleOn(thursday)), at: evening(thursday), now: evening(friday) }
+  const history = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday))
+
+  it('are handed on as they are, be they a first history or a whole one', async () => {
+    expect((await end({ now: evening(friday), answer: history })).found).toEqual({ status: 'success', rows: history })
+    const { found: whole } = await end({ text: 'not ours', now: evening(friday), answer: history })
+    expect(whole).toMatchObject({ status: 'success', whole: true })
+    expect(whole.rows).toBe(history)
+  })
+
+  it('are empty where there are none', async () => {
+    expect((await end({ now: evening(friday), answer: inLines() })).found.status).toBe('empty')
+  })
+
+  it('join the stored ones, or show that they changed', async () => {
+    const later = inLines(candleOn(thursday, { volume: 101 }), candleOn(friday))
+    expect((await end({ ...stored, answer: later })).found.rows).toBe(later)
+    expect((await end({ ...stored, answer: inLines(candleOn(thursday)) })).found).toEqual(skipped)
+    const { starts } = await end({ ...stored, answer: inLines(candleOn(thursday, { close: 9 }), candleOn(friday)) })
+    expect(starts).toEqual([timeOf(thursday), ALL])
+  })
+
+  it('are only those that were asked for', async () => {
+    const tooMany = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday), candleOn('2026-02-14'))
+    expect((await end({ ...stored, answer: tooMany })).found).toEqual(found([candleOn(thursday), candleOn(friday)]))
+  })
+
+  it('do not replace more of them', async () => {
+    const text = fileOf(candleOn(friday), candleOn(thursday), candleOn(wednesday))
+    const answer = inLines(candleOn(thursday), candleOn(friday))
+    await expect(end({ text, now: evening(friday), answer })).rejects.toThrow('2 candles instead of 3')
+    const short = inLines(candleOn('2026-02-10'), candleOn(wednesday), candleOn(thursday))
+    await expect(end({ text, now: evening(friday), answer: short })).rejects.toThrow(`the whole history ends on ${thursday}`)
   })
 })
 

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
-import { defer, finalize, map, of, timer } from 'rxjs'
+import { defer, delay, finalize, map, of, switchMap, tap, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { found } from '../../src/model/outcome.js'
+import { perStock } from '../../src/pipeline/work.js'
+import type { Transport } from '../../src/provider/http.js'
 import { type Context, marbles } from '../support/marbles.js'
-import { row, status, tiny, tinyCollector } from '../support/tiny.js'
+import { callOf, listOf, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 import { told } from '../support/told.js'
 
 const five = ['A', 'B', 'C', 'D', 'E']
@@ -148,6 +151,65 @@ describe('the workers of a stream', () => {
       m.flush()
 
       expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
+    }),
+  )
+})
+
+describe('a worker', () => {
+  it(
+    'goes on to the next stock when an answer is in, before it is read; what is asked again waits for a worker as well',
+    marbles((m) => {
+      let [inFlight, most] = [0, 0]
+      const asked: string[] = []
+      const transport: Transport = ({ url, body, arrived }) =>
+        defer(() => {
+          if (url.endsWith('master-data')) return of(listOf(...five))
+          const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
+          const isFirst = !asked.some((line) => line.endsWith(stock))
+          asked.push(`${m.scheduler.now()} ${stock}`)
+          inFlight += 1
+          most = Math.max(most, inFlight)
+          return timer(10).pipe(
+            tap(() => {
+              inFlight -= 1
+              arrived?.()
+            }),
+            delay(4),
+            map(() => (isFirst && stock === 'A' ? page : row)),
+          )
+        })
+      const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], transport, settings: { backoffMs: 0 } })
+      const outcome = collector.run().pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
+
+      m.expect(outcome).toBeObservable(`${'-'.repeat(34)}(a|)`, { a: ['complete', 5] })
+      m.flush()
+      expect(asked).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
+      expect(most).toBe(2)
+    }),
+  )
+
+  it(
+    'asks for the next stocks while files are read for one, and no more at a time than there are workers',
+    marbles((m) => {
+      const asked: string[] = []
+      const news = tiny('news', {
+        workers: 2,
+        work: perStock((stock, { ask }) =>
+          timer(10).pipe(
+            switchMap(() => ask(callOf('news'), { of: stock.Symbol })),
+            map((rows) => found(rows)),
+          ),
+        ),
+      })
+      const answers = (call: string) =>
+        timer(5).pipe(
+          tap({ subscribe: () => asked.push(`${m.scheduler.now()} ${call}`) }),
+          map(() => row),
+        )
+      told(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
+      m.flush()
+
+      expect(asked).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
     }),
   )
 })

@@ -1,12 +1,13 @@
 import { gzipSync } from 'node:zlib'
-import { firstValueFrom, of } from 'rxjs'
+import { firstValueFrom, identity, noop, Observable, of, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { TransportError } from '../../src/model/errors.js'
 import { json } from '../../src/provider/answer.js'
 import { createAsk } from '../../src/provider/ask.js'
 import { createGates } from '../../src/provider/gate/gates.js'
 import type { Transport } from '../../src/provider/http.js'
-import { connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
+import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
 const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
@@ -14,7 +15,7 @@ const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })
 const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
   const told: string[] = []
   const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
-  const ask = createAsk({
+  const ask = askFreely({
     transport,
     settings,
     gates: createGates(settings),
@@ -85,6 +86,15 @@ describe('asking', () => {
     expect(await firstValueFrom(asking(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
   })
 
+  it('reads the bytes themselves where the call can, and the text where that is left to it', async () => {
+    const bytes = { ...call, read: (text: string) => `text ${text}`, readBytes: (body: Buffer) => (body[0] === 91 ? 'bytes' : undefined) }
+    const { ask, told } = asking(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
+    expect(await firstValueFrom(ask(bytes, INPUT))).toBe('bytes')
+    expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')
+    expect(await failureOf(ask(bytes, INPUT))).toMatchObject({ status: 'http_404' })
+    expect(told).toEqual(['requested', 'requested', 'requested'])
+  })
+
   it('reads past a byte order mark', async () => {
     const { ask } = asking(inTurn(replying('\uFEFF{"data":[]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
@@ -144,5 +154,42 @@ describe('asking', () => {
     const { ask, told } = asking(inTurn(replying('{}')))
     await expect(firstValueFrom(ask(bug, INPUT))).rejects.toThrow(TypeError)
     expect(told).toEqual(['requested'])
+  })
+})
+
+describe('the worker of an item that asks', () => {
+  /** What happens, in its order, when answers arrive some time before they are handed on; each comes after its `failures`. */
+  const workedOver = async (failures: number) => {
+    const log: string[] = []
+    let sent = 0
+    const settings = settingsOf({ urls: { static: 'http://static' }, retries: 2, backoffMs: 0 })
+    const ask = createAsk({
+      transport: ({ arrived }) =>
+        new Observable((subscriber) => {
+          sent += 1
+          if (sent <= failures) return subscriber.error(new TransportError('reset', 'gone'))
+          arrived?.()
+          log.push('answer handed on')
+          subscriber.next({ status: 200, body: Buffer.from('{"data":[]}') })
+          subscriber.complete()
+        }),
+      settings,
+      gates: createGates(settings),
+      timeoutMs: 1_000,
+      random: () => 0,
+      clock: () => 0,
+      tell: () => undefined,
+    })
+    const slot = { use: () => ({ hold: identity, give: () => void log.push('worker given') }), rest: noop, leave: noop }
+    await firstValueFrom(ask(slot)(call, INPUT).pipe(tap(() => log.push('answer read'))))
+    return log
+  }
+
+  it('is free when the answer has arrived, before it is read', async () => {
+    expect((await workedOver(0))[0]).toBe('worker given')
+  })
+
+  it('stays with it until the answer is read where the host did not answer the last time: its others are asked for first', async () => {
+    expect(await workedOver(1)).toEqual(['answer handed on', 'answer read', 'worker given'])
   })
 })

@@ -7,7 +7,7 @@ import { badAnswerOf } from './support.js'
 
 const { read } = candlesOf('candles', z.string())
 const INPUT = { EXCH: 'NSE', SYM: 'A', SEG: 'E', INST: 'EQUITY', SEC_ID: '1', EXPCODE: 0, INTERVAL: 'D', START: 1, END: 2 } as const
-const rowsIn = (text: string): readonly (readonly unknown[])[] => read(text, INPUT)
+const rowsIn = (text: string): readonly (readonly unknown[])[] => [...read(text, INPUT)]
 
 const COLUMNS = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
 const oneCandle = (changed: string, value: string): string =>

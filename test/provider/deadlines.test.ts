@@ -7,12 +7,11 @@ import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import type { CollectError } from '../../src/model/errors.js'
 import { deadline } from '../../src/operators/deadline.js'
-import { createAsk } from '../../src/provider/ask.js'
 import { createGates } from '../../src/provider/gate/gates.js'
 import { openConnections } from '../../src/provider/http.js'
 import { transportErrorOf } from '../../src/provider/transport-error.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
-import { connect, failureOf, getOf, note, serveHttp, serveRaw, settingsOf } from './support.js'
+import { askFreely, connect, failureOf, getOf, note, serveHttp, serveRaw, settingsOf } from './support.js'
 
 const DEADLINE_MS = 200
 const GRACE_MS = 250
@@ -78,7 +77,7 @@ describe('a request', () => {
       else setTimeout(() => response.end('x'), DEADLINE_MS / 2)
     })
     const settings = settingsOf({ urls: { static: url }, throttleMs: 2 * DEADLINE_MS, retries: 0 })
-    const ask = createAsk({
+    const ask = askFreely({
       transport: connect().send,
       settings,
       gates: createGates(settings),

@@ -52,6 +52,14 @@ describe('the HTTP transport', () => {
     expect(sockets.length).toBeLessThanOrEqual(2)
   })
 
+  it('opens no more sockets to an origin than it may: what is asked besides waits for one', async () => {
+    const { url, sockets } = await serveHttp((_, response) => response.end('x'))
+    const { send } = connect({ most: new Map([[url, 3]]) })
+    const bodies = await Promise.all(Array.from({ length: 40 }, () => firstValueFrom(send(getOf(url)))))
+    expect(bodies).toHaveLength(40)
+    expect(sockets).toHaveLength(3)
+  })
+
   it('opens as many sockets as there are requests at the same time', async () => {
     const held: (() => void)[] = []
     const { url, sockets } = await serveHttp((_, response) => {

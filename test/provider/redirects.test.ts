@@ -1,7 +1,7 @@
-import { firstValueFrom, of } from 'rxjs'
+import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { HttpReply, HttpRequest } from '../../src/provider/http.js'
-import { followRedirects } from '../../src/provider/redirects.js'
+import { redirectsOf } from '../../src/provider/redirects.js'
 import { connect, getOf, serveHttp, settingsOf } from './support.js'
 
 const settings = settingsOf({
@@ -11,13 +11,16 @@ const settings = settingsOf({
 const headers = { accept: '*/*', authorization: 'Bearer secret', 'X-OWN': 'me' }
 
 /** Where a request is sent, one address after the other, when each answers with what is listed for it. */
-const visits = async (request: Partial<HttpRequest>, answers: Readonly<Record<string, Omit<HttpReply, 'body'>>>) => {
+const visits = (request: Partial<HttpRequest>, answers: Readonly<Record<string, Omit<HttpReply, 'body'>>>) => {
+  const redirect = redirectsOf(settings)
   const sent: HttpRequest[] = []
-  const follow = followRedirects((asked) => {
+  const visit = (asked: HttpRequest): HttpReply => {
     sent.push(asked)
-    return of({ body: Buffer.alloc(0), ...(answers[asked.url] ?? { status: 200 }) })
-  }, settings)
-  const { status } = await firstValueFrom(follow(getOf('https://one.test/base/a', { headers, ...request })))
+    const reply = { body: Buffer.alloc(0), ...(answers[asked.url] ?? { status: 200 }) }
+    const next = redirect(reply, asked, sent.length - 1)
+    return next ? visit(next) : reply
+  }
+  const { status } = visit(getOf('https://one.test/base/a', { headers, ...request }))
   return { status, sent, urls: sent.map(({ url }) => url) }
 }
 
@@ -25,7 +28,7 @@ const to = (location: string, status = 302) => ({ 'https://one.test/base/a': { s
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('of a GET with %i is followed, without the headers that the settings add', async (status) => {
-    const { status: end, sent } = await visits({}, to('https://two.test/b?x=1', status))
+    const { status: end, sent } = visits({}, to('https://two.test/b?x=1', status))
     expect(end).toBe(200)
     expect(sent.map(({ url, method, headers }) => ({ url, method, headers }))).toEqual([
       { url: 'https://one.test/base/a', method: 'GET', headers },
@@ -33,19 +36,19 @@ describe('a redirect', () => {
     ])
   })
 
-  it('goes without those headers also to the host that was asked', async () => {
-    const { sent } = await visits({}, to('../c'))
+  it('goes without those headers also to the host that was asked', () => {
+    const { sent } = visits({}, to('../c'))
     expect(sent[1]).toMatchObject({ url: 'https://one.test/c', headers: { accept: '*/*' } })
     expect(Object.keys(sent[1]?.headers ?? {})).toEqual(['accept'])
   })
 
   it.each([307, 308])('of a POST with %i is followed with its body', async (status) => {
-    const { sent } = await visits({ method: 'POST', body: '{}' }, to('/b', status))
+    const { sent } = visits({ method: 'POST', body: '{}' }, to('/b', status))
     expect(sent[1]).toMatchObject({ url: 'https://one.test/b', method: 'POST', body: '{}' })
   })
 
   it.each([301, 302, 303])('of a POST with %i, which would become a GET, is not followed', async (status) => {
-    expect(await visits({ method: 'POST', body: '{}' }, to('/b', status))).toMatchObject({ status, urls: ['https://one.test/base/a'] })
+    expect(visits({ method: 'POST', body: '{}' }, to('/b', status))).toMatchObject({ status, urls: ['https://one.test/base/a'] })
   })
 
   it.each([
@@ -64,7 +67,7 @@ describe('a redirect', () => {
     'http://',
     '',
   ])('to %j is not followed', async (location) => {
-    const { status, urls } = await visits({}, to(location))
+    const { status, urls } = visits({}, to(location))
     // An empty location is the same address again: two hops, then enough.
     expect(status).toBe(302)
     expect(new Set(urls)).toEqual(new Set(['https://one.test/base/a']))
@@ -72,7 +75,7 @@ describe('a redirect', () => {
   })
 
   it('from http to https is followed', async () => {
-    const { urls } = await visits(
+    const { urls } = visits(
       { url: 'http://plain.test:8080/a' },
       { 'http://plain.test:8080/a': { status: 301, location: 'https://one.test/a' } },
     )
@@ -83,18 +86,18 @@ describe('a redirect', () => {
     const hops = Object.fromEntries(
       ['base/a', '1', '2', '3'].map((path, hop) => [`https://one.test/${path}`, { status: 302, location: `/${hop + 1}` }]),
     )
-    expect(await visits({}, hops)).toMatchObject({
+    expect(visits({}, hops)).toMatchObject({
       status: 302,
       urls: ['https://one.test/base/a', 'https://one.test/1', 'https://one.test/2'],
     })
   })
 
   it.each([300, 304, 305, 306])('is not what a %i is', async (status) => {
-    expect(await visits({}, to('/b', status))).toMatchObject({ status, urls: ['https://one.test/base/a'] })
+    expect(visits({}, to('/b', status))).toMatchObject({ status, urls: ['https://one.test/base/a'] })
   })
 
   it('without a Location is an answer like any other', async () => {
-    expect(await visits({}, { 'https://one.test/base/a': { status: 302 } })).toMatchObject({
+    expect(visits({}, { 'https://one.test/base/a': { status: 302 } })).toMatchObject({
       status: 302,
       urls: ['https://one.test/base/a'],
     })
@@ -107,8 +110,8 @@ describe('a redirect', () => {
       if (path === '/a') response.writeHead(302, { location: '/b' }).end('moved')
       else response.end('here')
     })
-    const follow = followRedirects(connect().send, settingsOf({ urls: { web: url }, headers: { 'x-own': 'me' } }))
-    expect((await firstValueFrom(follow(getOf(`${url}/a`, { headers: { 'x-own': 'me' } })))).body.toString()).toBe('here')
+    const { send } = connect({ redirect: redirectsOf(settingsOf({ urls: { web: url }, headers: { 'x-own': 'me' } })) })
+    expect((await firstValueFrom(send(getOf(`${url}/a`, { headers: { 'x-own': 'me' } })))).body.toString()).toBe('here')
     expect(seen).toEqual([
       ['/a', 'me'],
       ['/b', undefined],

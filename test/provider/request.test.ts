@@ -2,17 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import type { HeaderSet } from '../../src/provider/endpoint.js'
-import { requestOf } from '../../src/provider/request.js'
+import { requestsTo } from '../../src/provider/request.js'
 import { note, page, settingsOf } from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
 const VALUES = { key: 'stocks/market/upper', day: '12022026', tab: '7' }
 
-const urlOf = (base: string, input = VALUES): string => requestOf(page, input, settingsOf({ urls: { web: base } }), 1).url
+const urlOf = (base: string, input = VALUES): string => requestsTo(page, settingsOf({ urls: { web: base } }), 1)(input).url
 
 describe('a request', () => {
   it('is a POST with the input as its JSON body', () => {
-    const request = requestOf(note, INPUT, settingsOf({ urls: { static: 'https://static.example' } }), 1_234)
+    const request = requestsTo(note, settingsOf({ urls: { static: 'https://static.example' } }), 1_234)(INPUT)
     expect(request).toMatchObject({
       method: 'POST',
       url: 'https://static.example/notes/all',
@@ -23,7 +23,7 @@ describe('a request', () => {
   })
 
   it('is a GET with everything in its address', () => {
-    const request = requestOf(page, VALUES, settingsOf({ urls: { web: 'https://web.example' } }), 1)
+    const request = requestsTo(page, settingsOf({ urls: { web: 'https://web.example' } }), 1)(VALUES)
     expect(request).toMatchObject({ method: 'GET', url: 'https://web.example/pages/stocks/market/upper/12022026.csv?tab=7&x=1' })
     expect(request).not.toHaveProperty('body')
     expect(request.headers).not.toHaveProperty('content-type')
@@ -59,14 +59,14 @@ describe('a request', () => {
   })
 
   it('cannot be asked of a service without an address', () => {
-    expect(() => requestOf(note, INPUT, settingsOf(), 1)).toThrow(UsageError)
-    expect(() => requestOf(note, INPUT, settingsOf(), 1)).toThrow(/urls\.static/)
+    expect(() => requestsTo(note, settingsOf(), 1)(INPUT)).toThrow(UsageError)
+    expect(() => requestsTo(note, settingsOf(), 1)(INPUT)).toThrow(/urls\.static/)
   })
 })
 
 describe('the headers of a request', () => {
   const headersOf = (headers: HeaderSet, given: Parameters<typeof settingsOf>[0] = {}) =>
-    requestOf({ ...note, headers }, INPUT, settingsOf({ urls: { static: 'https://s', web: 'https://web.example/site' }, ...given }), 1)
+    requestsTo({ ...note, headers }, settingsOf({ urls: { static: 'https://s', web: 'https://web.example/site' }, ...given }), 1)(INPUT)
       .headers
 
   it('are a helper’s usual ones, with or without an Origin, none of them, or a browser’s', () => {

@@ -1,17 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
-import { type Observable, of } from 'rxjs'
+import { identity, noop, type Observable, of } from 'rxjs'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { BadAnswer, CollectError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
-import { get, post } from '../../src/provider/endpoint.js'
-import { type HttpRequest, openConnections } from '../../src/provider/http.js'
+import { type Ask, type AskOptions, createAsk } from '../../src/provider/ask.js'
+import { type Endpoint, get, post } from '../../src/provider/endpoint.js'
+import { type ConnectionOptions, type HttpRequest, openConnections } from '../../src/provider/http.js'
 
 const read = (text: string): string => text
 
 /** A call with a body, and one with everything in its address. */
-export const note = post({
+export const note: Omit<Endpoint<{ readonly data: { readonly isin: string } }, string>, 'readBytes'> = post({
   name: 'note',
   host: 'static',
   path: '/notes/all',
@@ -72,8 +73,8 @@ export const closedPort = async (): Promise<string> => {
 }
 
 /** Sends requests, and closes its connections when the test ends. */
-export const connect = (): ReturnType<typeof openConnections> => {
-  const connections = openConnections()
+export const connect = (options?: ConnectionOptions): ReturnType<typeof openConnections> => {
+  const connections = openConnections(options)
   onTestFinished(connections.close)
   return connections
 }
@@ -108,3 +109,7 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
     throw error
   }
 }
+
+/** Asks without waiting for a worker. */
+export const askFreely = (options: AskOptions): Ask =>
+  createAsk(options)({ use: () => ({ hold: identity, give: noop }), rest: noop, leave: noop })

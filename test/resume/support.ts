@@ -54,12 +54,16 @@ export interface Trying extends RunOptions {
   readonly out: string
   /** Requests that are never answered; the run is broken off when nothing else is going on. */
   readonly hangs?: (request: string) => boolean
+  /** Requests that are answered with 404. */
+  readonly fails?: (request: string) => boolean
+  /** What the clock says, and as of when the run is, unless `asOf` is given; without both it is `EVENING`. */
+  readonly now?: number
   /** The master list; `STOCKS` if nothing is said. */
   readonly stocks?: readonly object[]
 }
 
 /** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
-export const tryRun = async ({ out, hangs, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
+export const tryRun = async ({ out, hangs, fails, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
   const asked: string[] = []
   const hung: string[] = []
   const events: RunEvent[] = []
@@ -68,10 +72,11 @@ export const tryRun = async ({ out, hangs, stocks = STOCKS, ...options }: Trying
     const name = nameOf(request)
     asked.push(name)
     if (hangs?.(name)) hung.push(name)
-    return hangs?.(name) ? NEVER : of({ status: 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
+    if (hangs?.(name)) return NEVER
+    return of({ status: fails?.(name) ? 404 : 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
   }
-  const collector = createCollector({ settings: SETTINGS, storage: folder(out), transport, clock: () => EVENING, random: () => 0.5 })
-  const event$ = collector.events({ asOf: EVENING, only: [...STREAMS], ...options }).pipe(
+  const collector = createCollector({ settings: SETTINGS, storage: folder(out), transport, clock: () => now ?? EVENING, random: () => 0.5 })
+  const event$ = collector.events({ ...(now === undefined ? { asOf: EVENING } : {}), only: [...STREAMS], ...options }).pipe(
     takeUntil(crash$),
     tap((event) => events.push(event)),
   )

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { candlesIn } from '../../src/model/candle.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { contextOf, inFolder, inMemory, NOW, type Place, settled, sink, temporaryFolder } from './support.js'
 
@@ -13,6 +14,10 @@ const output: Output = { shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.c
 const candle = (time: number, close = 1): readonly number[] => [time, 1, 2, 0.5, close, 100]
 const line = (time: number, close = 1): string => `${time},1,2,0.5,${close},100\n`
 const fileOf = (...lines: readonly string[]): string => HEADER + lines.join('')
+
+/** The same candles as lines of CSV. */
+const inLines = (rows: readonly (readonly number[])[]) =>
+  candlesIn(Buffer.from(rows.map((cells) => `${cells.join(',')}\n`).join('')), rows.length)
 
 const places = [
   { name: 'memory', holding: async (text: string): Promise<Place> => inMemory(new Map([[FILE, { text, asOf: NOW }]])) },
@@ -29,9 +34,15 @@ const places = [
 
 describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => {
   const replaced = async (stored: string, ...rows: readonly (readonly number[])[]): Promise<string | undefined> => {
-    const place = await holding(stored)
-    await sink(place, output, [settled(0, rows)])
-    return place.files()[FILE]
+    const [text, ...others] = await Promise.all(
+      [rows, inLines(rows)].map(async (candles) => {
+        const place = await holding(stored)
+        await sink(place, output, [settled(0, candles)])
+        return place.files()[FILE]
+      }),
+    )
+    expect(others).toEqual([text])
+    return text
   }
 
   it('puts new candles behind the stored ones', async () => {
@@ -52,13 +63,24 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
   )
 
   it('puts a whole history in the place of whatever was there', async () => {
-    const place = await holding(fileOf(line(1), line(2), line(3)))
-    await sink(place, output, [{ ...settled(0, [candle(2, 9), candle(3, 9)]), whole: true }])
-    expect(place.files()[FILE]).toBe(fileOf(line(2, 9), line(3, 9)))
+    const history = [candle(2, 9), candle(3, 9)]
+    for (const candles of [history, inLines(history)]) {
+      const place = await holding(fileOf(line(1), line(2), line(3)))
+      await sink(place, output, [{ ...settled(0, candles), whole: true }])
+      expect(place.files()[FILE]).toBe(fileOf(line(2, 9), line(3, 9)))
+    }
   })
 
   it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])('writes anew over %j', async (stored) => {
     expect(await replaced(stored, candle(4))).toBe(fileOf(line(4)))
+  })
+
+  it('writes lines of candles as they are, whatever is in them', async () => {
+    const place = await holding('')
+    const lines = Buffer.from('1,1.50,x\n')
+    const wrote = await sink(place, output, [{ ...settled(0, candlesIn(lines, 1)), whole: true }])
+    expect(place.files()[FILE]).toBe(`${HEADER}1,1.50,x\n`)
+    expect(wrote).toEqual({ files: 1, bytes: HEADER.length + lines.length })
   })
 
   it('leaves the file of an item without new candles alone', async () => {

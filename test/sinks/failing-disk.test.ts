@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
@@ -15,7 +15,6 @@ interface Handle {
   writeFile: (data: Buffer) => Promise<void>
   datasync: () => Promise<void>
   sync: () => Promise<void>
-  appendFile: (data: Buffer) => Promise<void>
 }
 
 /** What all open files have in common, to be spied on until the test ends. */
@@ -27,6 +26,9 @@ const everyHandle = async (): Promise<Handle> => {
   onTestFinished(() => void vi.restoreAllMocks())
   return Object.getPrototypeOf(handle) as Handle
 }
+
+/** A disk that is always full. */
+const FULL = '/dev/full'
 
 const failure = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
 
@@ -105,14 +107,29 @@ describe('a failure of the file system', () => {
     expect(storageErrorOf(bug, 'written', '/data/a.json')).toBe(bug)
   })
 
-  it('has no room for a journal ends the run with its path and the cause', async () => {
+  it.skipIf(!existsSync(FULL))(
+    'has no room for a journal ends the run with its path and the cause (where there is /dev/full)',
+    async () => {
+      const spool = openSpool(FULL)
+      const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
+      spool.flush()
+      await expect(appending).rejects.toThrow(StorageError)
+      await expect(appending).rejects.toThrow(`${FULL} cannot be written: the disk is full`)
+      spool.close()
+    },
+  )
+
+  it('is not what a journal does that is closed: its lines go nowhere', async () => {
     const path = join(temporaryFolder(), 'news.ndjson')
-    const spool = await openSpool(path)
-    vi.spyOn(await everyHandle(), 'appendFile').mockRejectedValue(failure('ENOSPC'))
-    const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
-    await expect(appending).rejects.toThrow(StorageError)
-    await expect(appending).rejects.toThrow(`${path} cannot be written: the disk is full`)
-    await spool.close()
+    const spool = openSpool(path)
+    const appending = spool.append({ item: 'A' }, undefined).subscribe({ next: () => expect.fail('it was written') })
+    spool.close()
+    spool.close()
+    const other = openSync(join(temporaryFolder(), 'other'), 'w')
+    spool.flush()
+    expect([readFileSync(path, 'utf8'), fstatSync(other).size]).toEqual(['', 0])
+    closeSync(other)
+    appending.unsubscribe()
   })
 
   it.each([
@@ -123,7 +140,7 @@ describe('a failure of the file system', () => {
     const record = { run: 'r', asOf: 0, configuration: 'c' }
     const begun = new Subject<Session>()
     const holding = folder(root)
-      .begin({ folders: [], streams: [], choose: () => record })
+      .begin({ folders: [], streams: [], outputs: [], suffices: () => false, choose: () => record })
       .subscribe(begun)
     const session = await firstValueFrom(begun)
     vi.spyOn(await everyHandle(), 'sync').mockRejectedValue(failure(code))

@@ -28,6 +28,17 @@ describe('writing a file', () => {
     expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
   })
 
+  it('writes texts and bytes in their order, and leaves a file that holds them already', async () => {
+    const path = join(temporaryFolder(), 'mixed.txt')
+    for (const size of [1, 600_000, 2_000_000]) {
+      const parts = ['₹', Buffer.from('b'.repeat(size)), 'c', '', 'd'.repeat(size), Buffer.alloc(0), Buffer.from('€'), Buffer.from('f')]
+      expect(await writeWhole(path, parts, { asOf: NOW })).toBe(2 * size + 8)
+      expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
+      await writeWhole(path, parts, { asOf: NOW + 60_000 })
+      expect(statSync(path).mtimeMs).toBe(NOW)
+    }
+  })
+
   it('leaves the old file and nothing else when it fails', async () => {
     const root = temporaryFolder()
     const path = join(root, 'a.txt')

@@ -31,7 +31,9 @@ describe('the ndjson sink', () => {
       ),
     )
     const { lines, passed } = await written(items)
-    const expected = items.flatMap(({ item, rows: all }) => all.map((row) => `${JSON.stringify({ item: item.key, row })}\n`)).join('')
+    const expected = items
+      .flatMap(({ item, rows: all }) => Array.from(all, (row) => `${JSON.stringify({ item: item.key, row })}\n`))
+      .join('')
     expect(lines).toBe(expected)
     expect(passed).toEqual(items.map(kept))
   })

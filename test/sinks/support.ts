@@ -5,7 +5,7 @@ import { firstValueFrom, from, lastValueFrom, map, mergeMap, toArray } from 'rxj
 import { expect, onTestFinished } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import type { Settled } from '../../src/model/outcome.js'
+import type { RowList, Settled } from '../../src/model/outcome.js'
 import { instantOf } from '../../src/model/trading-day.js'
 import type { JournalFacts, Kept } from '../../src/pipeline/journal.js'
 import type { Output } from '../../src/pipeline/output.js'
@@ -15,11 +15,7 @@ export const NOW = instantOf('2026-02-12', '20:00')
 export const isinOf = (rank: number): string => `INE${String(rank).padStart(9, '0')}`
 
 /** What became of the item at a rank; its value is a stock. */
-export const settled = (
-  rank: number,
-  rows: readonly unknown[],
-  status: Settled['status'] = rows.length > 0 ? 'success' : 'empty',
-): Settled => ({
+export const settled = (rank: number, rows: RowList, status: Settled['status'] = rows.length > 0 ? 'success' : 'empty'): Settled => ({
   item: { key: `S${rank}`, rank, fileName: `S${rank}`, value: { Symbol: `S${rank}`, ISIN: isinOf(rank) } },
   status,
   rows,
@@ -81,7 +77,13 @@ export const sink = async (place: Place, output: Output, items: readonly Settled
   const newestBy = isGathered ? output.newestBy : undefined
   const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(newestBy ? { newestBy } : {}) }
   const session = await firstValueFrom(
-    memory().begin({ folders: [], streams: [facts], choose: () => ({ run: 'r', asOf: NOW, configuration: '' }) }),
+    memory().begin({
+      folders: [],
+      streams: [facts],
+      outputs: [],
+      suffices: () => false,
+      choose: () => ({ run: 'r', asOf: NOW, configuration: '' }),
+    }),
   )
   const journal = session.journals.get('any')
   if (journal === undefined) throw new Error('no journal')

@@ -134,7 +134,7 @@ describe('a stored file that nothing is wrong with', () => {
     const files = withFile(FILE, textOf(days(11), 100), EVENING)
     const { script, asked } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: instantOf('2026-02-14', '12:00') })
     expect(startsOf(asked)).toEqual([midnight(TODAY)])
-    expect(script).toMatchObject({ items: { empty: 1 }, files: 0 })
+    expect(script).toMatchObject({ items: { skipped: 1 }, files: 0 })
     expect(files.get(FILE)).toEqual({ text: textOf(days(11), 100), asOf: EVENING })
   })
 })

@@ -1,6 +1,9 @@
+import { fileURLToPath } from 'node:url'
 import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/index.js'
+import { readResults } from '../bench/report/results.js'
+import { capacityOf, scaleTableOf, tableOf } from '../bench/report/table.js'
 
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -25,6 +28,8 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
     '  end',
   ].join('\n')
 
+const results = readResults(fileURLToPath(new URL('../bench/results.json', import.meta.url)))
+
 /** What the README shows of the code, by the name of the markers around it. */
 export const blocks = (example: string): Readonly<Record<string, string>> => ({
   graph: [
@@ -46,6 +51,8 @@ export const blocks = (example: string): Readonly<Record<string, string>> => ({
     ['setting', 'environment', 'default', 'what'],
     settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
   ),
+  speed: `${tableOf(results.figures, results.before)}\n\nMeasured on ${results.machine}.`,
+  scale: `${scaleTableOf(results.scale)}\n\n${capacityOf(results.scale)} Measured on ${results.scaleMachine}.`,
   example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
 })
 

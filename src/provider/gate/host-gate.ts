@@ -12,6 +12,8 @@ export interface HostGate {
    * if the host is not worth waiting for. Unsubscribing leaves the queue, or ends the attempt.
    */
   readonly through: <T>(attempt$: Observable<T>) => Observable<T>
+  /** Whether the host is given a pause, is waited for, or did not answer the last time. */
+  readonly isInTrouble: () => boolean
   /** What there is to say of the host, a line each. */
   readonly notices: () => readonly string[]
 }
@@ -85,9 +87,17 @@ export const createHostGate = (name: string, rules: Rules): HostGate => {
       }
     })
   }
+  /** Without a place in the queue, which most requests need not. */
+  const attemptAtOnce = <T>(attempt$: Observable<T>, subscriber: Subscriber<T>): void => {
+    isAdmitting = true
+    attempt(attempt$, subscriber)
+    isAdmitting = false
+    if (queue.size > 0) admit()
+  }
   return {
     through: (attempt$) =>
       new Observable((subscriber) => {
+        if (!isAdmitting && queue.size === 0 && admission(host, now()) === 0) return attemptAtOnce(attempt$, subscriber)
         const waiting: Waiting = { go: () => attempt(attempt$, subscriber), end: (error) => subscriber.error(error) }
         queue.add(waiting)
         subscriber.add(() => {
@@ -96,6 +106,7 @@ export const createHostGate = (name: string, rules: Rules): HostGate => {
         })
         admit()
       }),
+    isInTrouble: () => host.hold !== undefined || host.failures > 0 || host.blanks > 0,
     notices: () => notes.read(host, now()),
   }
 }

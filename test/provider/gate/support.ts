@@ -1,11 +1,10 @@
 import { catchError, defer, from, map, merge, mergeMap, type Observable, of, timer } from 'rxjs'
 import type { CollectError } from '../../../src/model/errors.js'
 import type { SettingsInput } from '../../../src/model/settings.js'
-import { createAsk } from '../../../src/provider/ask.js'
 import { createGates, type Gates } from '../../../src/provider/gate/gates.js'
 import type { HttpReply, Transport } from '../../../src/provider/http.js'
 import type { Context } from '../../support/marbles.js'
-import { note, settingsOf } from '../support.js'
+import { askFreely, note, settingsOf } from '../support.js'
 
 /** What a host grants. */
 export interface Granting {
@@ -100,7 +99,7 @@ export const askAll = (m: Context, transport: Transport, { items, workers, setti
   const tell = (what: keyof typeof told): void => {
     told[what] += 1
   }
-  const ask = createAsk({ ...shared, tell })
+  const ask = askFreely({ ...shared, tell })
   const one = (): Observable<string> =>
     ask(note, { data: { isin: 'x' } }).pipe(
       map(() => 'served'),

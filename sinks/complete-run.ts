@@ -1,0 +1,78 @@
+import { readdir } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import { isRow } from '../src/model/row.js'
+import type { CompleteRun } from '../src/pipeline/session.js'
+import { writeWhole } from './atomic-file.js'
+import { fileAt } from './file-at.js'
+import { codeOf } from './file-error.js'
+import { isRecord } from './run-record.js'
+import { stateDocument } from './state-document.js'
+
+/** A file's size in bytes and its modification time, epoch milliseconds. */
+type Facts = readonly [bytes: number, modifiedAt: number]
+
+/** A complete run, and every file in the places of its outputs, by its path below the folder. */
+export interface NotedRun {
+  readonly run: CompleteRun
+  readonly files: Readonly<Record<string, Facts>>
+}
+
+/** Notes that a run is complete, and what it leaves in place: `outputs` are paths below `root` with `*` for any name. */
+export const noteComplete = async (
+  path: string,
+  run: CompleteRun,
+  { root, outputs }: { readonly root: string; readonly outputs: readonly string[] },
+): Promise<void> => {
+  const files: Record<string, Facts> = {}
+  for (const output of outputs)
+    await eachInTurn(await filesLike(root, output), (file) => {
+      const found = fileAt(join(root, file))
+      if (found) files[file] = [found.size, found.mtimeMs]
+    })
+  const noted: NotedRun = { run, files }
+  await writeWhole(path, [`${JSON.stringify(noted)}\n`])
+}
+
+/** The run that was noted as complete; nothing if there is none. */
+export const notedRun = async (path: string): Promise<NotedRun | undefined> => {
+  const noted = await stateDocument(path)
+  return isNoted(noted) ? noted : undefined
+}
+
+/** The first file that is no longer as it was noted; nothing if all are. */
+export const changedSince = async ({ files }: NotedRun, root: string): Promise<string | undefined> => {
+  let changed: string | undefined
+  await eachInTurn(Object.entries(files), ([file, [bytes, modifiedAt]]) => {
+    const found = fileAt(join(root, file))
+    if (found?.size !== bytes || found.mtimeMs !== modifiedAt) changed ??= file
+  })
+  return changed
+}
+
+const isNoted = (noted: unknown): noted is NotedRun & Record<string, unknown> =>
+  isRow(noted) && isRecord(noted.run) && isRow(noted.run.report) && isScripts(noted.run.report.scripts) && isRow(noted.files)
+
+const isScripts = (scripts: unknown): boolean =>
+  isRow(scripts) && Object.values(scripts).every((script) => isRow(script) && isRow(script.items))
+
+const filesLike = async (root: string, output: string): Promise<readonly string[]> => {
+  const [before = '', after] = output.split('*')
+  if (after === undefined) return [output]
+  const folder = posix.dirname(`${before}*`)
+  const names = await readdir(join(root, folder)).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return []
+    throw error
+  })
+  return names.map((name) => posix.join(folder, name)).filter((file) => file.startsWith(before) && file.endsWith(after))
+}
+
+const A_TURN = 500
+
+/** Looks at many things, and lets others have their turn every few milliseconds. */
+const eachInTurn = async <T>(all: readonly T[], look: (one: T) => void): Promise<void> => {
+  for (let from = 0; from < all.length; from += A_TURN) {
+    all.slice(from, from + A_TURN).forEach(look)
+    await othersTurn()
+  }
+}

@@ -1,0 +1,12 @@
+import { readFile } from 'node:fs/promises'
+import { codeOf } from './file-error.js'
+
+/** A JSON document about the runs in a folder; nothing if there is none that is whole. */
+export const stateDocument = async (path: string): Promise<unknown> => {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { join, posix, relative, sep } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { main } from './e2e/command.js'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** What a file loads before its own first line runs; types load nothing, and `import()` waits until it is called. */
+const loadedBy = (file: string): readonly string[] =>
+  [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^(?:import|export) (?!type )(?:[^'=]* from )?'([^']+)'/gm)].map(
+    ([, target = '']) => target,
+  )
+
+/** Everything that is loaded before a file runs: our own files by their path, packages by their name. */
+const allLoadedBy = (entry: string): ReadonlySet<string> => {
+  const loaded = new Set<string>()
+  const walk = (file: string): void => {
+    for (const target of loadedBy(file)) {
+      const path = target.startsWith('.') ? posix.join(posix.dirname(file), target).replace(/\.js$/, '.ts') : target
+      if (loaded.has(path)) continue
+      loaded.add(path)
+      if (target.startsWith('.')) walk(path)
+    }
+  }
+  walk(entry)
+  return loaded
+}
+
+describe('the command', () => {
+  const loaded = allLoadedBy('src/cli/main.ts')
+
+  it('has what every run needs before it begins', () => {
+    expect([...loaded]).toEqual(
+      expect.arrayContaining(['rxjs', 'undici', 'zod', 'streams/all-ohlcv.ts', 'sinks/folder.ts', 'src/cli/run.ts']),
+    )
+  })
+
+  it.each(['pino', 'ndjson', 'src/simulator/index.ts', 'src/simulator/server.ts'])(
+    'begins without %s, which most runs never need',
+    (what) => {
+      expect([...loaded]).not.toContain(what)
+    },
+  )
+})
+
+describe('the command as it is built', () => {
+  const text = readFileSync(main, 'utf8')
+  const sources = [...text.matchAll(/^\/\/ ((?:dist|node_modules)\/.+)$/gm)].map(([, source = '']) => source)
+
+  it('is what npm start runs, and the README', () => {
+    const path = relative(ROOT, main).replaceAll(sep, '/')
+    for (const file of ['package.json', 'README.md']) expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`node ${path}`)
+  })
+
+  it('is one file, which loads nothing but what Node brings', () => {
+    const loaded = [...text.matchAll(/^import (?:.* from )?"([^"]+)";$/gm)].map(([, target = '']) => target)
+    expect(loaded).toContain('node:fs')
+    expect(loaded.filter((target) => !target.startsWith('node:'))).toEqual([])
+    expect(sources).toEqual(
+      expect.arrayContaining(['dist/src/cli/main.js', 'dist/streams/index.js', 'node_modules/undici/lib/dispatcher/pool.js']),
+    )
+  })
+
+  it.each([
+    'node_modules/pino/',
+    'node_modules/ndjson/',
+    'dist/src/simulator/server',
+    'node_modules/undici/lib/mock/',
+    'node_modules/rxjs/dist/cjs/',
+  ])('holds nothing of %s', (what) => expect(sources.filter((source) => source.startsWith(what))).toEqual([]))
+})

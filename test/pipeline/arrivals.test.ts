@@ -1,0 +1,67 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { lastValueFrom, map, switchMap } from 'rxjs'
+import { expect, it, onTestFinished } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import { found } from '../../src/model/outcome.js'
+import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { perStock } from '../../src/pipeline/work.js'
+import { callOf, tiny, tinyMaster } from '../support/tiny.js'
+
+const STOCKS = ['A', 'B', 'C', 'D', 'E', 'F']
+const MASTER = { data: STOCKS.map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })) }
+
+interface Answer {
+  readonly status?: number
+  readonly body: string
+}
+
+/** A run over real connections; `answer` says what becomes of a call that is made for the nth time. */
+const run = async (stream: StreamDefinition, answer: (call: string, nth: number) => Answer) => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk) => (body += chunk))
+    request.on('end', () => {
+      const call = `${request.url?.slice(1)} ${(JSON.parse(body) as { readonly of: string }).of}`
+      asked.push(call)
+      const given = call.startsWith('master') ? { body: JSON.stringify(MASTER) } : answer(call, asked.filter((one) => one === call).length)
+      response.writeHead(given.status ?? 200).end(given.body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const settings = { urls: { static: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, backoffMs: 5, throttleMs: 50 }
+  const report = await lastValueFrom(createCollector({ settings, streams: [tinyMaster, stream], storage: memory() }).run())
+  return { outcome: report.outcome, script: report.scripts[stream.name], asked: asked.slice(1) }
+}
+
+const ROW = { body: '{"data":[{"a":1}]}' }
+const PAGE = { body: '<html>Sorry</html>' }
+
+it('a refusal is heard by the host’s gate before its worker asks for the next stock', async () => {
+  const { outcome, script, asked } = await run(tiny('news', { workers: 1 }), (call, nth) =>
+    call === 'news A' && nth === 1 ? { status: 429, body: '' } : ROW,
+  )
+  expect(outcome).toBe('complete')
+  expect(script?.rateLimited).toBe(1)
+  expect(asked.slice(0, 3)).toEqual(['news A', 'news A', 'news B'])
+})
+
+it('a bad answer to what many stocks share is asked for again: those that wait for it leave it a worker', async () => {
+  const work = perStock((stock, { ask, shared }) =>
+    shared('token', () => ask(callOf('token'), { of: 'all' })).pipe(
+      switchMap(() => ask(callOf('news'), { of: stock.Symbol })),
+      map((rows) => found(rows)),
+    ),
+  )
+  const stream = tiny('news', { workers: 2, endpoints: [callOf('news'), callOf('token')], work })
+  const { outcome, asked } = await run(stream, (call, nth) => (call === 'token all' && nth === 1 ? PAGE : ROW))
+  expect(outcome).toBe('complete')
+  expect(asked.filter((call) => call === 'token all')).toHaveLength(2)
+  expect(new Set(asked)).toEqual(new Set(['token all', ...STOCKS.map((stock) => `news ${stock}`)]))
+})

@@ -1,0 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, it, vi } from 'vitest'
+import { createTurns } from '../../src/provider/turns.js'
+
+/** Acts that take so many milliseconds each, on a clock that only they move. */
+const acting = (ms: number) => {
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  const done: number[] = []
+  const act = (name: number) => () => {
+    now += ms
+    done.push(name)
+  }
+  return { done, act }
+}
+
+it('does things in their order, few a turn, and none in the turn that they are asked in', async () => {
+  const { done, act } = acting(0.6)
+  const inTurn = createTurns()
+  for (const name of [1, 2, 3, 4, 5]) inTurn(act(name))
+  expect(done).toEqual([])
+  await nextTurn()
+  expect(done).toEqual([1, 2])
+  await nextTurn()
+  expect(done).toEqual([1, 2, 3, 4])
+  await nextTurn()
+  expect(done).toEqual([1, 2, 3, 4, 5])
+  vi.restoreAllMocks()
+})
+
+it('does one thing a turn that takes long, also if it asks for another', async () => {
+  const { done, act } = acting(30)
+  const inTurn = createTurns()
+  inTurn(() => {
+    act(1)()
+    inTurn(act(3))
+  })
+  inTurn(act(2))
+  await nextTurn()
+  expect(done).toEqual([1])
+  await nextTurn()
+  expect(done).toEqual([1, 2])
+  await nextTurn()
+  expect(done).toEqual([1, 2, 3])
+  vi.restoreAllMocks()
+})

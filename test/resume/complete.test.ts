@@ -1,0 +1,219 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import { treeOf } from '../crash/support.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { EVENING, fakeProvider, SETTINGS, stockNamed } from '../streams/support.js'
+import { STOCKS, type Trying, tryRun } from './support.js'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+const completeRun = async (options: Omit<Trying, 'out'> = {}): Promise<string> => {
+  const out = temporaryFolder()
+  expect((await tryRun({ out, ...options })).report?.outcome).toBe('complete')
+  return out
+}
+
+/** Every file, those about the run among them, by what changes when it is written. */
+const datesIn = (folder: string): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => {
+      const { ino, size, mtimeMs } = statSync(join(folder, name))
+      return [name, name === '.scripstream' ? ino : [ino, size, mtimeMs]]
+    }),
+  )
+
+describe('a run that is complete', () => {
+  it('leaves the next one of the same instant nothing to do: nothing is asked, and no file touched', async () => {
+    const out = await completeRun()
+    const before = datesIn(out)
+    const { asked, events } = await tryRun({ out })
+    expect(asked).toEqual([])
+    expect(events.map(({ type }) => type)).toEqual(['run-finished'])
+    expect(datesIn(out)).toEqual(before)
+    expect(Object.keys(before)).toContain('.scripstream/report.json')
+  })
+
+  it('does so however often, and however much later', async () => {
+    const out = await completeRun()
+    for (const now of [EVENING, EVENING + DAY, EVENING + 1_000 * DAY]) {
+      expect((await tryRun({ out, now, asOf: EVENING })).asked).toEqual([])
+    }
+    const noon = EVENING - 8 * 60 * MINUTE
+    const inSession = await completeRun({ asOf: noon })
+    expect((await tryRun({ out: inSession, asOf: noon })).asked).toEqual([])
+  })
+
+  it('is reported again, as one that asked nothing and had everything in place', async () => {
+    const out = temporaryFolder()
+    const first = (await tryRun({ out })).report
+    const now = EVENING + 10 * MINUTE
+    const { report } = await tryRun({ out, now, asOf: EVENING })
+    const at = new Date(now).toISOString()
+    expect(report).toMatchObject({ startedAt: at, finishedAt: at, durationMs: 0, finishedBefore: first?.finishedAt })
+    const facts = ({ run, asOf, outcome, stocks }: NonNullable<typeof report>) => ({ run, asOf, outcome, stocks })
+    expect(report && facts(report)).toEqual(first && facts(first))
+    for (const [name, script] of Object.entries(first?.scripts ?? {})) {
+      const takenOver = Object.values(script.items).reduce((sum, items) => sum + items, 0)
+      const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
+      expect(report?.scripts[name]).toEqual({ ...script, ...nothing, takenOver })
+    }
+    expect(report?.scripts['market-news']?.takenOver).toBe(STOCKS.length)
+  })
+
+  const changes: readonly (readonly [string, (path: string) => void])[] = [
+    ['deleted', (path) => rmSync(path)],
+    ['cut', (path) => truncateSync(path, statSync(path).size - 1)],
+    ['changed', (path) => writeFileSync(path, 'mine')],
+    ['touched', (path) => utimesSync(path, EVENING / 1_000, EVENING / 1_000 + 1)],
+  ]
+  const files = [
+    'master_isin_map.json',
+    'fundamental_data.json',
+    'company_filings/BETA_filings.json',
+    'ohlcv_data/DELTA.csv',
+    '.scripstream/report.json',
+  ]
+  it.each(files.flatMap((file) => changes.map(([how, change]) => ({ file, how, change }))))(
+    'does not do once $file was $how',
+    async ({ file, change }) => {
+      const out = await completeRun()
+      change(join(out, file))
+      const { asked, events, report } = await tryRun({ out })
+      expect(asked[0]).toBe('fetchdt all')
+      expect(events[0]).toMatchObject({ type: 'run-started', changed: file })
+      expect(report?.outcome).toBe('complete')
+    },
+  )
+
+  it('asks for the files that are gone, and so has them all again', async () => {
+    const out = await completeRun()
+    const expected = treeOf(out)
+    for (const file of ['market_news/ALPHA_news.json', 'all_company_announcements.json', 'ohlcv_data/BETA.csv']) rmSync(join(out, file))
+    await tryRun({ out })
+    expect(treeOf(out)).toEqual(expected)
+    expect((await tryRun({ out })).asked).toEqual([])
+  })
+
+  it('stands for the files that it left as they were too', async () => {
+    const out = await completeRun()
+    const again = await tryRun({ out, fresh: true })
+    expect(again.report?.scripts['all-ohlcv']?.items.skipped).toBe(STOCKS.length)
+    rmSync(join(out, 'ohlcv_data', 'GAMMA.csv'))
+    expect((await tryRun({ out })).asked).toContain('getDataH GAMMA')
+  })
+
+  it('does not mind files that are not its own', async () => {
+    const out = await completeRun()
+    const others = ['notes.txt', 'market_news/notes.txt', 'fundamental_data.json']
+    for (const file of others) writeFileSync(join(out, file), 'mine')
+    await tryRun({ out, only: ['market-news'] })
+    for (const file of others) writeFileSync(join(out, file), 'changed')
+    expect((await tryRun({ out, only: ['market-news'] })).asked).toEqual([])
+  })
+
+  it.each([
+    ['other streams', { only: ['market-news'] }],
+    ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
+    ['another embedded provider', { variant: '4 made-up stocks' }],
+    ['another instant', { asOf: EVENING + 1 }],
+    ['no instant, an hour later', { now: EVENING + 60 * MINUTE }],
+    ['--fresh', { fresh: true }],
+    ['--accept-shrink, which lets go what a complete run has kept', { acceptShrink: true }],
+  ])('does not do for one with %s', async (_, options) => {
+    const out = await completeRun()
+    const { asked, events } = await tryRun({ out, ...options })
+    expect(asked[0]).toBe('fetchdt all')
+    expect(events[0]).not.toHaveProperty('changed')
+  })
+
+  const at = (time: string): number => Date.parse(`2026-02-12T${time}+05:30`)
+  it.each([
+    ['at once', '15:30:00', '15:30:00', true],
+    ['within the hour', '15:30:00', '16:29:59.999', true],
+    ['an hour later', '15:30:00', '16:30:00', false],
+    ['in the session', '15:29:59.999', '15:40:00', false],
+    ['by a clock that was set back', '20:00:00', '19:59:59', false],
+  ])('does or not for one that is not given an instant: %s', async (_, first, then, expected) => {
+    const out = await completeRun({ now: at(first) })
+    expect((await tryRun({ out, now: at(then) })).asked.length === 0).toBe(expected)
+  })
+
+  it('does not do on the next day, which begins at midnight in India', async () => {
+    const out = await completeRun({ now: at('23:50:00') })
+    expect((await tryRun({ out, now: at('23:59:59') })).asked).toEqual([])
+    expect((await tryRun({ out, now: at('23:59:59') + 1_000 })).asked).not.toEqual([])
+  })
+
+  it('does not do where it was as of an instant that was still to come', async () => {
+    const out = await completeRun({ now: EVENING - 1, asOf: EVENING })
+    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked).toEqual([])
+  })
+
+  it('is forgotten as soon as another one begins', async () => {
+    const out = await completeRun()
+    const nothingYet = await tryRun({ out, fresh: true, hangs: () => true })
+    expect(nothingYet.asked).toEqual(['fetchdt all'])
+    expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
+  })
+
+  it('does not hide that a later one was broken off, which is continued', async () => {
+    const out = await completeRun()
+    await tryRun({ out, fresh: true, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
+    const { asked, events } = await tryRun({ out })
+    expect(events[0]).toMatchObject({ isContinued: true })
+    expect(asked).toContain('getLiveNews GAMMA')
+    expect(asked).not.toContain('getLiveNews ALPHA')
+    expect((await tryRun({ out })).asked).toEqual([])
+  })
+
+  it('counts for nothing beside the record of one that is not, as when it was killed in between', async () => {
+    const out = await completeRun()
+    const { events } = await tryRun({ out: temporaryFolder() })
+    const [{ run, asOf }] = events as unknown as [{ run: string; asOf: number }]
+    writeFileSync(join(out, '.scripstream', 'run.json'), JSON.stringify({ run, asOf, configuration: 'of another' }))
+    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+  })
+
+  it.each([
+    ['nothing', () => ''],
+    ['its beginning', (text: string) => text.slice(0, 100)],
+    ['an array', () => '[]'],
+    ['no report', (text: string) => text.replace('"report"', '"other"')],
+    ['no scripts in it', (text: string) => text.replace('"scripts"', '"other"')],
+    ['no files', (text: string) => text.replace('"files":{"', '"other":{"')],
+  ])('is not believed when what is left of it is %s', async (_, spoil) => {
+    const out = await completeRun()
+    const path = join(out, '.scripstream', 'complete.json')
+    const text = readFileSync(path, 'utf8')
+    expect(spoil(text)).not.toBe(text)
+    writeFileSync(path, spoil(text))
+    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+  })
+})
+
+describe('a run that is not complete', () => {
+  it.each([
+    ['partial', { fails: (request: string) => request === 'getLiveNews BETA' }],
+    ['failed', { stocks: [] }],
+  ])('but %s leaves everything to do', async (outcome, options) => {
+    const out = await completeRun()
+    const { report } = await tryRun({ out, fresh: true, ...options })
+    expect(report?.outcome).toBe(outcome)
+    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+  })
+})
+
+describe('a complete run in memory', () => {
+  it('does not keep the next one from asking', async () => {
+    const provider = fakeProvider(() => ({ data: ['ALPHA'].map(stockNamed) }))
+    const collector = createCollector({ settings: SETTINGS, storage: memory(), transport: provider.send, clock: () => EVENING })
+    for (const _ of [1, 2])
+      expect((await lastValueFrom(collector.run({ asOf: EVENING, only: ['master-data'] }))).scripts['master-data']?.requests).toBe(1)
+  })
+})

@@ -1,0 +1,37 @@
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { changedSince, noteComplete, notedRun } from '../../sinks/complete-run.js'
+import { runReport } from '../cli/support.js'
+import { temporaryFolder } from './support.js'
+
+const run = { run: 'r', asOf: 0, configuration: 'c', report: runReport({}) }
+
+describe('the note of a complete run', () => {
+  it('holds size and date of every file in the places of its outputs, and of nothing else', async () => {
+    const root = temporaryFolder()
+    const path = join(root, 'complete.json')
+    mkdirSync(join(root, 'news', 'a_folder.json'), { recursive: true })
+    const files = ['one.json', 'other.json', 'news/a_1.json', 'news/a_2.json', 'news/b_1.json', 'news/a_1.txt']
+    for (const file of files) {
+      writeFileSync(join(root, file), file)
+      utimesSync(join(root, file), 5, 5)
+    }
+    await noteComplete(path, run, { root, outputs: ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json'] })
+    const noted = await notedRun(path)
+    expect(noted).toEqual({ run, files: { 'one.json': [8, 5_000], 'news/a_1.json': [13, 5_000], 'news/a_2.json': [13, 5_000] } })
+  })
+
+  it('tells of many files the one that is not as it was', async () => {
+    const root = temporaryFolder()
+    const path = join(root, 'complete.json')
+    const names = Array.from({ length: 1_200 }, (_, place) => `${place}.json`)
+    for (const name of names) writeFileSync(join(root, name), 'x')
+    await noteComplete(path, run, { root, outputs: ['*.json'] })
+    const noted = await notedRun(path)
+    expect(Object.keys(noted?.files ?? {})).toHaveLength(1_200)
+    expect(noted && (await changedSince(noted, root))).toBeUndefined()
+    rmSync(join(root, '1100.json'))
+    expect(noted && (await changedSince(noted, root))).toBe('1100.json')
+  })
+})
