@@ -1,0 +1,84 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { wordsOf } from '../provider/latency.js'
+import { requestsIn } from '../provider/ledger.js'
+import { EVENING, marketOf } from '../provider/market.js'
+import { type Provider, startProvider } from '../provider/process.js'
+import type { ProviderOptions } from '../provider/provider.js'
+import { boundOf } from './bound.js'
+import { createSameness, failOn, wrongFiles, wrongRequests } from './check.js'
+import type { Context } from './figure.js'
+import { type Outputs, outputsIn } from './outputs.js'
+import { type ProductRun, type RunOptions, runProduct, warmUp } from './product.js'
+
+/** A run that has been checked: what was asked, and what lies in its folder. */
+export interface CheckedRun extends ProductRun {
+  readonly outputs: Outputs
+  readonly boundMs: number
+}
+
+/** A provider and the product before it, for as long as something is measured. */
+export interface Bench {
+  readonly provider: Provider
+  /**
+   * Runs the product and checks requests, files and bytes. It goes on from what lies in `out`, or has a folder of its own: what is deleted
+   * just before makes a file system slow to make new files.
+   */
+  run(options: BenchRun): Promise<CheckedRun>
+}
+
+export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only'> {
+  readonly out?: string
+}
+
+export const withBench = async <T>(context: Context, options: ProviderOptions, use: (bench: Bench) => Promise<T>): Promise<T> => {
+  const { product, scratch, say } = context
+  const provider = await startProvider(options)
+  const stocks = marketOf(options.stocks)(Date.parse(EVENING)).stocks
+  const checkSame = createSameness()
+  let folders = 0
+  try {
+    mkdirSync(scratch, { recursive: true })
+    await warmUp({ provider, product, out: join(scratch, 'warm-up') })
+    return await use({
+      provider,
+      run: async ({ out = join(scratch, `out-${folders++}`), ...run }) => {
+        const done = await runProduct({ provider, product, out, ...run })
+        const outputs = outputsIn(out)
+        const what = `${wordsOf(run.latency)}${run.only === undefined ? '' : `, ${run.only.join(', ')}`}`
+        failOn(wrongRequests(done.stats, stocks.length), what)
+        if (run.only === undefined) failOn(wrongFiles(outputs, stocks.length), what)
+        checkSame(`${run.asOf ?? EVENING} ${run.only?.join() ?? 'all'}`, outputs, done.stats)
+        const boundMs = boundOf(done.stats.endpoints, stocks, run.latency)
+        say(`${what}: ${told(done, boundMs)}`)
+        return { ...done, outputs, boundMs }
+      },
+    })
+  } finally {
+    await provider.close()
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+const told = ({ wallMs, cpuMicros, peakRssBytes, stats }: ProductRun, boundMs: number): string => {
+  const all = Object.values(stats.endpoints)
+  const requests = requestsIn(stats)
+  const late = all.reduce((sum, { measuredMs, latencyMs }) => sum + measuredMs - latencyMs, 0) / requests
+  return [
+    `${seconds(wallMs)}${boundMs > 0 ? ` (bound ${seconds(boundMs)})` : ''}, CPU ${seconds(cpuMicros / 1_000)}, ${(peakRssBytes / 1e6).toFixed(0)} MB;`,
+    `provider: ${requests} requests, ${(stats.cpuMicros / requests).toFixed(0)} µs CPU each, answered ${late.toFixed(2)} ms later than wanted`,
+  ].join(' ')
+}
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`
+
+/** Each alternative once, then all again, so often: what goes on beside falls on all of them. */
+export const inTurns = async <Name extends string, T>(
+  runs: number,
+  alternatives: Readonly<Record<Name, () => Promise<T>>>,
+): Promise<Readonly<Record<Name, readonly T[]>>> => {
+  const names = Object.keys(alternatives) as Name[]
+  const results = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<Name, T[]>
+  for (let round = 0; round < runs; round++) for (const name of names) results[name].push(await alternatives[name]())
+  return results
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+
+/** What a run left in its folder; its notes to itself (`.scripstream`) are none of it. */
+export interface Outputs {
+  readonly files: number
+  readonly bytes: number
+  /** Files by the folder that they lie in, `''` for the top. */
+  readonly folders: Readonly<Record<string, number>>
+  /** Over paths and bytes, in the order of the paths. */
+  readonly hash: string
+}
+
+export const pathsIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((path) => !path.startsWith('.scripstream'))
+    .sort()
+
+export const outputsIn = (folder: string): Outputs => {
+  const hash = createHash('sha256')
+  const folders: Record<string, number> = {}
+  let bytes = 0
+  const paths = pathsIn(folder)
+  for (const path of paths) {
+    const content = readFileSync(join(folder, path))
+    hash.update(`${path}\0${content.length}\0`).update(content)
+    bytes += content.length
+    const parent = path.split(sep).slice(0, -1).join('/')
+    folders[parent] = (folders[parent] ?? 0) + 1
+  }
+  return { files: paths.length, bytes, folders, hash: hash.digest('hex') }
+}
+
+/** What tells a file that was written anew: its place on the disk, its time and its size. */
+export const marksIn = (folder: string): ReadonlyMap<string, string> =>
+  new Map(
+    pathsIn(folder).map((path) => {
+      const { ino, mtimeMs, size } = statSync(join(folder, path))
+      return [path, `${ino} ${mtimeMs} ${size}`]
+    }),
+  )
+
+/** The files that were written between two looks, and their bytes. */
+export const writtenSince = (before: ReadonlyMap<string, string>, folder: string): { readonly files: number; readonly bytes: number } => {
+  const written = [...marksIn(folder)].filter(([path, mark]) => before.get(path) !== mark)
+  return { files: written.length, bytes: written.reduce((sum, [path]) => sum + statSync(join(folder, path)).size, 0) }
+}

@@ -1,0 +1,28 @@
+import { withBench } from '../harness/bench.js'
+import type { Measurement } from '../harness/figure.js'
+import { fixed } from '../provider/latency.js'
+
+/** The candle stream alone, after the master list that it needs; the list's request is part of the bound. */
+export const candles: Measurement = {
+  name: 'candles',
+  summary: 'the candle stream alone: wall ÷ bound',
+  run: async (context) => {
+    const stocks = context.quick ? 80 : 2_775
+    return withBench(context, { stocks }, async ({ run }) => {
+      const values: number[] = []
+      for (let round = 0; round < context.runs; round++) {
+        const { wallMs, boundMs } = await run({ latency: fixed(50), only: ['all-ohlcv'] })
+        values.push(wallMs / boundMs)
+      }
+      return [
+        {
+          name: 'candle stream alone, fixed 50 ms: wall ÷ bound',
+          unit: '×',
+          values,
+          goal: 1.1,
+          remark: `${stocks} stocks, the master list in the bound`,
+        },
+      ]
+    })
+  },
+}

@@ -1,0 +1,30 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { withBench } from '../harness/bench.js'
+import { failOn } from '../harness/check.js'
+import type { Measurement } from '../harness/figure.js'
+import { runProcess } from '../harness/process.js'
+import { commandOf } from '../harness/product.js'
+import { fixed } from '../provider/latency.js'
+import { EVENING } from '../provider/market.js'
+
+/** From the start of the process to its first request's arrival; each run is a new process, the disk's cache is warm. */
+export const cold: Measurement = {
+  name: 'cold',
+  summary: 'cold start: from the process to its first request',
+  run: (context) =>
+    withBench(context, { stocks: 60 }, async ({ provider }) => {
+      const values: number[] = []
+      for (let round = 0; round < context.runs * 3; round++) {
+        await provider.control({ latency: fixed(0), reset: true })
+        const out = join(context.scratch, 'out')
+        const args = ['run', '--as-of', EVENING, '--out', out, '--only', 'master-data', '--progress', 'none']
+        const { code, startedAt } = await runProcess(process.execPath, [commandOf(context.product), ...args], provider.env)
+        const { firstAt } = await provider.stats()
+        failOn(code === 0 && firstAt !== undefined ? [] : [`it ended with ${code}`], 'the start')
+        values.push((firstAt ?? 0) - startedAt)
+        rmSync(out, { recursive: true })
+      }
+      return [{ name: 'start to first request, cold', unit: 'ms', values, goal: 300 }]
+    }),
+}

@@ -1,0 +1,62 @@
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { withBench } from '../harness/bench.js'
+import { failOn } from '../harness/check.js'
+import type { Figure, Measurement } from '../harness/figure.js'
+import { marksIn, outputsIn, writtenSince } from '../harness/outputs.js'
+import { runProduct, warmUp } from '../harness/product.js'
+import { fixed } from '../provider/latency.js'
+import { requestsIn } from '../provider/ledger.js'
+import { NEXT_EVENING } from '../provider/market.js'
+
+const stocksFor = (isQuick: boolean): number => (isQuick ? 60 : 2_775)
+
+/** The next evening on a copy of this one's outputs: everything again, and one day of candles. */
+export const incremental: Measurement = {
+  name: 'incremental',
+  summary: 'the next evening, everything but one day of candles: wall ÷ bound',
+  run: async (context) => {
+    const stocks = stocksFor(context.quick)
+    return withBench(context, { stocks }, async ({ provider, run }) => {
+      const first = join(context.scratch, 'first')
+      await run({ latency: fixed(0), out: first })
+      await warmUp({ provider, product: context.product, out: join(context.scratch, 'warm-up'), asOf: NEXT_EVENING })
+      const values: number[] = []
+      for (let round = 0; round < context.runs; round++) {
+        const out = join(context.scratch, `next-${round}`)
+        cpSync(first, out, { recursive: true, preserveTimestamps: true })
+        const { wallMs, boundMs } = await run({ latency: fixed(50), out, asOf: NEXT_EVENING })
+        values.push(wallMs / boundMs)
+      }
+      return [{ name: 'incremental evening, fixed 50 ms: wall ÷ bound', unit: '×', values, goal: 1.1, remark: `${stocks} stocks` }]
+    })
+  },
+}
+
+/** The same command again, when everything is in place. */
+export const rerun: Measurement = {
+  name: 'rerun',
+  summary: 'a rerun of a finished evening: wall, data bytes and files written',
+  run: async (context): Promise<readonly Figure[]> => {
+    const stocks = stocksFor(context.quick)
+    const { product } = context
+    return withBench(context, { stocks }, async ({ provider, run }) => {
+      const out = join(context.scratch, 'finished')
+      const { outputs } = await run({ latency: fixed(0), out })
+      const seconds: number[] = []
+      const written: ReturnType<typeof writtenSince>[] = []
+      for (let round = 0; round < context.runs; round++) {
+        const marks = marksIn(out)
+        const { wallMs, stats } = await runProduct({ provider, product, latency: fixed(50), out })
+        seconds.push(wallMs / 1_000)
+        written.push(writtenSince(marks, out))
+        failOn(outputsIn(out).hash === outputs.hash ? [] : ['other bytes lie there than before'], 'the rerun')
+        context.say(`${(wallMs / 1_000).toFixed(2)} s, ${requestsIn(stats)} requests, ${written.at(-1)?.files} files written`)
+      }
+      return [
+        { name: 'rerun of a finished evening, fixed 50 ms', unit: 's', values: seconds, goal: 2, remark: `${stocks} stocks` },
+        { name: 'rerun of a finished evening: data bytes written', unit: 'bytes', values: written.map(({ bytes }) => bytes), goal: 0 },
+      ]
+    })
+  },
+}

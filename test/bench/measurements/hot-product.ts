@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type * as Scripstream from '../../../src/index.js'
+import type { RunReport } from '../../../src/index.js'
+import { HOT_PASSES, type Spent } from '../references/spent.js'
+
+const ONLY = ['new-announcements', 'advanced-indicators']
+
+const [product = '', out = '', count = ''] = process.argv.slice(2)
+const { createCollector, loadSettings, streams } = (await import(
+  pathToFileURL(join(product, 'dist/src/index.js')).href
+)) as typeof Scripstream
+
+/** Collects everything once, into a folder of its own. */
+const pass = (folder: string): Promise<RunReport | undefined> =>
+  new Promise((resolve, reject) => {
+    const settings = loadSettings({ flags: { out: join(out, folder) }, env: process.env, streams })
+    let report: RunReport | undefined
+    createCollector({ settings })
+      .run({ only: ONLY, asOf: Date.parse('2026-02-12T20:00:00+05:30') })
+      .subscribe({ next: (value) => (report = value), error: reject, complete: () => resolve(report) })
+  })
+
+await pass('warm')
+const before = process.cpuUsage()
+for (let turn = 0; turn < HOT_PASSES; turn++) {
+  const report = await pass(`hot-${turn}`)
+  if (report?.outcome !== 'complete') throw new Error(`the run ended as ${report?.outcome}`)
+}
+const { user, system } = process.cpuUsage(before)
+const spent: Spent = { cpuMicros: user + system, items: Number(count) * ONLY.length * HOT_PASSES }
+console.log(JSON.stringify(spent))

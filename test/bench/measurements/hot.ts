@@ -1,0 +1,58 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { inTurns, withBench } from '../harness/bench.js'
+import { failOn, wrongRequests } from '../harness/check.js'
+import { type Measurement, median } from '../harness/figure.js'
+import { runScript } from '../harness/process.js'
+import { fixed } from '../provider/latency.js'
+import type { ProviderStats } from '../provider/ledger.js'
+import { HOT_PASSES, type Spent } from '../references/spent.js'
+
+/** Announcements and indicators, no latency: what an item costs once the code is warm, beside the least that an HTTP client can do. */
+export const hot: Measurement = {
+  name: 'hot',
+  summary: 'CPU per small-JSON item ÷ a bare undici loop with JSON.parse',
+  run: async (context) => {
+    const stocks = context.quick ? 600 : 2_775
+    return withBench(context, { stocks }, async ({ provider }) => {
+      const measure = async (script: string, args: readonly string[]): Promise<number> => {
+        await provider.control({ latency: fixed(0), reset: true })
+        const { cpuMicros, items } = await runScript<Spent>(new URL(script, import.meta.url), args, provider.env)
+        failOn(wrongRequests(onePassOf(await provider.stats()), stocks), script)
+        return cpuMicros / items
+      }
+      const out = join(context.scratch, 'hot')
+      const { ours, bare } = await inTurns(context.runs, {
+        ours: async () => {
+          const micros = await measure('./hot-product.js', [context.product, out, String(stocks)])
+          rmSync(out, { recursive: true })
+          return micros
+        },
+        bare: () => measure('../references/bare-loop.js', [String(stocks)]),
+      })
+      context.say(`per item: ours ${ours.map((n) => n.toFixed(1)).join(', ')} µs; bare ${bare.map((n) => n.toFixed(1)).join(', ')} µs`)
+      const remark = `${stocks * 2} items a pass, warm, in one process; bare loop ${median(bare).toFixed(1)} µs`
+      return [
+        {
+          name: 'hot CPU per small-JSON item ÷ bare undici loop',
+          unit: '×',
+          values: ours.map((micros, round) => micros / (bare[round] as number)),
+          goal: 1.25,
+          remark,
+        },
+        { name: 'hot CPU per small-JSON item', unit: 'µs', values: ours },
+      ]
+    })
+  },
+}
+
+/** What a pass asked, of as many as there were: each asks what the first did. */
+const onePassOf = (stats: ProviderStats): ProviderStats => ({
+  ...stats,
+  endpoints: Object.fromEntries(
+    Object.entries(stats.endpoints).map(([name, counts]) => {
+      const requests = counts.requests / (HOT_PASSES + 1)
+      return [name, { ...counts, requests, duplicates: counts.duplicates - requests * HOT_PASSES }]
+    }),
+  ),
+})

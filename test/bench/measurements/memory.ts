@@ -1,0 +1,31 @@
+import { inTurns, withBench } from '../harness/bench.js'
+import { type Context, type Measurement, median } from '../harness/figure.js'
+import { fixed } from '../provider/latency.js'
+
+/** What a full run holds at its peak when the market grows. The latency is small, so that it ends. */
+export const memory: Measurement = {
+  name: 'memory',
+  summary: 'peak RSS at 10 × the stocks ÷ at 1 × (minutes a run; not with --quick)',
+  run: async (context) => {
+    if (context.quick) return []
+    const peakOf = (stocks: number, part: string) => () => {
+      const own: Context = { ...context, scratch: `${context.scratch}-${part}` }
+      return withBench(own, { stocks }, async ({ run }) => (await run({ latency: fixed(5) })).peakRssBytes / 1e6)
+    }
+    const { one, ten } = await inTurns(context.runs, { one: peakOf(2_775, 'one'), ten: peakOf(27_750, 'ten') })
+    return [
+      {
+        name: 'peak RSS at 10 × the stocks',
+        unit: 'MB',
+        values: ten,
+        remark: `27,750 stocks, fixed 5 ms; at 2,775 ${median(one).toFixed(0)} MB`,
+      },
+      {
+        name: 'peak RSS at 10 × the stocks ÷ at 1 ×',
+        unit: '×',
+        values: ten.map((peak, round) => peak / (one[round] as number)),
+        goal: 1.4,
+      },
+    ]
+  },
+}

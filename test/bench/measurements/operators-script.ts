@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Observable } from 'rxjs'
+import type * as Scripstream from '../../../src/index.js'
+import { EVENING, marketOf } from '../provider/market.js'
+
+/** CPU µs per item, for each round. */
+export interface OperatorCosts {
+  readonly few: readonly number[]
+  readonly many: readonly number[]
+}
+
+const [product = '', few = '', many = '', rounds = ''] = process.argv.slice(2)
+const { createCollector, sinks, streams } = (await import(pathToFileURL(join(product, 'dist/src/index.js')).href)) as typeof Scripstream
+
+const ONLY = ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators', 'market-news', 'all-ohlcv']
+const HOSTS = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'web', 'sheet'] as const
+const asOf = Date.parse(EVENING)
+
+const row = { date: '2026-02-12 10:00:00', news_date: '2026-02-12 10:00:00', caption: 'A filing' }
+const candles = { Time: [1_770_834_600], o: [1], h: [1], l: [1], c: [1], v: [1] }
+const bodyOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+const rows = bodyOf({ data: [row] })
+const small: Readonly<Record<string, Buffer>> = {
+  '/v2/news/getLiveNews': bodyOf({ data: { latest_news: [{ publish_date: 1, category: 'stocks', news_object: { title: 'A title' } }] } }),
+  '/getDataH': bodyOf({ success: true, data: candles }),
+}
+
+/** Answers everything in the next microtask. */
+const transportFor = (stocks: number): Scripstream.Transport => {
+  const master = streams.flatMap(({ endpoints }) => endpoints).find(({ name }) => name === 'master')
+  const list = bodyOf(master?.sample?.({}, marketOf(stocks)(asOf)))
+  return ({ url }) =>
+    new Observable((subscriber) => {
+      const { pathname } = new URL(url)
+      const body = pathname === '/customscan/fetchdt' ? list : (small[pathname] ?? rows)
+      queueMicrotask(() => {
+        subscriber.next({ status: 200, body })
+        subscriber.complete()
+      })
+    })
+}
+
+const urls = Object.fromEntries(HOSTS.map((host) => [host, 'http://bench']))
+
+/** CPU µs per item of one run of so many stocks, into memory. */
+const pass = (stocks: number, transport: Scripstream.Transport): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const from = process.cpuUsage()
+    let outcome: string | undefined
+    createCollector({ settings: { urls }, transport, storage: sinks.memory() })
+      .run({ only: ONLY, asOf })
+      .subscribe({
+        next: (report) => (outcome = report.outcome),
+        error: reject,
+        complete: () => {
+          const { user, system } = process.cpuUsage(from)
+          if (outcome === 'complete') resolve((user + system) / (stocks * ONLY.length))
+          else reject(new Error(`the run ended as ${outcome}`))
+        },
+      })
+  })
+
+const counts = { few: Number(few), many: Number(many) }
+const transports = { few: transportFor(counts.few), many: transportFor(counts.many) }
+const once = (size: 'few' | 'many'): Promise<number> => pass(counts[size], transports[size])
+
+for (let warm = 0; warm < 3; warm++) await once('few')
+const result = { few: [] as number[], many: [] as number[] }
+for (let round = 0; round < Number(rounds); round++) {
+  const several = []
+  for (let time = 0; time < 5; time++) several.push(await once('few'))
+  result.few.push(several.reduce((sum, micros) => sum + micros, 0) / several.length)
+  result.many.push(await once('many'))
+}
+console.log(JSON.stringify(result satisfies OperatorCosts))

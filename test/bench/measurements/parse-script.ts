@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type * as Scripstream from '../../../src/index.js'
+import { createBodies, isEmpty } from '../provider/bodies.js'
+import { EVENING, marketOf } from '../provider/market.js'
+import { patched } from '../provider/template.js'
+
+/** CPU of one pass over the bodies, for each round. */
+export interface ParseCosts {
+  readonly read: readonly number[]
+  readonly bare: readonly number[]
+  readonly megabytes: number
+}
+
+const [product = '', rounds = ''] = process.argv.slice(2)
+const { streams } = (await import(pathToFileURL(join(product, 'dist/src/index.js')).href)) as typeof Scripstream
+const PASSES = 5
+
+/** The filings answers of 64 stocks, from both paths, each with what reads it. */
+const bodies = (() => {
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const bodyOf = createBodies(endpoints)
+  const stocks = marketOf(80)(Date.parse(EVENING)).stocks.filter((_, rank) => !isEmpty('lodr', rank))
+  return (['company_filings', 'lodr'] as const).flatMap((name) => {
+    const endpoint = endpoints.find((one) => one.name === name)
+    if (endpoint === undefined) throw new Error(`there is no endpoint ${name}`)
+    return stocks.map(({ ISIN }, rank) => {
+      const response = patched(bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false), ISIN).toString()
+      return { text: response.slice(response.indexOf('\r\n\r\n') + 4), endpoint, input: { data: { isin: ISIN, pg_no: 1, count: 100 } } }
+    })
+  })
+})()
+
+const read = (): number => bodies.reduce((rows, { text, endpoint, input }) => rows + (endpoint.read(text, input) as unknown[]).length, 0)
+const bare = (): number => bodies.reduce((rows, { text }) => rows + (JSON.parse(text) as { data: unknown[] }).data.length, 0)
+
+const cpuOf = (pass: () => number): number => {
+  const from = process.cpuUsage()
+  for (let count = 0; count < PASSES; count++) pass()
+  const { user, system } = process.cpuUsage(from)
+  return user + system
+}
+
+if (read() !== bare()) throw new Error('what is read has other rows than what is parsed')
+for (let warm = 0; warm < 3; warm++) for (const pass of [read, bare]) cpuOf(pass)
+const costs = Array.from({ length: Number(rounds) }, () => ({ read: cpuOf(read), bare: cpuOf(bare) }))
+const result: ParseCosts = {
+  read: costs.map((cost) => cost.read),
+  bare: costs.map((cost) => cost.bare),
+  megabytes: (bodies.reduce((sum, { text }) => sum + text.length, 0) * PASSES) / 1e6,
+}
+console.log(JSON.stringify(result))

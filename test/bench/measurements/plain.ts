@@ -1,0 +1,77 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CheckedRun, inTurns, withBench } from '../harness/bench.js'
+import { failOn, wrongFiles, wrongRequests } from '../harness/check.js'
+import { type Context, type Figure, type Measurement, median } from '../harness/figure.js'
+import { outputsIn } from '../harness/outputs.js'
+import { fixed } from '../provider/latency.js'
+import type { ProviderOptions } from '../provider/provider.js'
+import { type PlainRun, plainThreadsMissing, runPlainThreads } from '../references/plain-threads.js'
+import { selfSigned } from './self-signed.js'
+
+/** The plain threads program and the product in turns, without latency of the provider's own. */
+const compare = (context: Context, options: ProviderOptions) =>
+  withBench(context, options, ({ provider, run }) =>
+    inTurns<'plain' | 'ours', PlainRun>(context.runs, {
+      plain: async () => {
+        const out = mkdtempSync(join(context.scratch, 'plain-'))
+        const done = await runPlainThreads({ provider, latency: fixed(0), out })
+        const wrong = [...wrongRequests(await provider.stats(), options.stocks), ...wrongFiles(outputsIn(out), options.stocks)]
+        failOn(wrong, 'the plain threads program')
+        context.say(`plain threads: ${(done.wallMs / 1_000).toFixed(2)} s, CPU ${(done.cpuMicros / 1e6).toFixed(2)} s`)
+        return done
+      },
+      ours: (): Promise<CheckedRun> => run({ latency: fixed(0) }),
+    }),
+  )
+
+type Turns = Awaited<ReturnType<typeof compare>>
+
+const ratios = ({ plain, ours }: Turns, of: keyof PlainRun): readonly number[] =>
+  plain.map((run, round) => run[of] / (ours[round] as PlainRun)[of])
+
+const skipped = async (context: Context): Promise<boolean> => {
+  const missing = await plainThreadsMissing()
+  if (missing !== undefined) context.say(`skipped: ${missing}`)
+  return missing !== undefined
+}
+
+/** No latency: what is left is work. */
+export const plain: Measurement = {
+  name: 'plain',
+  summary: 'no latency: the plain Python threads program ÷ ours, wall and CPU',
+  run: async (context): Promise<readonly Figure[]> => {
+    if (await skipped(context)) return []
+    const stocks = context.quick ? 40 : 2_775
+    const turns = await compare(context, { stocks })
+    const [theirs, ours] = [turns.plain, turns.ours].map((runs) => (median(runs.map(({ wallMs }) => wallMs)) / 1_000).toFixed(1))
+    const remark = `${stocks} stocks, ${theirs} s and ${ours} s`
+    return [
+      {
+        name: 'no latency: plain threads program ÷ ours, wall',
+        unit: '×',
+        values: ratios(turns, 'wallMs'),
+        goal: 4,
+        atLeast: true,
+        remark,
+      },
+      { name: 'no latency: plain threads program ÷ ours, CPU', unit: '×', values: ratios(turns, 'cpuMicros'), goal: 3, atLeast: true },
+    ]
+  },
+}
+
+const ROUND_TRIP_MS = 40
+
+/** Far away: each new connection costs two round trips before its request. */
+export const far: Measurement = {
+  name: 'far',
+  summary: `TLS with ${ROUND_TRIP_MS} ms round trips: the plain Python threads program ÷ ours, wall`,
+  run: async (context): Promise<readonly Figure[]> => {
+    if (await skipped(context)) return []
+    const stocks = context.quick ? 20 : 600
+    const { remove, ...tls } = selfSigned()
+    const turns = await compare(context, { stocks, tls: { ...tls, roundTripMs: ROUND_TRIP_MS } }).finally(remove)
+    const name = `TLS, ${ROUND_TRIP_MS} ms round trips: plain threads program ÷ ours, wall`
+    return [{ name, unit: '×', values: ratios(turns, 'wallMs'), goal: 8, atLeast: true, remark: `${stocks} stocks` }]
+  },
+}

@@ -1,0 +1,40 @@
+import { type CheckedRun, withBench } from '../harness/bench.js'
+import { type Context, median } from '../harness/figure.js'
+import { fixed } from '../provider/latency.js'
+import { requestsIn } from '../provider/ledger.js'
+import type { ScalePoint } from '../report/results.js'
+
+const ONE = 2_775
+
+export interface ScaleOptions {
+  /** Sizes of the market, in times of today's. */
+  readonly factors: readonly number[]
+  readonly latenciesMs: readonly number[]
+}
+
+/** Whole runs on markets of other sizes, at other latencies. A series of all takes half an hour. */
+export const measureScale = async (context: Context, { factors, latenciesMs }: ScaleOptions): Promise<readonly ScalePoint[]> => {
+  const points: ScalePoint[] = []
+  for (const factor of factors) {
+    const stocks = context.quick ? 50 * factor : ONE * factor
+    await withBench(context, { stocks }, async ({ run }) => {
+      for (const latencyMs of latenciesMs) {
+        const runs: CheckedRun[] = []
+        for (let round = 0; round < context.runs; round++) runs.push(await run({ latency: fixed(latencyMs) }))
+        const of = (read: (done: CheckedRun) => number): number => Number(median(runs.map(read)).toFixed(2))
+        points.push({
+          stocks,
+          latencyMs,
+          runs: runs.length,
+          wallS: of(({ wallMs }) => wallMs / 1_000),
+          boundS: of(({ boundMs }) => boundMs / 1_000),
+          cpuS: of(({ cpuMicros }) => cpuMicros / 1e6),
+          peakRssMb: of(({ peakRssBytes }) => peakRssBytes / 1e6),
+          requests: of(({ stats }) => requestsIn(stats)),
+          outputMb: of(({ outputs }) => outputs.bytes / 1e6),
+        })
+      }
+    })
+  }
+  return points
+}

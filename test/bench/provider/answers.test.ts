@@ -1,0 +1,67 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { streams } from '../../../streams/index.js'
+import { type Answers, createAnswers } from './answers.js'
+import { isEmpty } from './bodies.js'
+import { EVENING, marketOf, NEXT_EVENING } from './market.js'
+
+const endpoints = streams.flatMap((stream) => stream.endpoints)
+const endpointOf = (name: string) => {
+  const endpoint = endpoints.find((one) => one.name === name)
+  if (endpoint === undefined) throw new Error(`there is no endpoint ${name}`)
+  return endpoint
+}
+const { stocks } = marketOf(100)(Date.parse(EVENING))
+
+describe('the answers of the benchmark’s provider', () => {
+  let answers: Answers
+  beforeAll(() => {
+    answers = createAnswers(endpoints, 100)
+  })
+
+  const ask = (name: string, input: object) => {
+    const { host, path } = endpointOf(name)
+    const answer = answers.answer({ method: 'POST', path: `/${host}${path}`, type: 'application/json', body: JSON.stringify(input) })
+    const text = answer.response().toString()
+    return { ...answer, text: text.slice(text.indexOf('\r\n\r\n') + 4) }
+  }
+  const askFilings = (name: string, isin: string) => ask(name, { data: { isin, pg_no: 1, count: 100 } })
+  const askCandles = (start: number, end: number) => {
+    const [stock] = stocks
+    const instrument = { EXCH: 'NSE', SYM: stock?.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: stock?.Sid, EXPCODE: 0, INTERVAL: 'D' }
+    const { text } = ask('ohlcv', { ...instrument, START: start, END: end })
+    return (JSON.parse(text) as { data: { Time: number[]; c: number[] } }).data
+  }
+
+  it.each(['company_filings', 'lodr'])('are of full size and about the stock that was asked: %s', (name) => {
+    for (const [rank, { ISIN }] of stocks.entries()) {
+      const input = { data: { isin: ISIN, pg_no: 1, count: 100 } }
+      const { text, violation } = askFilings(name, ISIN)
+      const rows = endpointOf(name).read(text, input) as readonly { readonly isin: string }[]
+      expect(violation).toBeUndefined()
+      expect(rows.length === 0).toBe(isEmpty('lodr', rank))
+      if (rows.length > 0)
+        expect([text.length > 43_000, text.length < 50_000, rows.every(({ isin }) => isin === ISIN)]).not.toContain(false)
+    }
+  })
+
+  it('are the same when the same is asked again', () => {
+    expect(askFilings('lodr', stocks[0]?.ISIN ?? '').text).toBe(askFilings('lodr', stocks[0]?.ISIN ?? '').text)
+  })
+
+  it('hold 2,500 candles, and of later days just those that are asked, as the whole history has them', () => {
+    const [first, next] = [EVENING, NEXT_EVENING].map((evening) => Date.parse(evening) / 1_000)
+    const whole = askCandles(215_634_600, next ?? 0)
+    expect(askCandles(215_634_600, first ?? 0).Time).toHaveLength(2_500)
+    const join = whole.Time.at(-2) ?? 0
+    expect(askCandles(join, next ?? 0)).toEqual({ ...askCandles(join, next ?? 0), Time: whole.Time.slice(-2), c: whole.c.slice(-2) })
+    expect(askCandles((next ?? 0) + 1, (next ?? 0) + 2).Time).toEqual([])
+  })
+
+  it('refuse what is no stock, no known address, or not as the endpoint is asked', () => {
+    expect(askFilings('lodr', 'INE000000000').violation).toContain('asks about INE000000000')
+    expect(answers.answer({ method: 'GET', path: '/static/nothing', type: '', body: '' }).violation).toContain('is not known')
+    const isin = stocks[0]?.ISIN ?? ''
+    const wrong = Array.from({ length: 64 }, () => ask('lodr', { data: { isin, pg_no: 2, count: 100 } }).violation)
+    expect(wrong.filter(Boolean)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,65 @@
+import type { SampleMarket } from '../../../src/model/market.js'
+import type { AnyEndpoint } from '../../../src/provider/endpoint.js'
+import { createFullSize } from './full-size.js'
+import { EVENING, marketOf } from './market.js'
+import { samplesOf } from './samples.js'
+import { type Template, templateOf } from './template.js'
+
+const empties = {
+  company_filings: { code: 0, data: null },
+  lodr: { code: 0, data: null },
+  fundamental: { status: 'success', data: [] },
+  announcements: { code: 0, data: null },
+  indicator: { data: [] },
+  news: { code: 0, data: { latest_news: [] } },
+} as const
+
+/** The calls about one stock whose answers are the same for many, its ISIN apart. */
+export type SharedEndpoint = keyof typeof empties
+
+/** One stock in so many has nothing. */
+const ONE_IN: Readonly<Record<SharedEndpoint, number>> = {
+  company_filings: 5,
+  lodr: 5,
+  fundamental: 100,
+  announcements: 10,
+  indicator: 33,
+  news: 7,
+}
+
+export const isEmpty = (endpoint: SharedEndpoint, rank: number): boolean => rank % ONE_IN[endpoint] === ONE_IN[endpoint] - 1
+
+export const isShared = (endpoint: string): endpoint is SharedEndpoint => endpoint in empties
+
+const VARIANTS = 64
+/** Stocks that the variants are made of. */
+const POOL = 1_500
+
+/** What is answered about the stock at a rank; from the later evening on, every third stock has something new. */
+export type Bodies = (endpoint: SharedEndpoint, rank: number, isLater: boolean) => Template
+
+/** Full-size answers about a few stocks, which stand for those about all. */
+export const createBodies = (endpoints: readonly AnyEndpoint[]): Bodies => {
+  const market = marketOf(POOL)(Date.parse(EVENING))
+  const empty = Object.fromEntries(Object.entries(empties).map(([name, value]) => [name, templateOf(value)]))
+  const full = templatesOf(endpoints, market)
+  return (endpoint, rank, isLater) => {
+    const variant = (rank + (isLater && rank % 3 === 0 ? 1 : 0)) % VARIANTS
+    return (isEmpty(endpoint, rank) ? empty[endpoint] : full[endpoint][variant]) as Template
+  }
+}
+
+const templatesOf = (endpoints: readonly AnyEndpoint[], market: SampleMarket): Readonly<Record<SharedEndpoint, readonly Template[]>> => {
+  const make = createFullSize(market.stocks, samplesOf(endpoints, market))
+  const variants = (value: (place: number) => unknown) =>
+    market.stocks.slice(0, VARIANTS).map(({ ISIN }, place) => templateOf(value(place), ISIN))
+  const filings = Array.from({ length: VARIANTS }, (_, place) => make.filings(place))
+  return {
+    company_filings: variants((place) => filings[place]?.legacy),
+    lodr: variants((place) => filings[place]?.lodr),
+    fundamental: variants(make.fundamental),
+    announcements: variants(make.announcements),
+    indicator: variants(make.indicator),
+    news: variants(make.news),
+  }
+}

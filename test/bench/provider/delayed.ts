@@ -1,0 +1,29 @@
+import { connect, type Socket } from 'node:net'
+import { createAfter } from './after.js'
+
+const after = createAfter()
+
+/**
+ * Passes a connection on to a local port as if it lay far away: what is sent arrives half a round trip later, in either direction. Loopback
+ * accepts a connection at once; the round trip that this costs elsewhere is put on the first bytes.
+ */
+export const delayed = (near: Socket, port: number, roundTripMs: number): void => {
+  const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+  near.setNoDelay(true)
+  pass(near, far, { ms: roundTripMs / 2, moreAtFirst: roundTripMs })
+  pass(far, near, { ms: roundTripMs / 2, moreAtFirst: 0 })
+}
+
+const pass = (from: Socket, to: Socket, { ms, moreAtFirst }: { readonly ms: number; readonly moreAtFirst: number }): void => {
+  const opensAt = performance.now() + moreAtFirst
+  // Timers may fire in another order than they were set: whichever does takes what came first.
+  const underWay: (() => void)[] = []
+  const later = (arrive: () => void): void => {
+    underWay.push(arrive)
+    after(ms + Math.max(0, opensAt - performance.now()), () => underWay.shift()?.())
+  }
+  from.on('data', (chunk: Buffer) => later(() => to.destroyed || to.write(chunk)))
+  from.on('end', () => later(() => to.end()))
+  from.on('error', () => to.destroy())
+  from.on('close', () => later(() => to.destroy()))
+}

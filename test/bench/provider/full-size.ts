@@ -1,0 +1,60 @@
+import type { SampleStock } from '../../../src/model/market.js'
+import type { Row, Samples } from './samples.js'
+
+/** Bytes of one answer, where samples are smaller than what the provider was seen to answer. */
+const SIZE = { filings: 44_000, fundamental: 12_000, announcements: 3_000, indicator: 3_000 } as const
+const NEWS_ITEMS = 50
+
+/** Values as long as `bytes`, in JSON. */
+const upTo = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
+  const taken: Row[] = []
+  let size = 0
+  for (const row of rows) {
+    if (size >= bytes) return taken
+    taken.push(row)
+    size += Buffer.byteLength(JSON.stringify(row)) + 1
+  }
+  throw new Error('the samples do not suffice')
+}
+
+/** One stock's rows, then those of the stocks after it. */
+function* rowsFrom(place: number, rowsOf: (stock: SampleStock) => readonly Row[], pool: readonly SampleStock[]): Generator<Row> {
+  for (let at = 0; at < pool.length; at++) yield* rowsOf(pool[(place + at) % pool.length] as SampleStock)
+}
+
+/** Makes answers of full size about the stock at a place of the pool, out of its and its neighbours' samples. */
+export const createFullSize = (pool: readonly SampleStock[], { rows, news }: Samples) => {
+  const about = (place: number): SampleStock => pool[place % pool.length] as SampleStock
+  const rowsOf = (endpoint: Parameters<typeof rows>[0]) => (stock: SampleStock) => rows(endpoint, stock)
+  return {
+    /** Both paths' answers. They share one row in sixteen, so that they merge to nearly twice the size of one. */
+    filings: (place: number) => {
+      const numbered = (path: string, list: readonly Row[]) =>
+        list.map((row, n) => ({ ...row, ...idOf(row, `${path}-${n}`, about(place)) }))
+      const legacy = numbered('l', upTo(SIZE.filings, rowsFrom(place, rowsOf('company_filings'), pool)))
+      const lodr = numbered('r', upTo(SIZE.filings, rowsFrom(place + 1, rowsOf('lodr'), pool)))
+      return { legacy: { code: 0, data: legacy }, lodr: { code: 0, data: lodr.map((row, n) => (n % 16 === 0 ? (legacy[n] ?? row) : row)) } }
+    },
+    fundamental: (place: number) => {
+      const [first, ...others] = upTo(SIZE.fundamental, rowsFrom(place, rowsOf('fundamental'), pool))
+      const further = others.map(({ isin, ...tables }, n) => Object.entries(tables).map(([key, table]) => [`${key}_${n + 1}`, table]))
+      return { status: 'success', data: [{ ...first, isin: about(place).ISIN, ...Object.fromEntries(further.flat()) }] }
+    },
+    announcements: (place: number) => ({ code: 0, data: upTo(SIZE.announcements, rowsFrom(place, rowsOf('announcements'), pool)) }),
+    indicator: (place: number) => {
+      const all = upTo(SIZE.indicator, rowsFrom(place, rowsOf('indicator'), pool))
+      const lists = (key: string) => all.flatMap((row) => row[key])
+      return { data: [{ EMA: lists('EMA'), SMA: lists('SMA'), Indicator: lists('Indicator'), Pivot: lists('Pivot') }] }
+    },
+    news: (place: number) => {
+      const latest_news: Row[] = []
+      for (const item of rowsFrom(place, news, pool)) if (latest_news.push(item) === NEWS_ITEMS) break
+      return { code: 0, data: { latest_news } }
+    },
+  }
+}
+
+const idOf = ({ news_id }: Row, id: string, { ISIN }: SampleStock): Row => ({
+  isin: ISIN,
+  ...(news_id === undefined ? {} : { news_id: `${ISIN.toLowerCase()}-${id}` }),
+})

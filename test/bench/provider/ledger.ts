@@ -1,0 +1,76 @@
+/** What one endpoint was asked since the last reset. */
+export interface EndpointCounts {
+  requests: number
+  /** Requests for what had been asked before. */
+  duplicates: number
+  /** At the same time. */
+  mostInFlight: number
+  /** Sum of what the answers were to take, and of what they took; milliseconds. */
+  latencyMs: number
+  measuredMs: number
+}
+
+export interface ProviderStats {
+  readonly endpoints: Readonly<Record<string, EndpointCounts>>
+  readonly violations: readonly string[]
+  /** When the first request came in, epoch milliseconds. */
+  readonly firstAt: number | undefined
+  /** CPU of the provider's process since the last reset. */
+  readonly cpuMicros: number
+  readonly rssBytes: number
+}
+
+export const requestsIn = ({ endpoints }: ProviderStats): number =>
+  Object.values(endpoints).reduce((sum, { requests }) => sum + requests, 0)
+
+/** The provider's own count of what it was asked. */
+export const createLedger = () => {
+  let entries = new Map<string, EndpointCounts & { inFlight: number; readonly keys: Set<string> }>()
+  let violations: string[] = []
+  let firstAt: number | undefined
+  let cpu = process.cpuUsage()
+  const entryOf = (endpoint: string) => {
+    const entry = entries.get(endpoint) ?? {
+      requests: 0,
+      duplicates: 0,
+      mostInFlight: 0,
+      latencyMs: 0,
+      measuredMs: 0,
+      inFlight: 0,
+      keys: new Set(),
+    }
+    entries.set(endpoint, entry)
+    return entry
+  }
+  return {
+    /** Notes a request; gives what to call when it is answered. */
+    asked: (endpoint: string, key: string, latencyMs: number): (() => void) => {
+      const at = performance.now()
+      firstAt ??= performance.timeOrigin + at
+      const entry = entryOf(endpoint)
+      entry.requests += 1
+      if (entry.keys.has(key)) entry.duplicates += 1
+      else entry.keys.add(key)
+      entry.latencyMs += latencyMs
+      entry.mostInFlight = Math.max(entry.mostInFlight, ++entry.inFlight)
+      return () => {
+        entry.inFlight -= 1
+        entry.measuredMs += performance.now() - at
+      }
+    },
+    violated: (what: string): void => {
+      if (violations.length < 20) violations.push(what)
+    },
+    reset: (): void => {
+      entries = new Map()
+      violations = []
+      firstAt = undefined
+      cpu = process.cpuUsage()
+    },
+    stats: (): ProviderStats => {
+      const { user, system } = process.cpuUsage(cpu)
+      const endpoints = Object.fromEntries([...entries].map(([name, { keys, inFlight, ...counts }]) => [name, counts]))
+      return { endpoints, violations, firstAt, cpuMicros: user + system, rssBytes: process.memoryUsage.rss() }
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/** A whole response whose ISINs are one stock's, and where in it they stand. */
+export interface Template {
+  readonly response: Buffer
+  readonly places: readonly number[]
+  readonly lowerPlaces: readonly number[]
+}
+
+const REASONS: Readonly<Record<number, string>> = { 200: 'OK', 400: 'Bad Request', 404: 'Not Found' }
+
+/** A response as it is sent. */
+export const responseOf = (status: number, type: string, body: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`),
+    body,
+  ])
+
+export const jsonResponse = (value: unknown, status = 200): Buffer =>
+  responseOf(status, 'application/json', Buffer.from(JSON.stringify(value)))
+
+/** A template of an answer about the stock with an ISIN; without one, of an answer about none. */
+export const templateOf = (value: unknown, isin?: string): Template => {
+  const response = jsonResponse(value)
+  if (isin === undefined) return { response, places: [], lowerPlaces: [] }
+  return { response, places: placesOf(response, isin), lowerPlaces: placesOf(response, isin.toLowerCase()) }
+}
+
+/** The template as the answer about another stock: a copy, with that stock's ISIN in each place. */
+export const patched = ({ response, places, lowerPlaces }: Template, isin: string): Buffer => {
+  if (places.length + lowerPlaces.length === 0) return response
+  const copy = Buffer.allocUnsafe(response.length)
+  response.copy(copy)
+  for (const place of places) copy.write(isin, place, 'latin1')
+  const lower = isin.toLowerCase()
+  for (const place of lowerPlaces) copy.write(lower, place, 'latin1')
+  return copy
+}
+
+const placesOf = (bytes: Buffer, text: string): readonly number[] => {
+  const places: number[] = []
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places.push(at)
+  return places
+}

@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url'
+import type { Probed } from '../harness/probe.js'
+import { runProcess } from '../harness/process.js'
+import type { Latency } from '../provider/latency.js'
+import { EVENING } from '../provider/market.js'
+import type { Provider } from '../provider/process.js'
+
+// Compiled code lies two folders below the project's own.
+const script = fileURLToPath(new URL('../../../../test/bench/references/plain_threads.py', import.meta.url))
+
+/** Why the plain program cannot be run here; nothing if it can. */
+export const plainThreadsMissing = async (): Promise<string | undefined> => {
+  try {
+    const { code } = await runProcess('python3', ['-c', 'import requests'], {})
+    return code === 0 ? undefined : 'python3 has no requests'
+  } catch {
+    return 'there is no python3'
+  }
+}
+
+export interface PlainRun extends Pick<Probed, 'cpuMicros'> {
+  readonly wallMs: number
+}
+
+interface PlainOptions {
+  readonly provider: Provider
+  readonly latency: Latency
+  readonly out: string
+}
+
+/** Runs the plain threads program against the provider; one that does not end well is an error. */
+export const runPlainThreads = async ({ provider, latency, out }: PlainOptions): Promise<PlainRun> => {
+  await provider.control({ latency, asOf: EVENING, reset: true })
+  const { code, stdout, stderr, wallMs } = await runProcess('python3', [script, out, EVENING], provider.env)
+  if (code !== 0) throw new Error(`the plain threads program ended with ${code}: ${stderr.slice(-2_000)}`)
+  return { ...(JSON.parse(stdout) as PlainRun), wallMs }
+}

@@ -1,0 +1,63 @@
+import { type Figure, isMet, median } from '../harness/figure.js'
+import type { ScalePoint } from './results.js'
+
+/** A table in Markdown. */
+const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+/** Figures with their goals; where there are earlier ones, these stand beside them. */
+export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = []): string => {
+  const hasBefore = before.length > 0
+  const rows = figures.map((figure) => {
+    const earlier = before.find(({ name }) => name === figure.name)
+    return [
+      figure.name + (figure.remark === undefined ? '' : ` (${figure.remark})`),
+      ...(hasBefore ? [earlier === undefined ? '' : shown(median(earlier.values), earlier.unit)] : []),
+      shown(median(figure.values), figure.unit),
+      spreadOf(figure),
+      String(figure.values.length),
+      figure.goal === undefined ? '' : `${figure.atLeast ? '≥' : '≤'} ${shown(figure.goal, figure.unit)}`,
+      verdictOf(figure),
+    ]
+  })
+  return table(['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'], rows)
+}
+
+export const scaleTableOf = (points: readonly ScalePoint[]): string =>
+  table(
+    ['latency', 'stocks', 'wall', 'bound', 'wall ÷ bound', 'CPU', 'peak RSS', 'requests a second'],
+    points.map(({ latencyMs, stocks, wallS, boundS, cpuS, peakRssMb, requests }) => [
+      `${latencyMs} ms`,
+      stocks.toLocaleString('en'),
+      `${plain(wallS)} s`,
+      `${plain(boundS)} s`,
+      `${plain(wallS / boundS)} ×`,
+      `${plain(cpuS)} s`,
+      `${plain(peakRssMb)} MB`,
+      Math.round(requests / wallS).toLocaleString('en'),
+    ]),
+  )
+
+/** What one process did at most, in a sentence; nothing before anything was measured. */
+export const capacityOf = (points: readonly ScalePoint[]): string => {
+  const [most] = [...points].sort((one, other) => other.requests / other.wallS - one.requests / one.wallS)
+  if (most === undefined) return ''
+  const { stocks, latencyMs, requests, outputMb, wallS, cpuS } = most
+  const rates = `${Math.round(requests / wallS).toLocaleString('en')} requests and ${plain(outputMb / wallS)} MB of outputs a second`
+  const where = `${stocks.toLocaleString('en')} stocks at ${latencyMs} ms`
+  return `The most that one process did: ${rates} (${where}), at ${plain((cpuS / stocks) * 1_000)} ms of CPU a stock.`
+}
+
+const verdictOf = (figure: Figure): string => {
+  const met = isMet(figure)
+  return met === undefined ? '' : met ? 'met' : 'missed'
+}
+
+const spreadOf = ({ values }: Figure): string => (values.length < 2 ? '' : `${plain(Math.min(...values))} – ${plain(Math.max(...values))}`)
+
+const shown = (value: number, unit: Figure['unit']): string => `${plain(value)} ${unit}`
+
+const plain = (value: number): string => {
+  if (Number.isInteger(value)) return value.toLocaleString('en')
+  return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
