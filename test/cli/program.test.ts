@@ -63,7 +63,7 @@ describe('help', () => {
   test('of a run shows the settings and the exit codes', async () => {
     const { out } = await type('run', '--help')
     expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      folder that the outputs are written to; default ./data\n')
-    expect(out).toContain('  3        finished, but something is missing\n')
+    expect(out).toContain('  3              finished, but something is missing\n')
   })
 
   test('is not needed for the version', async () => expect(await type('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' }))

@@ -1,0 +1,12 @@
+import { graphOf } from '../graph.js'
+import { exampleText } from '../help.js'
+import { printed } from '../printed.js'
+import type { AddCommand } from './context.js'
+
+export const addGraph: AddCommand = (program, { shell, parts, act }) => {
+  program
+    .command('graph')
+    .description('Prints the graph of a run as a Mermaid flowchart.')
+    .addHelpText('after', exampleText([['scripstream graph > graph.mmd', 'a picture of the graph for any Mermaid viewer']]))
+    .action(() => act(printed(shell, () => graphOf(parts.streams))))
+}

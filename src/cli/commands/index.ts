@@ -1,0 +1,8 @@
+import type { AddCommand } from './context.js'
+import { addGraph } from './graph.js'
+import { addList } from './list.js'
+import { addRun } from './run.js'
+import { addSimulate } from './simulate.js'
+
+/** All commands, in the order in which `--help` lists them. */
+export const commands: readonly AddCommand[] = [addRun, addSimulate, addList, addGraph]

@@ -1,0 +1,26 @@
+import { jsonText } from '../../model/json-text.js'
+import { exampleText } from '../help.js'
+import { listDocument, listLines } from '../list.js'
+import { printed } from '../printed.js'
+import { paintLine, sizeOf } from '../terminal.js'
+import type { AddCommand } from './context.js'
+
+const examples = [
+  ['scripstream list', 'every stream, what it asks and what it writes'],
+  ['scripstream list --json', 'the same for programs'],
+] as const
+
+export const addList: AddCommand = (program, { shell, parts, act }) => {
+  const forPeople = (): string =>
+    listLines(parts.streams, sizeOf(shell.stdout).columns)
+      .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+      .join('')
+  program
+    .command('list')
+    .description('Shows the streams: phases, workers, endpoints and outputs.')
+    .option('--json', 'as JSON')
+    .addHelpText('after', exampleText(examples))
+    .action(({ json }: { readonly json?: boolean }) =>
+      act(printed(shell, () => (json ? `${jsonText(listDocument(parts.streams), 2)}\n` : forPeople()))),
+    )
+}

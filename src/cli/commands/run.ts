@@ -1,0 +1,41 @@
+import { Option } from 'commander'
+import { EXIT_CODES, exampleText, settingsText } from '../help.js'
+import { stocksOption, streamsOption } from '../options.js'
+import { progressModes } from '../progress.js'
+import { runCommand } from '../run.js'
+import { flagsOf, type RunInput } from '../run-flags.js'
+import { sizeOf } from '../terminal.js'
+import { readAsOf, readSymbols } from '../values.js'
+import type { AddCommand } from './context.js'
+
+const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
+
+const examples = [
+  ['scripstream run --simulate=50', '50 made-up stocks, to ./data'],
+  ['scripstream run --out /srv/market', 'ask the provider that the environment names'],
+  ['scripstream run --only market-news --symbols INFY,TCS', 'two stocks of one stream'],
+  ['scripstream run --symbols @watchlist.txt', 'one symbol per line, # starts a comment'],
+  ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
+  ['scripstream run --json > report.json', 'the report for programs; progress stays on stderr'],
+] as const
+
+export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
+  const names = parts.streams.map(({ name }) => name)
+  program
+    .command('run')
+    .description('Runs the graph once and writes the outputs.')
+    .option('--out <dir>', 'folder that the outputs are written to (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .addOption(streamsOption('--only', 'only these streams, and what they need', names))
+    .addOption(streamsOption('--skip', 'all streams but these', names))
+    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
+    .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
+    .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
+    .option('--accept-shrink', 'lists may hold less than 70 % of what they held before')
+    .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
+    .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
+    .option('--json', 'print the run report as JSON, and nothing else, on stdout')
+    .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
+    .addHelpText('after', () => exampleText(examples) + settingsText(parts.settingRows, sizeOf(shell.stdout).columns) + EXIT_CODES)
+    .action((input: RunInput) => act(runCommand(flagsOf(input, args), shell, parts)))
+}

@@ -1,0 +1,17 @@
+import { Option } from 'commander'
+import { readStreams, readWhole } from './values.js'
+
+const MOST_STOCKS = 10_000
+
+/** An option that takes a whole number within bounds. */
+export const wholeOption = (flags: string, text: string, [least, most]: readonly [number, number]): Option =>
+  new Option(flags, text).argParser((value) => readWhole(flags.replace(/ .*/, ''), value, least, most))
+
+/** An option that takes how many made-up stocks there are. */
+export const stocksOption = (flags: string, text: string): Option => wholeOption(flags, text, [1, MOST_STOCKS])
+
+/** An option that takes names of streams, once or more often. */
+export const streamsOption = (flag: string, text: string, names: readonly string[]): Option =>
+  new Option(`${flag} <streams>`, text).argParser((list: string, before: readonly string[] = []) => [
+    ...new Set([...before, ...readStreams(flag, list, names)]),
+  ])
