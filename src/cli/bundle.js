@@ -19,11 +19,16 @@ const poolAlone = {
   },
 }
 
+// What a user may install besides stays where they installed it.
+const { peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const external = Object.keys(peerDependenciesMeta)
+
 const bundled = () =>
   build({
     cwd: ROOT,
     input: join(ROOT, 'dist/src/cli/main.js'),
     platform: 'node',
+    external,
     // What Node takes are the CommonJS modules, of which nothing can be left out.
     resolve: { alias: { rxjs: join(ROOT, 'node_modules/rxjs/dist/esm/index.js') } },
     plugins: [poolAlone],
