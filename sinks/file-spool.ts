@@ -1,15 +1,19 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { Observable } from 'rxjs'
 import { storageErrorOf } from './file-error.js'
-import type { Spool, Written } from './journal-over.js'
+import type { Spool } from './journal-over.js'
+import { BETWEEN_RECORDS } from './json-lines.js'
+import type { RecordAt } from './lots.js'
 import { readSlices, type Slice } from './slices.js'
 
-/** Where a record lies, and what it is sorted by. */
-export interface Place extends Slice {
-  readonly newest: string
+/** Where the records of a line lie: one behind the other from a place in the file on, a byte between two. */
+export interface LinePlace {
+  readonly at: number
+  /** Where each of them ends, counted from there. */
+  readonly ends: readonly number[]
 }
 
-export interface FileSpool extends Spool<Place> {
+export interface FileSpool extends Spool<LinePlace> {
   /** Writes what is waiting. */
   readonly flush: () => void
   /** What is waiting is not written any more. */
@@ -44,21 +48,21 @@ export const openSpool = (path: string): FileSpool => {
   return {
     append: (line, records) =>
       new Observable((subscriber) => {
-        const { text, places, length } = lineOf(line, records, end)
+        const { text, place, length } = lineOf(line, records, end)
         end += length
         waiting.push({
           text,
           done: () => {
-            subscriber.next(places)
+            subscriber.next(place)
             subscriber.complete()
           },
           fail: (error) => subscriber.error(error),
         })
         alarm ??= setImmediate(flush)
       }),
-    *read(places) {
+    *read(records) {
       if (!isOpen) throw new Error(`${path} is closed`)
-      yield* readSlices({ fd, path }, places)
+      yield* readSlices({ fd, path }, slicesOf(records), BETWEEN_RECORDS)
     },
     flush,
     close: () => {
@@ -80,24 +84,29 @@ const written = (fd: number, batch: readonly Waiting[], path: string): void => {
   for (const { done } of batch) done()
 }
 
+function* slicesOf(records: Iterable<RecordAt<LinePlace>>): Generator<Slice, undefined> {
+  for (const [{ at, ends }, nth] of records) {
+    const start = nth === 0 ? 0 : (ends[nth - 1] as number) + 1
+    yield { at: at + start, length: (ends[nth] as number) - start }
+  }
+}
+
 interface PlacedLine {
   readonly text: string
   /** In bytes. */
   readonly length: number
-  readonly places: readonly Place[]
+  readonly place: LinePlace
 }
 
 /** The text of a line with its records in it, and where in the file they lie if it begins at `start`. */
-const lineOf = (line: object, records: readonly Written[] | undefined, start: number): PlacedLine => {
+const lineOf = (line: object, records: readonly string[] | undefined, start: number): PlacedLine => {
   const head = JSON.stringify(line)
-  if (records === undefined) return { text: `${head}\n`, length: Buffer.byteLength(head) + 1, places: [] }
-  const before = `${head.slice(0, -1)},"rows":[`
-  let at = start + Buffer.byteLength(before)
-  const places = records.map(({ text, newest }) => {
-    const place = { at, length: Buffer.byteLength(text), newest }
-    at += place.length + 1
-    return place
-  })
-  const last = records.length === 0 ? at : at - 1
-  return { text: `${before}${records.map(({ text }) => text).join(',')}]}\n`, length: last + 3 - start, places }
+  const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
+  const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
+  const length = Buffer.byteLength(text)
+  // Of most lines each character is a byte: then their records need not be counted one by one.
+  const lengthOf = length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
+  let end = -1
+  const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))
+  return { text, length, place: { at: start + Buffer.byteLength(before), ends } }
 }

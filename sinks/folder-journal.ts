@@ -1,13 +1,14 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { firstValueFrom } from 'rxjs'
+import { firstValueFrom, map } from 'rxjs'
 import { isRow } from '../src/model/row.js'
 import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
 import { fileAt } from './file-at.js'
 import { storageErrorOf } from './file-error.js'
-import { type FileSpool, openSpool, type Place } from './file-spool.js'
-import { type Earlier, journalOver, type Line, writtenOf } from './journal-over.js'
+import { type FileSpool, type LinePlace, openSpool } from './file-spool.js'
+import { appended, type Earlier, journalOver, type Line } from './journal-over.js'
+import type { Lot } from './lots.js'
 
 export interface OpenJournal {
   readonly journal: Journal
@@ -16,7 +17,7 @@ export interface OpenJournal {
 
 interface Found {
   readonly earlier: Map<string, Earlier>
-  readonly places: Map<string, readonly Place[]>
+  readonly lots: Map<string, Lot<LinePlace>>
 }
 
 /**
@@ -26,7 +27,7 @@ interface Found {
 export const openJournal = async (path: string, facts: JournalFacts, root: string): Promise<OpenJournal> => {
   const beside = `${path}.next`
   const spool = openSpool(beside)
-  const found: Found = { earlier: new Map(), places: new Map() }
+  const found: Found = { earlier: new Map(), lots: new Map() }
   try {
     for await (const line of linesIn(path)) if (isLine(line) && isInPlace(line.files, root)) await takeOver(line, { facts, spool, found })
     await rename(beside, path)
@@ -45,12 +46,14 @@ interface TakingOver {
 
 const takeOver = async (
   { rows = [], ...line }: Line & { readonly rows?: readonly unknown[] },
-  { facts, spool, found: { earlier, places } }: TakingOver,
+  { facts, spool, found: { earlier, lots } }: TakingOver,
 ): Promise<void> => {
-  const placed = firstValueFrom(spool.append(line, facts.carriesRows ? writtenOf(rows, facts) : undefined))
+  const written = firstValueFrom(
+    facts.carriesRows ? appended(line, rows, facts, spool) : spool.append(line, undefined).pipe(map(() => undefined)),
+  )
   spool.flush()
-  const own = await placed
-  if (facts.carriesRows) places.set(line.item, own)
+  const lot = await written
+  if (lot) lots.set(line.item, lot)
   // What may lack rows is asked again; its records hold until then.
   const { item, status, files, remark } = line
   if (line.degraded !== undefined) earlier.delete(item)

@@ -3,6 +3,7 @@ import { isLost, type Settled } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
 import type { Part } from './atomic-file.js'
+import { inOrder, type Lot, lotOf, type RecordAt } from './lots.js'
 
 /** A line of a journal: an item, by the name of its file, which is unique within its stream. */
 export interface Line {
@@ -14,36 +15,26 @@ export interface Line {
   readonly remark?: string
 }
 
-/** A record as it is written, and what it is sorted by. */
-export interface Written {
-  readonly text: string
-  readonly newest: string
-}
-
-/** Where the lines of a journal lie. A place is that of a record, with what it is sorted by. */
-export interface Spool<Place extends Pick<Written, 'newest'>> {
-  /** Appends a line that carries records; emits where each of them lies, once the line is written. */
-  readonly append: (line: object, records: readonly Written[] | undefined) => Observable<readonly Place[]>
-  /** The records at the given places, in their order. */
-  readonly read: (places: readonly Place[]) => Iterable<Part>
+/** Where the lines of a journal lie. A place is that of all records of a line. */
+export interface Spool<Place> {
+  /** Appends a line that carries records, each of them a JSON text; emits where they lie, once the line is written. */
+  readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
+  /** The records in the given order, several in a part, with what stands between two records of an array. */
+  readonly read: (records: Iterable<RecordAt<Place>>) => Iterable<Part>
 }
 
 /** What is left of an item from an unfinished run. */
 export type Earlier = Pick<Settled, 'status' | 'rows' | 'remark'> & Pick<Kept, 'files'>
 
-/** The records of rows, as a journal's lines carry them. */
-export const writtenOf = (rows: Iterable<unknown>, { newestBy = () => '' }: JournalFacts): readonly Written[] =>
-  Array.from(rows, (row) => ({ text: JSON.stringify(row), newest: newestBy(row as Row) }))
-
-/** The journal of a stream over a spool; `places` are those of the records that already lie there, by their item. */
-export const journalOver = <Place extends Pick<Written, 'newest'>>(
+/** The journal of a stream over a spool; `lots` are those of the records that already lie there, by their item. */
+export const journalOver = <Place>(
   facts: JournalFacts,
   spool: Spool<Place>,
-  { earlier, places }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly places: Map<string, readonly Place[]> },
+  { earlier, lots }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly lots: Map<string, Lot<Place>> },
 ): Journal => {
   // Records lie under their item's name: its rank may have changed since an unfinished run.
   const ranks = new Map<string, number>()
-  const carried = new Map<number, Place[]>()
+  const carried: (readonly [number, Lot<Place>])[] = []
   return {
     earlier: (item) => {
       const found = earlier.get(item.fileName)
@@ -54,31 +45,40 @@ export const journalOver = <Place extends Pick<Written, 'newest'>>(
     },
     note: (kept) => {
       if (isLost(kept.settled)) return of(kept)
-      const { item } = kept.settled
-      const records = facts.carriesRows ? writtenOf(kept.settled.rows, facts) : undefined
-      return spool.append(lineOf(kept), records).pipe(
-        map((own) => {
+      const { item, rows } = kept.settled
+      if (!facts.carriesRows) return spool.append(lineOf(kept), undefined).pipe(map(() => kept))
+      return appended(lineOf(kept), [...rows], facts, spool).pipe(
+        map((lot) => {
           ranks.set(item.fileName, item.rank)
-          if (records) places.set(item.fileName, own)
+          lots.set(item.fileName, lot)
           return kept
         }),
       )
     },
     carry: (rank, record) =>
-      spool.append({ rank, status: 'carried' }, writtenOf([record], facts)).pipe(
-        map((more) => {
-          const own = carried.get(rank) ?? []
-          own.push(...more)
-          carried.set(rank, own)
-        }),
-      ),
+      appended({ rank, status: 'carried' }, [record], facts, spool).pipe(map((lot) => void carried.push([rank, lot]))),
     takeRecords: () => {
-      const noted = [...ranks].map(([item, rank]) => [rank, places.get(item) ?? []] as const)
-      const all = inOrder([...noted, ...carried])
-      for (const known of [ranks, places, carried]) known.clear()
+      const noted = [...ranks].flatMap(([item, rank]) => {
+        const lot = lots.get(item)
+        return lot === undefined ? [] : [[rank, lot] as const]
+      })
+      const all = inOrder([...noted, ...carried.splice(0)])
+      for (const known of [ranks, lots]) known.clear()
       return spool.read(all)
     },
   }
+}
+
+/** Appends a line that carries rows; emits their lot, once it is written. */
+export const appended = <Place>(
+  line: object,
+  rows: readonly unknown[],
+  { newestBy }: JournalFacts,
+  { append }: Spool<Place>,
+): Observable<Lot<Place>> => {
+  const texts = rows.map((row) => JSON.stringify(row))
+  const keys = newestBy && (rows as readonly Row[]).map(newestBy)
+  return append(line, texts).pipe(map((place) => lotOf(place, rows.length, keys)))
 }
 
 const lineOf = ({ settled: { item, status, degraded, remark }, files }: Kept): Line => ({
@@ -86,10 +86,3 @@ const lineOf = ({ settled: { item, status, degraded, remark }, files }: Kept): L
   ...(degraded === undefined ? {} : { degraded }),
   ...(remark === undefined ? {} : { remark }),
 })
-
-/** Greatest first, then in the order of the stocks; a stock's own stay in their order. */
-const inOrder = <Place extends Pick<Written, 'newest'>>(ranked: (readonly [number, readonly Place[]])[]): readonly Place[] =>
-  ranked
-    .sort(([one], [other]) => one - other)
-    .flatMap(([, own]) => own)
-    .sort((one, other) => (one.newest < other.newest ? 1 : one.newest > other.newest ? -1 : 0))

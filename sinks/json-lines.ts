@@ -3,19 +3,21 @@ import { DamagedFile } from '../src/model/errors.js'
 import type { Part } from './atomic-file.js'
 import type { Files } from './files.js'
 
-/** A JSON array with one record per line, part by part. `records` are JSON texts, or the bytes of such. */
-export function* arrayText(records: Iterable<Part>): Generator<Part> {
+/** Between two records of an array. */
+export const BETWEEN_RECORDS = Buffer.from(',\n')
+
+/** A JSON array with one record per line, part by part. A part is the JSON of a record, or of several with what stands between them. */
+export function* arrayText(parts: Iterable<Part>): Generator<Part> {
   let isFirst = true
-  for (const record of records) {
-    yield isFirst ? OPENED : NEXT
-    yield record
+  for (const part of parts) {
+    yield isFirst ? OPENED : BETWEEN_RECORDS
+    yield part
     isFirst = false
   }
   yield isFirst ? '[]\n' : '\n]\n'
 }
 
 const OPENED = Buffer.from('[\n')
-const NEXT = Buffer.from(',\n')
 
 /** A stored JSON document; nothing if there is no such file. One that is no JSON is a `DamagedFile`. */
 export const readDocument = (files: Files, file: string): Observable<unknown> =>

@@ -1,7 +1,7 @@
 import { concat, defer, NEVER, of } from 'rxjs'
 import type { Session } from '../src/pipeline/session.js'
 import type { Storage } from '../src/pipeline/storage.js'
-import { journalOver, type Spool, type Written } from './journal-over.js'
+import { journalOver, type Spool } from './journal-over.js'
 
 /** A session that leaves nothing behind: its journals are in memory, so no run can be continued. */
 export const memorySession: Storage['begin'] = ({ choose, streams }) =>
@@ -9,13 +9,13 @@ export const memorySession: Storage['begin'] = ({ choose, streams }) =>
     const session: Session = {
       record: choose(undefined),
       isContinued: false,
-      journals: new Map(streams.map((facts) => [facts.stream, journalOver(facts, spool, { earlier: new Map(), places: new Map() })])),
+      journals: new Map(streams.map((facts) => [facts.stream, journalOver(facts, spool, { earlier: new Map(), lots: new Map() })])),
       finish: () => of(undefined),
     }
     return concat(of(session), NEVER)
   })
 
-const spool: Spool<Written> = {
+const spool: Spool<readonly string[]> = {
   append: (_, records) => of(records ?? []),
-  read: (records) => records.map(({ text }) => text),
+  read: (records) => Array.from(records, ([texts, nth]) => texts[nth] as string),
 }

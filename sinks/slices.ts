@@ -9,45 +9,67 @@ export interface Slice {
 const WINDOW = 8 << 20
 const BLOCK = 1 << 18
 
-/**
- * Reads slices of an open file in the order in which they are given. However they are strewn, some megabytes of them at a time are
- * fetched in the order in which they lie there. What it has yielded does not change any more.
- */
-export function* readSlices(file: OpenFile, slices: readonly Slice[]): Generator<Buffer, undefined> {
-  for (let from = 0; from < slices.length; ) {
-    let to = from
-    let bytes = 0
-    do bytes += (slices[to++] as Slice).length
-    while (to < slices.length && bytes + (slices[to] as Slice).length <= WINDOW)
-    yield* fetched(file, slices.slice(from, to), Buffer.allocUnsafeSlow(bytes))
-    from = to
-  }
-}
-
 export interface OpenFile {
   readonly fd: number
   readonly path: string
 }
 
-const fetched = (file: OpenFile, slices: readonly Slice[], window: Buffer): readonly Buffer[] => {
-  let end = 0
-  const records = slices.map(({ length }) => {
-    end += length
-    return window.subarray(end - length, end)
-  })
-  const inFile = slices.map((_, place) => place).sort((one, other) => (slices[one] as Slice).at - (slices[other] as Slice).at)
+/**
+ * Reads slices of an open file in the order in which they are given, several at a time, with a separator between them. However they are
+ * strewn, some megabytes of them are fetched in the order in which they lie there. What it has yielded does not change any more.
+ */
+export function* readSlices(file: OpenFile, slices: Iterable<Slice>, separator: Buffer): Generator<Buffer, undefined> {
+  let wanted: Slice[] = []
+  let bytes = 0
+  for (const slice of slices) {
+    if (wanted.length > 0 && bytes + slice.length > WINDOW) {
+      yield fetched(file, wanted, separator)
+      wanted = []
+      bytes = 0
+    }
+    wanted.push(slice)
+    bytes += slice.length + separator.length
+  }
+  if (wanted.length > 0) yield fetched(file, wanted, separator)
+}
+
+const fetched = (file: OpenFile, slices: readonly Slice[], separator: Buffer): Buffer => {
+  const bytes = slices.reduce((sum, { length }) => sum + length + separator.length, -separator.length)
+  const window = Buffer.allocUnsafeSlow(bytes)
   const block = Buffer.allocUnsafeSlow(BLOCK)
-  let [start, filled] = [0, 0]
-  for (const place of inFile) {
-    const { at, length } = slices[place] as Slice
-    for (let copied = 0; copied < length; ) {
-      if (at + copied < start || at + copied >= start + filled) {
-        start = at + copied
-        filled = readSync(file.fd, block, 0, BLOCK, start)
-        if (filled === 0) throw new Error(`${file.path} is shorter than what was written to it`)
-      }
-      copied += block.copy(records[place] as Buffer, copied, at + copied - start, Math.min(filled, at + length - start))
+  for (const [number, places] of byBlocks(slices, separator.length)) {
+    const start = number * BLOCK
+    const filled = readSync(file.fd, block, 0, BLOCK, start)
+    for (let nth = 0; nth < places.length; nth += 2) {
+      const { at, length } = slices[places[nth] as number] as Slice
+      const to = places[nth + 1] as number
+      const copied = block.copy(window, to, at - start, Math.min(filled, at + length - start))
+      if (copied < length) readWhole(file, window.subarray(to + copied, to + length), at + copied)
+      if (to + length < bytes) separator.copy(window, to + length)
     }
   }
-  return records
+  return window
+}
+
+/** The slices that begin in each block of the file, block by block, in turns with where in the window they belong. */
+const byBlocks = (slices: readonly Slice[], between: number): readonly (readonly [number: number, places: readonly number[]])[] => {
+  const blocks = new Map<number, number[]>()
+  let to = 0
+  for (const [nth, { at, length }] of slices.entries()) {
+    const number = Math.floor(at / BLOCK)
+    const places = blocks.get(number)
+    if (places) places.push(nth, to)
+    else blocks.set(number, [nth, to])
+    to += length + between
+  }
+  return [...blocks].sort(([one], [other]) => one - other)
+}
+
+/** What lies beyond a block. */
+const readWhole = ({ fd, path }: OpenFile, into: Buffer, from: number): void => {
+  for (let done = 0; done < into.length; ) {
+    const read = readSync(fd, into, done, into.length - done, from + done)
+    if (read === 0) throw new Error(`${path} is shorter than what was written to it`)
+    done += read
+  }
 }
