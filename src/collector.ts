@@ -1,4 +1,4 @@
-import { defer, filter, map, Observable } from 'rxjs'
+import { defer, EMPTY, filter, map, Observable } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { passingOn } from '../sinks/passing-on.js'
 import { streams as allStreams } from '../streams/index.js'
@@ -63,6 +63,7 @@ export const createCollector = ({ settings: given, streams = allStreams, storage
         const target = passingOn(output, (item) => {
           isEmpty = false
           subscriber.next(withoutSecrets(item, redact))
+          return EMPTY
         })
         const fail = (error: string | undefined): void => {
           if (error !== undefined && isEmpty) subscriber.error(new NothingAnswered(error))

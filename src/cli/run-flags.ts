@@ -1,5 +1,6 @@
 import type { RunOptions } from '../collector.js'
 import type { ProgressMode } from './progress.js'
+import { simulatedStocks } from './provider.js'
 
 /** What a run was asked to do. */
 export interface RunFlags {
@@ -26,8 +27,6 @@ export interface RunInput extends RunOptions {
   readonly logLevel: string
 }
 
-const SIMULATED_STOCKS = 500
-
 export const flagsOf = (
   { out, config, simulate, progress, json = false, logLevel, ...run }: RunInput,
   args: readonly string[],
@@ -35,7 +34,7 @@ export const flagsOf = (
   run,
   out,
   config,
-  simulate: simulate === true ? SIMULATED_STOCKS : simulate,
+  simulate: simulatedStocks(simulate),
   progress,
   json,
   logLevel,

@@ -8,17 +8,14 @@ import type { Log } from '../pipeline/log.js'
 import { conduct, type Ending } from './conduct.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
+import { asking, settingsFor } from './provider.js'
 import { commandLine, continuing } from './rerun.js'
 import type { RunFlags } from './run-flags.js'
-import { whileServing } from './serving.js'
 import { exitCodeOf } from './signals.js'
 import { ofOneSource } from './source.js'
 import { tellEnding } from './tell.js'
 import { glyphsFor } from './terminal.js'
 import { clean } from './text.js'
-
-/** Pause before each simulated answer: a run is over soon, but not before anyone has seen it go. */
-const SIMULATED_LATENCY_MS = 40
 
 /** Runs the graph, shows how it goes, and tells how it ended. */
 export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
@@ -45,14 +42,6 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
     )
   })
 
-const settingsFor = ({ out, config }: RunFlags, { env }: Shell, { loadSettings, streams }: Parts): Settings =>
-  loadSettings({
-    flags: out === undefined ? {} : { out },
-    env,
-    ...(config === undefined ? {} : { configFile: config }),
-    streams,
-  })
-
 /** The logger, which is loaded only where something is logged: that takes 8 ms. */
 const logOf = ({ logLevel: level }: RunFlags, { above }: Progress): Observable<Pick<RunContext, 'log'>> =>
   level === 'silent'
@@ -68,22 +57,10 @@ interface RunContext {
   readonly stop$: Observable<unknown>
 }
 
-const eventsOf = ({ flags, settings, parts, stop$, ...watching }: RunContext): Observable<RunEvent> => {
-  const { streams, createCollector, serveSimulator } = parts
-  const run = { ...flags.run, stop: stop$, ...(flags.simulate === undefined ? {} : { variant: `${flags.simulate} made-up stocks` }) }
-  if (flags.simulate === undefined) return defer(() => createCollector({ settings, streams, ...watching }).events(run))
-  const serve = () =>
-    serveSimulator({
-      endpoints: streams.flatMap(({ endpoints }) => endpoints),
-      stocks: flags.simulate,
-      latencyMs: SIMULATED_LATENCY_MS,
-      asOf: flags.run.asOf,
-      exchange: settings.exchange,
-    })
-  return whileServing(serve, (simulator) =>
-    createCollector({ settings: { ...settings, ...simulator.settings }, streams, ...watching }).events(run),
+const eventsOf = ({ flags, settings: own, parts, stop$, ...watching }: RunContext): Observable<RunEvent> =>
+  asking({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, parts }, ({ settings, variant }) =>
+    parts.createCollector({ settings, streams: parts.streams, ...watching }).events({ ...flags.run, stop: stop$, ...variant }),
   )
-}
 
 /** Says that an unfinished run goes on, why a complete one does not do, and which streams run although `--only` does not name them. */
 const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {

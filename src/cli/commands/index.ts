@@ -3,6 +3,7 @@ import { addGraph } from './graph.js'
 import { addList } from './list.js'
 import { addRun } from './run.js'
 import { addSimulate } from './simulate.js'
+import { addStream } from './stream.js'
 
 /** All commands, in the order in which `--help` lists them. */
-export const commands: readonly AddCommand[] = [addRun, addSimulate, addList, addGraph]
+export const commands: readonly AddCommand[] = [addRun, addStream, addSimulate, addList, addGraph]

@@ -1,0 +1,74 @@
+import { defer, EMPTY, filter, map, Observable, race, Subject, take, tap, throwIfEmpty } from 'rxjs'
+import { passingOn } from '../../../sinks/passing-on.js'
+import type { RunOptions } from '../../collector.js'
+import type { RunEvent } from '../../model/event.js'
+import { printable } from '../../model/json-text.js'
+import { isLost } from '../../model/outcome.js'
+import type { RunReport } from '../../model/report.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import type { Command, Shell } from '../parts.js'
+import { type Asked, asking, settingsFor } from '../provider.js'
+import { exitCodeOf, untilSignal } from '../signals.js'
+import type { TerminalStream } from '../terminal.js'
+import { clean } from '../text.js'
+import { recordsOf } from './records.js'
+
+export interface StreamFlags extends Asked {
+  readonly name: string
+  readonly run: Pick<RunOptions, 'symbols' | 'asOf'>
+}
+
+const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, partial: 3, failed: 1, interrupted: 1 }
+
+/**
+ * Writes the records of one stream to stdout, a line of JSON each, as they come in, and what is lost to stderr. A reader that is slow
+ * slows the asking; one that goes away ends it, which is no failure.
+ */
+export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, shell, parts) =>
+  defer(() =>
+    asking({ ...asked, asOf: run.asOf }, { settings: settingsFor(asked, shell, parts), parts }, ({ settings, variant }) => {
+      const { streams } = parts
+      const stream = streams.find((one) => one.name === name)
+      if (stream === undefined) throw new Error(`${name} was not checked`)
+      const gone$ = new Subject<number>()
+      const storage = passingOn(stream.outputs[0], (item) => written(shell.stdout, linesOf(recordsOf(stream, item)), () => gone$.next(0)))
+      const collector = parts.createCollector({ settings, streams, storage, clock: () => shell.scheduler.now() })
+      const code$ = collector.events({ ...run, only: [name], ...variant }).pipe(
+        tap((event) => tell(event, stream, shell)),
+        filter((event) => event.type === 'run-finished'),
+        map(({ report }) => exitCodes[report.outcome]),
+        throwIfEmpty(() => new Error('the stream ended without a report')),
+      )
+      return race(code$, gone$).pipe(take(1))
+    }),
+  ).pipe(
+    untilSignal(shell.signal$),
+    map((end) => {
+      if (typeof end !== 'string') return end
+      // What a stalled reader has not taken yet would keep the process.
+      shell.exit(exitCodeOf(end))
+      return exitCodeOf(end)
+    }),
+  )
+
+const linesOf = (records: readonly object[]): string => records.map((record) => `${printable(JSON.stringify(record))}\n`).join('')
+
+/** Completes when the text has gone to the reader; never, where there is no reader any more. */
+const written = (stdout: TerminalStream, text: string, gone: () => void): Observable<never> =>
+  text === ''
+    ? EMPTY
+    : new Observable((subscriber) => {
+        stdout.write(text, (error) => (error ? gone() : subscriber.complete()))
+      })
+
+/** One line for whatever is lost or may be incomplete, and at the end for what failed as a whole. */
+const tell = (event: RunEvent, { name }: StreamDefinition, { stderr }: Pick<Shell, 'stderr'>): void => {
+  const say = (text: string): void => void stderr.write(`scripstream: ${clean(text)}\n`)
+  if (event.type === 'noticed') say(`${event.stream}: ${event.text}`)
+  if (event.type === 'settled' && event.stream === name) {
+    if (isLost(event)) say(`${event.item}: ${event.status}: ${event.reason ?? 'no reason given'}`)
+    else if (event.degraded !== undefined) say(`${event.item}: may lack records: ${event.degraded}`)
+  }
+  if (event.type === 'stream-finished' && event.stream === name && event.error !== undefined) say(`${name} failed: ${event.error}`)
+  if (event.type === 'run-finished' && event.report.error !== undefined) say(event.report.error)
+}
