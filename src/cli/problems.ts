@@ -40,6 +40,15 @@ export const noticeLines = (report: RunReport): readonly string[] =>
     ),
   )
 
+/** What failed in earlier runs and was not asked for in this one, or not in vain alone. */
+export const missingLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
+  Object.entries(missing).flatMap(([name, items]) => {
+    const script = scripts[name]
+    if (items === 'all') return script === undefined || script.outcome !== 'failed' ? [`  ${name}: all of it`] : []
+    const earlier = items - (script === undefined ? 0 : lostOf(script) + script.degraded)
+    return earlier > 0 ? [`  ${name}: ${counted(earlier, 'item')}`] : []
+  })
+
 /** One line for each kind of reason: the whole reason where it is one item's, else how many, and the first few of them. */
 const kindsOf = (rewritten: readonly Rewritten[]): readonly string[] => {
   const kinds = new Map<string, Rewritten[]>()

@@ -7,8 +7,20 @@ export const withOnly = (args: readonly string[], names: readonly string[]): rea
 /** The arguments that continue a run. */
 export const continuing = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
 
+/** The arguments that ask again for what failed. */
+export const retrying = (args: readonly string[]): readonly string[] => [
+  ...args.filter(
+    (arg, place) => !isSelection(arg) && !SELECTIONS.includes(args[place - 1] ?? '') && arg !== '--fresh' && arg !== '--retry-failed',
+  ),
+  '--retry-failed',
+]
+
 /** A command as a person would type it in a POSIX shell. */
 export const commandLine = (args: readonly string[]): string => ['scripstream', ...args.map(quote)].join(' ')
+
+const SELECTIONS = ['--only', '--skip', '--symbols']
+
+const isSelection = (arg: string): boolean => SELECTIONS.some((option) => arg === option || arg.startsWith(`${option}=`))
 
 const isChoice = (arg: string): boolean => /^--(only|skip)(=|$)/.test(arg)
 

@@ -5,6 +5,8 @@ import { simulatedStocks } from './provider.js'
 /** What a run was asked to do. */
 export interface RunFlags {
   readonly run: RunOptions
+  /** Only what failed last time. */
+  readonly retryFailed: boolean
   readonly out: string | undefined
   readonly config: string | undefined
   /** How many stocks to simulate; nothing to ask the provider that is set. */
@@ -18,6 +20,7 @@ export interface RunFlags {
 
 /** The options of `run` as the command line gives them. */
 export interface RunInput extends RunOptions {
+  readonly retryFailed?: boolean
   readonly out?: string
   readonly config?: string
   /** `true` where no number was given. */
@@ -28,10 +31,11 @@ export interface RunInput extends RunOptions {
 }
 
 export const flagsOf = (
-  { out, config, simulate, progress, json = false, logLevel, ...run }: RunInput,
+  { retryFailed = false, out, config, simulate, progress, json = false, logLevel, ...run }: RunInput,
   args: readonly string[],
 ): RunFlags => ({
   run,
+  retryFailed,
   out,
   config,
   simulate: simulatedStocks(simulate),

@@ -10,6 +10,7 @@ import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
 import { asking, settingsFor } from './provider.js'
 import { commandLine, continuing } from './rerun.js'
+import { retryOf, tellNothingFailed } from './retry.js'
 import type { RunFlags } from './run-flags.js'
 import { exitCodeOf } from './signals.js'
 import { ofOneSource } from './source.js'
@@ -21,6 +22,18 @@ import { clean } from './text.js'
 export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
   defer(() => {
     const settings = settingsFor(flags, shell, parts)
+    if (!flags.retryFailed) return conducted(flags, settings, shell, parts)
+    return retryOf(flags.run, { folder: parts.storage(settings), streams: parts.streams, settings }).pipe(
+      switchMap((retry) => {
+        if ('report' in retry) return of(tellNothingFailed(retry.report, flags, shell))
+        shell.stderr.write(`${clean(retry.note)}\n`)
+        return conducted({ ...flags, run: retry.run }, settings, shell, parts)
+      }),
+    )
+  })
+
+const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Parts): Observable<number> =>
+  defer(() => {
     const tally = createTally()
     const mode = resolveMode(flags.progress, shell.stderr, shell.env)
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
@@ -63,7 +76,7 @@ const eventsOf = ({ flags, settings: own, parts, stop$, ...watching }: RunContex
   )
 
 /** Says that an unfinished run goes on, why a complete one does not do, and which streams run although `--only` does not name them. */
-const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progress): void => {
+const tellStart = (event: RunEvent, { run: { only }, retryFailed }: RunFlags, progress: Progress): void => {
   if (event.type !== 'run-started') return
   if (event.isContinued) progress.above(`Continuing run ${event.run}: only what is missing is asked for (--fresh begins anew).\n`)
   if (event.givenUp !== undefined)
@@ -72,7 +85,7 @@ const tellStart = (event: RunEvent, { run: { only } }: RunFlags, progress: Progr
     )
   if (event.changed !== undefined) progress.above(`Asking again: ${clean(event.changed)} is no longer as the last run left it.\n`)
   const added = event.streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
-  if (added.length > 0) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
+  if (added.length > 0 && !retryFailed) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
 }
 
 /** Keeps the report of a run that ended before the collector could; emits whether a report is kept now. */

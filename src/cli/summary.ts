@@ -1,7 +1,7 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
-import { isIdle, isIncomplete, noticeLines, problemLines, wasStopped } from './problems.js'
-import { commandLine, continuing, withOnly } from './rerun.js'
+import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
+import { commandLine, continuing, retrying, withOnly } from './rerun.js'
 import { type ResultsContext, resultsOf } from './results.js'
 import type { Line, Style } from './terminal.js'
 import { clean, wrap } from './text.js'
@@ -26,6 +26,7 @@ export const summaryOf = (report: RunReport, context: SummaryContext): readonly 
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
     ...section('Missing', problemLines(report), context.columns),
+    ...section('Still missing from before', missingLines(report), context.columns),
     ...section('Notes', noticeLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),
     ...nextLines(report, context),
@@ -118,7 +119,7 @@ const MADE_UP = '  This data is made up. To ask a provider, set its addresses an
 /** Not broken into lines: it is there to be copied. */
 const command = (args: readonly string[]): Line => [[`    ${commandLine(args)}`, 'cyan']]
 
-const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryContext): readonly Line[] => {
+const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: SummaryContext): readonly Line[] => {
   if (report.finishedBefore !== undefined)
     return [...section('Next', ['  Ask again all the same:'], columns), command([...args, '--fresh'])]
   if (report.outcome === 'complete') return isSimulated ? [...section('Next', [MADE_UP], columns), command(['run', '--help'])] : []
@@ -133,6 +134,6 @@ const nextLines = (report: RunReport, { args, columns, isSimulated }: SummaryCon
     interrupted: ['  Continue it (what is in place is not asked for again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
-  const again = report.outcome === 'partial' && names.length > 0 ? withOnly(args, names) : continuing(args)
+  const again = report.outcome !== 'partial' ? continuing(args) : isKept ? retrying(args) : withOnly(args, names)
   return [...section('Next', advice, columns), command(again)]
 }

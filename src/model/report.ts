@@ -55,6 +55,11 @@ export interface RunReport {
   /** Stocks that the run was about: the whole master list, or what `--symbols` left of it. */
   readonly stocks: number
   readonly scripts: Readonly<Record<string, ScriptReport>>
+  /**
+   * What is missing in the place of storage after this run, of this one and earlier ones: how many items of each stream failed, or may
+   * lack records, when they were last asked for, or `all`. `.scripstream/failed.json` names them. Absent where nothing is.
+   */
+  readonly missing?: Readonly<Record<string, number | 'all'>>
   /** Why the run failed as a whole. */
   readonly error?: string
 }

@@ -19,6 +19,8 @@ export interface StreamTally {
   retries: number
   rateLimited: number
   degraded: number
+  /** Every item that was lost or may lack rows. */
+  incomplete: string[]
   /** Items that an unfinished run had in place. */
   takenOver: number
   files: number
@@ -89,6 +91,7 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   retries: 0,
   rateLimited: 0,
   degraded: 0,
+  incomplete: [],
   takenOver: 0,
   files: 0,
   bytes: 0,
@@ -122,6 +125,7 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       if (event.isTakenOver) tally.takenOver += 1
       tally.items[event.status] = (tally.items[event.status] ?? 0) + 1
       if (event.remark !== undefined) tally.rewritten.push({ item: event.item, reason: event.remark })
+      if (isLost(event) || event.degraded !== undefined) tally.incomplete.push(event.item)
       if (isLost(event)) {
         tally.lost += 1
         note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.reason ?? event.status })

@@ -5,6 +5,7 @@ import {
   map,
   NEVER,
   type Observable,
+  of,
   race,
   switchMap,
   take,
@@ -13,15 +14,35 @@ import {
   throwError,
   timer,
 } from 'rxjs'
+import { DamagedFile } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { RunReport } from '../model/report.js'
 import type { Tally } from '../model/tally.js'
 import type { Activity } from './activity.js'
 import { CriticalFailure } from './graph.js'
+import { type Ended as EndedRun, MISSING, type Missing, missingAfter, missingIn } from './missing.js'
+import type { Planned } from './plan.js'
 import type { Run } from './run.js'
+import type { Storage } from './storage.js'
 
 const DRAIN_MS = 5_000
+
+/** Keeps the list of what is missing; emits it. Where nothing is and nothing was, there is none. */
+const keepMissing = ({ stored, keep }: Storage, ended: EndedRun): Observable<Missing> =>
+  stored.document(`.scripstream/${MISSING}`).pipe(
+    catchError((error: unknown) => (error instanceof DamagedFile ? of({}) : throwError(() => error))),
+    concatMap((document) => {
+      const missing = missingAfter(missingIn(document), ended)
+      const isNeeded = document !== undefined || Object.keys(missing).length > 0
+      return isNeeded ? keep(MISSING, missing).pipe(map(() => missing)) : of(missing)
+    }),
+  )
+
+const withMissing = (report: RunReport, missing: Missing): RunReport => {
+  const counts = Object.entries(missing).map(([stream, items]) => [stream, items === 'all' ? items : items.length] as const)
+  return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
+}
 
 type Ended = 'whole' | 'interrupted'
 
@@ -43,10 +64,13 @@ export const stoppedBy =
 
 /** The last event: the report of the run, once it is kept. The record of the run goes last: until then the same run can be continued. */
 export const reported =
-  (tally: Tally, { storage, session, clock }: Run, redact: Redact) =>
+  (tally: Tally, plan: readonly Planned[], { storage, session, chosen, clock }: Run, redact: Redact) =>
   (ended$: Observable<Ended>): Observable<RunEvent> => {
     const kept = (report: RunReport): Observable<RunEvent> =>
-      storage.keep('report.json', report).pipe(map((): RunEvent => ({ type: 'run-finished', report })))
+      keepMissing(storage, { plan, tally, chosen, isInterrupted: report.outcome === 'interrupted' }).pipe(
+        map((missing) => withMissing(report, missing)),
+        concatMap((whole) => storage.keep('report.json', whole).pipe(map((): RunEvent => ({ type: 'run-finished', report: whole })))),
+      )
     const finished = (report: RunReport): Observable<RunEvent> =>
       kept(report).pipe(concatMap((event) => session.finish(report.outcome === 'complete' ? report : undefined).pipe(map(() => event))))
     return ended$.pipe(

@@ -19,6 +19,7 @@ import type { Item } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
 import { type BranchEnd, branch } from './branch.js'
 import type { StreamDefinition } from './define-stream.js'
+import { isNarrowed } from './missing.js'
 import { type Planned, phaseOf } from './plan.js'
 import type { Run } from './run.js'
 import { MASTER } from './work.js'
@@ -84,14 +85,43 @@ const work = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable<Br
   branch(stream, itemsOf(stream, stocks, run), run)
 
 /** What a stream works on: its own parts, the multicast stocks, or what another stream offers. Tells how many as soon as it is known. */
-const itemsOf = ({ name, work: { of: source, parts } }: StreamDefinition, stocks: Stocks, run: Run): Observable<Item> => {
+const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable<Item> => {
+  const {
+    name,
+    work: { of: source, parts },
+  } = stream
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
+  if (isNarrowed(stream, run.chosen))
+    return narrowedItems(stream, stocks, run).pipe(
+      tap(({ length }) => known(length)),
+      mergeMap((items) => from(items)),
+    )
   if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
   if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }), allOf(stocks.count))
   const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
   return offered$.pipe(
     tap(({ length }) => known(length)),
     mergeMap((items) => from(items)),
+  )
+}
+
+/** The items of a stream that a run is about which asks for some alone; tells of those that are no longer there. */
+const narrowedItems = ({ name, work: { of: source, parts } }: StreamDefinition, stocks: Stocks, run: Run): Observable<readonly Item[]> => {
+  const wanted = new Set(run.chosen.pairs?.[name]?.map((item) => item.toUpperCase()))
+  const all$ =
+    source === undefined
+      ? of(parts)
+      : source === MASTER
+        ? stocks.each$.pipe(allOf(stocks.count), toArray())
+        : (run.offered.get(source) ?? EMPTY)
+  return all$.pipe(
+    map((all) => {
+      const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
+      for (const { key } of chosen) wanted.delete(key.toUpperCase())
+      if (wanted.size > 0)
+        run.emit({ type: 'noticed', stream: name, text: `no longer listed, so not asked for: ${[...wanted].join(', ')}` })
+      return chosen
+    }),
   )
 }
 

@@ -2,24 +2,25 @@ import { createHash } from 'node:crypto'
 import type { Settings } from '../model/settings.js'
 import { dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
 import type { Planned } from './plan.js'
-import type { CompleteRun, RunRecord } from './session.js'
+import type { Chosen, CompleteRun, RunRecord } from './session.js'
 
 export interface Wanted {
   readonly settings: Settings
   readonly plan: readonly Planned[]
   readonly symbols?: readonly string[] | undefined
+  readonly pairs?: Chosen['pairs'] | undefined
   readonly variant?: string | undefined
 }
 
 /** A digest of what decides which bytes a run stores: two runs with the same one, as of one trading day, are the same run. */
-export const configurationOf = ({ settings, plan, symbols, variant }: Wanted): string => {
+export const configurationOf = ({ settings, plan, symbols, pairs, variant }: Wanted): string => {
   const { exchange, urls, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
   const addresses = Object.entries(urls)
     .map(([host, url]) => `${host} ${variant === undefined ? url : withoutLocalPort(url)}`)
     .sort()
   const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
   const stocks = symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort()
-  const facts = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, streams, stocks, variant }
+  const facts = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, streams, stocks, pairs, variant }
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 }
 

@@ -6,7 +6,7 @@ import type { Gates } from '../provider/gate/gates.js'
 import type { Transport } from '../provider/http.js'
 import type { Activity } from './activity.js'
 import type { Tools } from './define-stream.js'
-import type { Session } from './session.js'
+import type { Chosen, Session } from './session.js'
 import type { Storage } from './storage.js'
 
 /** Everything that one run has and hands down; nothing of it outlives the run. */
@@ -14,6 +14,8 @@ export interface Run {
   readonly settings: Settings
   readonly asOf: number
   readonly acceptShrink: boolean
+  /** What the run is about, where that is not everything. */
+  readonly chosen: Chosen
   readonly storage: Storage
   /** The place of storage, as long as it is this run's. */
   readonly session: Session

@@ -2,6 +2,14 @@ import type { Observable } from 'rxjs'
 import type { RunReport } from '../model/report.js'
 import type { Journal, JournalFacts } from './journal.js'
 
+/** What a run was asked to be about, where that is not everything. As of `RunOptions`. */
+export interface Chosen {
+  readonly only?: readonly string[]
+  readonly skip?: readonly string[]
+  readonly symbols?: readonly string[]
+  readonly pairs?: Readonly<Record<string, readonly string[]>>
+}
+
 /** What is kept of a run until it is complete. Its journals hold the master list and everything else that is in place. */
 export interface RunRecord {
   readonly run: string
@@ -9,6 +17,8 @@ export interface RunRecord {
   readonly asOf: number
   /** Digest of the configuration that matters for what is stored. */
   readonly configuration: string
+  /** So that it can be continued by who does not know what was asked for. */
+  readonly chosen?: Chosen
 }
 
 /** What is kept of a run that is complete, for as long as no other one begins. */

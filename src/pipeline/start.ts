@@ -22,7 +22,7 @@ import { type Planned, planRun } from './plan.js'
 import { configurationOf } from './record.js'
 import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
-import type { RunRecord, Session } from './session.js'
+import type { Chosen, RunRecord, Session } from './session.js'
 import type { Storage } from './storage.js'
 import { createTelling, type Telling } from './telling.js'
 
@@ -34,6 +34,11 @@ export interface RunOptions {
   readonly skip?: readonly string[]
   /** Only these stocks; one-file outputs keep the others' records. */
   readonly symbols?: readonly string[]
+  /**
+   * Of these streams only these items, by stream: symbols of stocks or indices, or names of lists. Streams that are not named here, or
+   * that others follow, run with all their items.
+   */
+  readonly pairs?: Readonly<Record<string, readonly string[]>>
   /** "Now", epoch milliseconds; the clock's if absent. */
   readonly asOf?: number
   /** Lists may hold much less than they held before; without it such a list fails and the earlier one stays. */
@@ -76,7 +81,8 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
-      configuration: configurationOf({ settings, plan, symbols: options.symbols, variant: options.variant }),
+      configuration: configurationOf({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
+      chosen: chosenIn(options),
     }
     const { fresh = false, acceptShrink = false } = options
     const wanted = { record, fresh, acceptShrink, isInstantGiven: options.asOf !== undefined }
@@ -118,6 +124,7 @@ const running = (
     ...{ settings, storage, session, emit, ended, clock, random },
     asOf: session.record.asOf,
     acceptShrink: options.acceptShrink ?? false,
+    chosen: chosenIn(options),
     activity: createActivity(),
     transport: connections.send,
     gates: createGates(settings),
@@ -129,10 +136,17 @@ const running = (
   return graph(plan, narrowTo(options.symbols, emit), run).pipe(
     stoppedBy(options.stop, run.activity),
     tap({ next: tell, error: tell }),
-    reported(tally, run, redact),
+    reported(tally, plan, run, redact),
     finalize(connections.close),
   )
 }
+
+const chosenIn = ({ only, skip, symbols, pairs }: RunOptions): Chosen => ({
+  ...(only === undefined ? {} : { only }),
+  ...(skip === undefined ? {} : { skip }),
+  ...(symbols === undefined ? {} : { symbols }),
+  ...(pairs === undefined ? {} : { pairs }),
+})
 
 /** Sorts by time, and tells apart what started in the same second. */
 const runId = (startedAt: number, random: () => number): string => {

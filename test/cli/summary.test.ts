@@ -155,7 +155,7 @@ describe('the summary of a partial run', () => {
       '  The provider limits the rate: wait a while, or set fewer "workers" in',
       '    scripstream.config.json.',
       '  Ask again for what is missing:',
-      "    scripstream run '--out=/srv/my market' --only market-news,surveillance-lists",
+      "    scripstream run '--out=/srv/my market' --retry-failed",
     ])
   })
 

@@ -16,6 +16,7 @@ const examples = [
   ['scripstream run --only market-news --symbols INFY,TCS', 'two stocks of one stream'],
   ['scripstream run --symbols @watchlist.txt', 'one symbol per line, # starts a comment'],
   ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
+  ['scripstream run --retry-failed', 'ask again for exactly what failed last time'],
   ['scripstream run --json > report.json', 'the report for programs; progress stays on stderr'],
 ] as const
 
@@ -30,6 +31,7 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .addOption(streamsOption('--skip', 'all streams but these', names))
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
     .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
+    .option('--retry-failed', 'exactly what failed last time: the stocks of each stream that report.json counts as missing')
     .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
     .option('--accept-shrink', 'lists may hold less than 70 % of what they held before')
     .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))

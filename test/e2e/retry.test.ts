@@ -1,0 +1,146 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { RunReport } from '../../src/model/report.js'
+import type { Simulator } from '../../src/simulator/index.js'
+import { emptyFolder, endOf, provider, run, start } from './command.js'
+
+const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+
+const textsIn = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.parentPath.includes('.scripstream'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')]),
+  )
+
+const requestsOf = (simulator: Simulator): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]))
+
+/** A market of 12 stocks, the command with its environment and a folder, and the same market as a clean run leaves it. */
+const market = async () => {
+  const { simulator, env } = await provider()
+  const [cwd, out] = [emptyFolder(), emptyFolder()]
+  const command = (...args: readonly string[]) => run(['run', '--out', out, ...EVENING, ...args], { cwd, env })
+  const reported = async (...args: readonly string[]) => JSON.parse((await command('--json', ...args)).stdout) as RunReport
+  const clean = async (): Promise<Readonly<Record<string, string>>> => {
+    const other = emptyFolder()
+    await run(['run', '--out', other, ...EVENING], { cwd, env })
+    return textsIn(other)
+  }
+  return { simulator, env, cwd, out, command, reported, clean, stocks: simulator.market.stocks }
+}
+
+it('asks for exactly what failed, of stocks, lists and whole streams, and comes to what a clean run leaves', async () => {
+  const { simulator, out, command, reported, clean, stocks } = await market()
+  const [first, second, third] = stocks.map(({ ISIN }) => ISIN) as [string, string, string]
+  simulator.control({
+    faults: [
+      { on: 'news', mode: 'status', status: 404, items: [first, second] },
+      { on: 'lodr', mode: 'status', status: 404, items: [third] },
+      { on: 'fundamental', mode: 'status', status: 404, items: [second] },
+      { on: 'indices', mode: 'status', status: 404 },
+    ],
+  })
+  const failed = await reported()
+  expect(failed.outcome).toBe('partial')
+  expect(failed.missing).toEqual({
+    'fundamental-data': 1,
+    'company-filings': 1,
+    'market-news': 2,
+    'all-indices': 1,
+    'indices-ohlcv': 'all',
+  })
+
+  simulator.control({ faults: [], reset: true })
+  const again = await command('--retry-failed')
+  expect([again.code, again.stdout.split('\n', 1)[0]]).toEqual([0, expect.stringContaining('Complete: 6 streams')])
+  expect(again.stderr).toContain('Asking again for what failed: 5 items of 4 streams, and all of indices-ohlcv.')
+  const { indices } = simulator.market
+  expect(requestsOf(simulator)).toEqual({
+    master: 1,
+    fundamental: 1,
+    company_filings: 1,
+    lodr: 1,
+    news: 2,
+    indices: 1,
+    index_ohlcv: indices.length,
+  })
+  const asked = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
+  expect([first, second, third].map((isin) => asked.includes(isin))).toEqual([true, true, false])
+  expect(textsIn(out)).toEqual(await clean())
+
+  simulator.control({ reset: true })
+  const nothing = await command('--retry-failed')
+  expect([nothing.code, nothing.stdout]).toEqual([0, 'Nothing failed that could be asked for again: nothing was asked.\n'])
+  expect(requestsOf(simulator)).toEqual({})
+})
+
+it('keeps in mind what still fails, whatever else is run in between', async () => {
+  const { simulator, command, reported, stocks } = await market()
+  const [first, second] = stocks.map(({ ISIN }) => ISIN) as [string, string]
+  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [first, second] }] })
+  await command()
+  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [second] }] })
+  const still = await reported('--retry-failed')
+  expect([still.outcome, still.missing]).toEqual(['partial', { 'market-news': 1 }])
+
+  const other = await command('--only', 'circuit-stocks')
+  expect(other.code).toBe(0)
+  expect(other.stdout).toContain('Still missing from before\n  market-news: 1 item\n')
+  simulator.control({ faults: [], reset: true })
+  expect((await reported('--retry-failed')).missing).toBeUndefined()
+  expect(requestsOf(simulator)).toEqual({ master: 1, news: 1 })
+})
+
+it('goes on with a run that was interrupted, and with a retry that was', async () => {
+  const { simulator, env, cwd, out, command, clean, stocks } = await market()
+  const [first = '', second = ''] = stocks.map(({ ISIN }) => ISIN)
+  const interrupted = async (...args: readonly string[]): Promise<void> => {
+    const child = start(['run', '--out', out, ...EVENING, '--only', 'market-news,new-announcements', ...args], { cwd, env })
+    const ended = endOf(child)
+    while ((simulator.stats().endpoints.news?.requests ?? 0) < 1) await new Promise((resolve) => setImmediate(resolve))
+    child.kill('SIGINT')
+    await once(child, 'exit')
+    expect((await ended).code).toBe(130)
+  }
+  simulator.control({
+    faults: [
+      { on: 'news', mode: 'hang', items: [second] },
+      { on: 'announcements', mode: 'status', status: 404, items: [first] },
+    ],
+  })
+  await interrupted()
+  simulator.control({ faults: [{ on: 'announcements', mode: 'status', status: 404, items: [first] }], reset: true })
+  const told = await command('--retry-failed')
+  expect(told.stderr).toContain('The last run did not end')
+  expect(told.code).toBe(3)
+  expect(requestsOf(simulator).announcements).toBeLessThanOrEqual(12)
+
+  simulator.control({ faults: [], reset: true })
+  expect((await command('--retry-failed')).code).toBe(0)
+  expect(requestsOf(simulator)).toEqual({ master: 1, announcements: 1 })
+  const { '/all_company_announcements.json': announcements } = textsIn(out)
+  expect(announcements).toBe((await clean())['/all_company_announcements.json'])
+})
+
+it('tries everything again that could not begin without the master list', async () => {
+  const { simulator, command, reported } = await market()
+  simulator.control({ faults: [{ on: 'master', mode: 'status', status: 404 }] })
+  const failed = await reported('--only', 'market-news', '--symbols', 'M&M,360ONE')
+  expect([failed.outcome, failed.missing]).toEqual(['failed', { 'master-data': 1, 'market-news': 2 }])
+  simulator.control({ faults: [], reset: true })
+  expect((await command('--retry-failed')).code).toBe(0)
+  expect(requestsOf(simulator)).toEqual({ master: 1, news: 2 })
+})
+
+it.each([
+  [[], 'holds no run that could be tried again'],
+  [['--symbols', 'A'], 'leave --symbols out'],
+])('refuses what makes no sense %j', async (args, said) => {
+  const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], { cwd: emptyFolder() })
+  expect(code).toBe(2)
+  expect(stderr).toContain(said)
+})
