@@ -1,5 +1,7 @@
 import type { StreamTally } from '../model/tally.js'
+import type { Course } from './course.js'
 import { count, countdown, counted, duration, bytes as inBytes, rate } from './format.js'
+import { heldText } from './held.js'
 import type { Glyphs, Line, Size, Span, Style } from './terminal.js'
 import { clean, padEnd, padStart } from './text.js'
 
@@ -8,18 +10,21 @@ export interface FrameContext {
   readonly startedAt: number
   readonly size: Size
   readonly glyphs: Glyphs
+  /** Has looked at the same streams. */
+  readonly course: Course
 }
 
 /**
- * What the terminal shows at a moment: a line for each stream that takes part, and a total. Where they do not fit, the running
- * streams and the total; never more lines than the terminal has rows, less the one for the cursor.
+ * What the terminal shows at a moment: a line for each stream that takes part, a total, and the hosts that are not asked for now. Where
+ * they do not fit, the running streams and the rest; never more lines than the terminal has rows, less the one for the cursor.
  */
 export const frameOf = (streams: readonly StreamTally[], context: FrameContext): readonly Line[] => {
   const taking = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
   const layout = layoutOf(taking, context.size.columns)
-  const room = Math.max(0, context.size.rows - 2)
+  const below = [totalLine(taking, context), ...heldLine(context)]
+  const room = Math.max(0, context.size.rows - 1 - below.length)
   const shown = taking.length <= room ? taking : taking.filter(({ state }) => state === 'running').slice(0, room)
-  return [...shown.map((stream) => lineOf(stream, layout, context)), totalLine(taking, context)]
+  return [...shown.map((stream) => lineOf(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
 }
 
 /** Columns of each cell, the gap before it included; 0 leaves it out, the bar first, then the rate, then the time. */
@@ -70,30 +75,36 @@ const markOf = ({ state, lost, degraded }: StreamTally, glyphs: Glyphs): readonl
   return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
 }
 
-const workCells = (stream: StreamTally, layout: Layout, { now, glyphs }: FrameContext): Line => {
-  const { startedAt = now, finishedAt = now, settled, total, state } = stream
+const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, course }: FrameContext): Line => {
+  const { startedAt = now, finishedAt = now, settled, takenOver, state } = stream
+  const { share, perSecond } = course.of(stream)
   const elapsed = finishedAt - startedAt
-  const full = Math.floor(doneShare(stream) * layout.bar)
-  const isTiming = total !== undefined && settled > 0 && settled < total
-  const left = isTiming ? `${countdown(((total - settled) * elapsed) / settled)} left` : settled > 0 ? 'finishing' : ''
+  const full = Math.floor(share * layout.bar)
+  const isRunning = state === 'running'
+  const pace = isRunning ? rate(perSecond ?? 0, 1_000) : rate(settled - takenOver, elapsed)
+  const [time, style] = isRunning ? timeLeft(stream, course, now) : [duration(elapsed)]
   return [
     [glyphs.full.repeat(full), state === 'success' ? 'green' : 'cyan'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
     [padStart(countOf(stream), layout.count)],
-    [layout.rate === 0 ? '' : padStart(rate(settled, elapsed), layout.rate), 'dim'],
-    [layout.time === 0 ? '' : padStart(state === 'running' ? left : duration(elapsed), layout.time)],
+    [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
+    [layout.time === 0 ? '' : padStart(time, layout.time), style],
     lossCell(stream, layout),
   ]
+}
+
+/** A time that nobody can know is not shown. */
+const timeLeft = (stream: StreamTally, course: Course, now: number): Span => {
+  const { leftMs, heldUntil } = course.of(stream)
+  const { settled, total } = stream
+  if (total !== undefined && total > 0 && settled >= total) return ['finishing']
+  if (heldUntil !== undefined) return [`waits ${countdown(Math.max(1, heldUntil - now))}`, 'yellow']
+  return [leftMs === undefined ? '' : `${countdown(Math.max(1, leftMs))} left`]
 }
 
 const lossCell = ({ lost, degraded }: StreamTally, { isWide }: Layout): Span => {
   const text = lost > 0 ? `  ${count(lost)} lost` : degraded > 0 ? `  ${count(degraded)} partly` : ''
   return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
-}
-
-const doneShare = ({ settled, total, state }: StreamTally): number => {
-  if (total === undefined || total === 0) return state === 'success' ? 1 : 0
-  return Math.min(1, settled / total)
 }
 
 const countOf = ({ settled, total }: StreamTally): string =>
@@ -123,4 +134,9 @@ const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, si
     [limited > 0 ? `${gap}${count(limited)} x 429` : '', 'yellow'],
     [size.columns < 100 ? '' : `${gap}${counted(requests, 'request')}`, 'dim'],
   ]
+}
+
+const heldLine = ({ course, now, glyphs }: FrameContext): readonly Line[] => {
+  const text = heldText(course.held(), now, ` ${glyphs.dot} `)
+  return text === '' ? [] : [[[`  ${text}`, 'yellow']]]
 }

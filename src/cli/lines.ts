@@ -1,5 +1,7 @@
 import type { StreamTally } from '../model/tally.js'
-import { count, counted, duration, bytes as inBytes } from './format.js'
+import type { Course } from './course.js'
+import { count, countdown, counted, duration, bytes as inBytes } from './format.js'
+import { heldText } from './held.js'
 import { clean } from './text.js'
 
 /** How a stream ended, on one plain line. */
@@ -16,18 +18,31 @@ export const endLine = (stream: StreamTally): string => {
   return `${name}: done, ${parts.join(', ')}`
 }
 
+export interface StateContext {
+  readonly startedAt: number
+  readonly now: number
+  readonly course: Course
+}
+
 /** How a run stands, on one plain line. */
-export const stateLine = (streams: readonly StreamTally[], elapsedMs: number): string => {
+export const stateLine = (streams: readonly StreamTally[], { startedAt, now, course }: StateContext): string => {
   const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
   const ended = active.filter(({ state }) => state === 'success' || state === 'failed').length
   const lost = active.reduce((total, stream) => total + stream.lost, 0)
-  const running = active.filter(({ state }) => state === 'running').map(workOf)
+  const running = active.filter(({ state }) => state === 'running').map((stream) => workOf(stream, course))
+  const held = heldText(course.held(), now, '; ')
   return [
-    `${duration(elapsedMs)}: ${ended} of ${counted(active.length, 'stream')} done`,
+    `${duration(now - startedAt)}: ${ended} of ${counted(active.length, 'stream')} done`,
     lost > 0 ? `, ${counted(lost, 'item')} lost` : '',
     running.length > 0 ? `; ${running.join(', ')}` : '',
+    held === '' ? '' : `; ${held}`,
   ].join('')
 }
 
-const workOf = ({ name, settled, total }: StreamTally): string =>
-  total === undefined ? `${name} ${count(settled)}` : `${name} ${count(settled)}/${count(total)}`
+const workOf = (stream: StreamTally, course: Course): string => {
+  const { name, settled, total } = stream
+  if (total === undefined) return `${name} ${count(settled)}`
+  const { leftMs, heldUntil } = course.of(stream)
+  const left = leftMs === undefined || heldUntil !== undefined ? '' : ` (${countdown(Math.max(1, leftMs))} left)`
+  return `${name} ${count(Math.min(settled, total))}/${count(total)}${left}`
+}

@@ -2,6 +2,7 @@ import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import type { Tally } from '../model/tally.js'
 import { createCanvas } from './canvas.js'
+import { createCourse } from './course.js'
 import { frameOf } from './frame.js'
 import { endLine, stateLine } from './lines.js'
 import { canRedraw, type Glyphs, type TerminalStream } from './terminal.js'
@@ -39,20 +40,24 @@ export const createProgress = (mode: Exclude<ProgressMode, 'auto'>, context: Pro
 }
 
 const REDRAW_MS = 100
+const LOOK_MS = 1_000
 const LINE_MS = 5_000
 
 /** A line for each stream, redrawn in place; nothing is written before the run has started. */
 const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress => {
   const canvas = createCanvas(stream)
+  const course = createCourse()
   const timer = new Subscription()
   let startedAt: number | undefined
 
   const draw = (): void => {
-    const at = startedAt
-    if (at !== undefined) canvas.draw((size) => frameOf(tally.streams(), { now: scheduler.now(), startedAt: at, size, glyphs }))
+    const [at, now, streams] = [startedAt, scheduler.now(), tally.streams()]
+    course.look(streams, now)
+    if (at !== undefined) canvas.draw((size) => frameOf(streams, { now, startedAt: at, size, glyphs, course }))
   }
   return {
     tell: (event) => {
+      course.tell(event)
       if (event.type !== 'run-started') return
       startedAt = event.at
       timer.add(interval(REDRAW_MS, scheduler).subscribe(draw))
@@ -76,11 +81,18 @@ const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress =
 /** A plain line every few seconds, and one at the end of each stream. */
 const lines = ({ tally, stream, scheduler }: ProgressContext): Progress => {
   const timer = new Subscription()
+  const course = createCourse()
   const say = (line: string): void => void stream.write(`${line}\n`)
   return {
     tell: (event) => {
+      course.tell(event)
       if (event.type === 'run-started') {
-        timer.add(interval(LINE_MS, scheduler).subscribe(() => say(stateLine(tally.streams(), scheduler.now() - event.at))))
+        timer.add(interval(LOOK_MS, scheduler).subscribe(() => course.look(tally.streams(), scheduler.now())))
+        timer.add(
+          interval(LINE_MS, scheduler).subscribe(() =>
+            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), course })),
+          ),
+        )
       } else if (event.type === 'stream-finished') {
         const ended = tally.streams().find(({ name }) => name === event.stream)
         if (ended) say(endLine(ended))

@@ -15,8 +15,8 @@ import type { RunFlags } from './run-flags.js'
 import { exitCodeOf } from './signals.js'
 import { ofOneSource } from './source.js'
 import { tellEnding } from './tell.js'
-import { glyphsFor } from './terminal.js'
-import { clean } from './text.js'
+import { glyphsFor, sizeOf } from './terminal.js'
+import { clean, wrap } from './text.js'
 
 /** Runs the graph, shows how it goes, and tells how it ended. */
 export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
@@ -40,7 +40,9 @@ const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Par
     const event$ = logOf(flags, progress).pipe(
       switchMap((log) => eventsOf({ flags, settings, parts, ...log, clock: () => shell.scheduler.now(), stop$: shell.signal$ })),
       ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
-      tap((event) => tellStart(event, flags, progress)),
+      tap((event) => {
+        for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(shell.stderr).columns))) progress.above(`${line}\n`)
+      }),
     )
     const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
       progress.end()
@@ -76,16 +78,18 @@ const eventsOf = ({ flags, settings: own, parts, stop$, ...watching }: RunContex
   )
 
 /** Says that an unfinished run goes on, why a complete one does not do, and which streams run although `--only` does not name them. */
-const tellStart = (event: RunEvent, { run: { only }, retryFailed }: RunFlags, progress: Progress): void => {
-  if (event.type !== 'run-started') return
-  if (event.isContinued) progress.above(`Continuing run ${event.run}: only what is missing is asked for (--fresh begins anew).\n`)
-  if (event.givenUp !== undefined)
-    progress.above(
-      `Beginning anew: the unfinished run ${event.givenUp} was another one (settings, streams, stocks or day), and is given up.\n`,
-    )
-  if (event.changed !== undefined) progress.above(`Asking again: ${clean(event.changed)} is no longer as the last run left it.\n`)
-  const added = event.streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
-  if (added.length > 0 && !retryFailed) progress.above(`Also running what --only needs: ${added.join(', ')}\n`)
+const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): readonly string[] => {
+  if (event.type !== 'run-started') return []
+  const { run, isContinued, givenUp, changed, streams } = event
+  const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
+  return [
+    ...(isContinued ? [`Continuing run ${run}: only what is missing is asked for (--fresh begins anew).`] : []),
+    ...(givenUp === undefined
+      ? []
+      : [`Beginning anew: the unfinished run ${givenUp} was another one (settings, streams, stocks or day), and is given up.`]),
+    ...(changed === undefined ? [] : [`Asking again: ${clean(changed)} is no longer as the last run left it.`]),
+    ...(added.length > 0 && !retryFailed ? [`Also running what --only needs: ${added.join(', ')}`] : []),
+  ]
 }
 
 /** Keeps the report of a run that ended before the collector could; emits whether a report is kept now. */

@@ -1,5 +1,6 @@
 import type { Status } from './errors.js'
 import type { RunReport, ScriptOutcome } from './report.js'
+import type { Host } from './settings.js'
 
 /** What a run tells while it goes. The report is nothing but these, added up. `at` is in epoch milliseconds. */
 export type RunEvent =
@@ -32,6 +33,13 @@ export type RunEvent =
       readonly remark?: string
       readonly reason?: string
     }
+  /**
+   * A host is not asked for now: it answered 429, or pages where data was due, or cannot be reached. `until` is when one request may see
+   * whether it serves again. Services with the same base address are held together.
+   */
+  | { readonly type: 'host-held'; readonly at: number; readonly hosts: readonly Host[]; readonly why: HoldReason; readonly until: number }
+  /** A host that was held serves again. */
+  | { readonly type: 'host-open'; readonly at: number; readonly hosts: readonly Host[] }
   /** A file is in place. */
   | { readonly type: 'stored'; readonly stream: string; readonly bytes: number }
   /** Something to know that is no failure: rows left out, a symbol that is not listed. */
@@ -49,6 +57,10 @@ export type RunEvent =
 export interface StreamStart {
   readonly name: string
   readonly state: 'waiting' | 'skipped' | 'disabled'
+  /** The services that it may ask. */
+  readonly hosts?: readonly Host[]
 }
+
+export type HoldReason = 'refuses' | 'pages' | 'down'
 
 export type Emit = (event: RunEvent) => void

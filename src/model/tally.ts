@@ -58,7 +58,7 @@ export const createTally = (): Tally => {
         run = { id: event.run, asOf: event.asOf, startedAt: event.at }
         for (const { name, state } of event.streams) streams.set(name, newTally(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
-      else if (event.type !== 'run-finished') change(event)
+      else if ('stream' in event) change(event)
     },
     streams: () => [...streams.values()],
     stocks: () => stocks,

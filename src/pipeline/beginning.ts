@@ -44,5 +44,5 @@ export const startOf = (
   ...(isContinued ? { isContinued } : {}),
   ...(givenUp === undefined ? {} : { givenUp }),
   ...(changed === undefined ? {} : { changed }),
-  streams: plan.map(({ stream, state }) => ({ name: stream.name, state })),
+  streams: plan.map(({ stream: { name, endpoints }, state }) => ({ name, state, hosts: [...new Set(endpoints.map(({ host }) => host))] })),
 })

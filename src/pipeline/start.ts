@@ -127,7 +127,10 @@ const running = (
     chosen: chosenIn(options),
     activity: createActivity(),
     transport: connections.send,
-    gates: createGates(settings),
+    gates: createGates(settings, (hosts, pause) => {
+      const at = clock()
+      emit(pause ? { type: 'host-held', at, hosts, why: pause.why, until: at + pause.ms } : { type: 'host-open', at, hosts })
+    }),
     shared: askedOnce(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],

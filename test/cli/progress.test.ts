@@ -168,6 +168,37 @@ describe('bars', () => {
     expect(shell.err.text().slice(before).startsWith('\x1b[1G\x1b[4A\x1b[0J')).toBe(true)
   })
 
+  test('say which hosts are not asked for now, why and how long, and show no time left meanwhile', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
+    tell(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
+    tell(...settled('market-news', 10), ...settled('all-ohlcv', 10))
+    advance(shell.scheduler, 1_000)
+    tell({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', until: 5_000 })
+    tell({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', until: 3_000 })
+    advance(shell.scheduler, 2_000)
+    expect(shell.err.screen().slice(0, -1)).toEqual([
+      '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
+      '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s    6s left',
+      '  2.0s · 0 of 2 streams · 20 items',
+      '  news: asked us to wait, 3s · static and sheet: down, next try in 1s',
+    ])
+    tell({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
+    advance(shell.scheduler, 2_600)
+    expect(shell.err.screen().slice(-3)).toEqual([expect.stringContaining('left'), '  2.6s · 0 of 2 streams · 20 items', ''])
+  })
+
+  test('show no pace of what an unfinished run had in place', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    const inPlace = settled('market-news', 900).map((event) => ({ ...event, isTakenOver: true }))
+    tell(started('market-news'), ...begun('market-news', 1_000), ...inPlace, ...settled('market-news', 10))
+    advance(shell.scheduler, 2_000)
+    expect(shell.err.screen()[0]).toContain(' 910/1,000   5.0/s   18s left')
+    tell(...ended('market-news', 2_000))
+    advance(shell.scheduler, 2_100)
+    expect(shell.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
+  })
+
   test('disappear at the end and give the cursor back, once', () => {
     const { shell, progress, tell } = show('bars', { columns: 80 })
     tell(...middle)
@@ -207,9 +238,9 @@ describe('bars', () => {
 
   test('are made of plain characters where the locale has no others', () => {
     const { shell, tell } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
-    tell(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1))
+    tell(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
     advance(shell.scheduler, 1_000)
-    expect(shell.err.screen()[0]).toBe('> market-news #############.............     1/2   1.0/s    1s left')
+    expect(shell.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
   })
 
   test('are coloured where the terminal can and nobody forbids it', () => {
@@ -231,11 +262,20 @@ describe('lines', () => {
     expect(shell.err.text().split('\n')).toEqual([
       'master-data: done, 1/1 item in 1.5s, 2 files (12 kB)',
       'listing-dates: failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
-      '5.0s: 2 of 5 streams done, 12 items lost; market-news 1,012/2,775, all-indices 0',
+      '5.0s: 2 of 5 streams done, 12 items lost; market-news 1,012/2,775 (4s left), all-indices 0',
       'market-news: done, 2,775/2,775 items in 8.0s, 12 lost, 2 files (12 kB)',
       '10s: 3 of 5 streams done, 12 items lost; all-indices 0',
       '',
     ])
+  })
+
+  test('say which hosts are not asked for now', () => {
+    const { shell, tell } = show('lines', {})
+    const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
+    tell(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
+    tell({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', until: 7_000 })
+    advance(shell.scheduler, 5_000)
+    expect(shell.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends pages for data, waiting 2s\n')
   })
 
   test('stop with the run', () => {

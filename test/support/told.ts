@@ -17,6 +17,10 @@ const brief = (event: RunEvent): string => {
       return `stream-finished ${event.stream} ${event.outcome}`
     case 'noticed':
       return `noticed ${event.stream}: ${event.text}`
+    case 'host-held':
+      return `host-held ${event.hosts.join(' ')} ${event.why} ${event.until - event.at}`
+    case 'host-open':
+      return `host-open ${event.hosts.join(' ')}`
     case 'run-finished':
       return `run-finished ${event.report.outcome}`
     default:

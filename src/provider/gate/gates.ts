@@ -1,5 +1,5 @@
-import type { Host, Settings } from '../../model/settings.js'
-import { createHostGate, type HostGate } from './host-gate.js'
+import { type Host, hosts, type Settings } from '../../model/settings.js'
+import { createHostGate, type HostGate, type Pause } from './host-gate.js'
 
 /** The gates of one run: services with the same base address share one. */
 export interface Gates {
@@ -8,14 +8,19 @@ export interface Gates {
   readonly notices: () => readonly { readonly host: Host; readonly text: string }[]
 }
 
-export const createGates = (settings: Settings): Gates => {
+/** Hears which services are given a pause, and, without one, that they are asked again. */
+export type TellPause = (hosts: readonly Host[], pause: Pause | undefined) => void
+
+export const createGates = (settings: Settings, tell: TellPause = () => undefined): Gates => {
   const gates = new Map<string, { readonly host: Host; readonly gate: HostGate }>()
+  const addressOf = (host: Host): string => settings.urls[host]?.replace(/\/+$/, '') ?? host
   return {
     of: (host) => {
-      const address = settings.urls[host]?.replace(/\/+$/, '') ?? host
+      const address = addressOf(host)
       const known = gates.get(address)
       if (known) return known.gate
-      const gate = createHostGate(host, settings)
+      const there = hosts.filter((other) => addressOf(other) === address)
+      const gate = createHostGate(host, settings, (pause) => tell(there, pause))
       gates.set(address, { host, gate })
       return gate
     },

@@ -1,5 +1,6 @@
 import { asyncScheduler, Observable, type Subscriber, type Subscription, timer } from 'rxjs'
 import type { HostClosed } from '../../model/errors.js'
+import type { HoldReason } from '../../model/event.js'
 import type { Rules } from './hold.js'
 import { admission, ended, type Host, newHost, sent } from './host.js'
 import { createNotes } from './notes.js'
@@ -18,12 +19,19 @@ export interface HostGate {
   readonly notices: () => readonly string[]
 }
 
+/** Why a host is not asked, and for how long from now on. */
+export interface Pause {
+  readonly why: HoldReason
+  readonly ms: number
+}
+
 interface Waiting {
   readonly go: () => void
   readonly end: (error: HostClosed) => void
 }
 
-export const createHostGate = (name: string, rules: Rules): HostGate => {
+/** `tell` hears of every pause as it begins or grows, and of its end. */
+export const createHostGate = (name: string, rules: Rules, tell: (pause?: Pause) => void = () => undefined): HostGate => {
   const now = stopwatch()
   const notes = createNotes(name)
   const queue = new Set<Waiting>()
@@ -62,8 +70,11 @@ export const createHostGate = (name: string, rules: Rules): HostGate => {
     const { era } = host
     let isOpen = true
     const over = (signal: Signal): void => {
-      if (isOpen) become(ended(host, { era, signal, now: now() }, rules))
+      if (!isOpen) return
       isOpen = false
+      const before = host.hold
+      become(ended(host, { era, signal, now: now() }, rules))
+      if (host.hold !== before) tell(host.hold && { why: signal.kind === 'blank' ? 'pages' : host.hold.why, ms: host.hold.until - now() })
     }
     become(sent(host, now()))
     const subscription = attempt$.subscribe({

@@ -2,6 +2,7 @@ import { asyncScheduler, defer, EMPTY, NEVER, of, range, Subject, throwError } f
 import { mergeMap, tap } from 'rxjs/operators'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { BadAnswer, HostClosed, HttpError, Throttled, TransportError } from '../../../src/model/errors.js'
+import { createGates } from '../../../src/provider/gate/gates.js'
 import { createHostGate, type HostGate } from '../../../src/provider/gate/host-gate.js'
 import { type Context, marbles } from '../../support/marbles.js'
 import { settingsOf } from '../support.js'
@@ -338,4 +339,36 @@ it('leaves no timer when nothing waits', () => {
   expect(timers()).toBe(before)
   gate.through(EMPTY).subscribe().unsubscribe()
   expect(timers()).toBe(before)
+})
+
+describe('what a gate tells of its pauses', () => {
+  const page = new BadAnswer('html', 'a page')
+
+  it.each([
+    { what: 'a 429', errors: [refusal(4_000)], pauses: [{ why: 'refuses', ms: 4_000 }] },
+    { what: 'pages in a row', errors: [page, page, page], pauses: [{ why: 'pages', ms: 2_000 }] },
+    { what: 'an outage', errors: [lost, lost, lost, lost, lost], pauses: [{ why: 'down', ms: 1_000 }] },
+    { what: 'one page', errors: [page], pauses: [] },
+  ])('is why and how long, for $what, and that it is over, once each', ({ errors, pauses }) =>
+    marbles((m) => {
+      const told: unknown[] = []
+      const gate = createHostGate('static', settingsOf(), (pause) => told.push(pause))
+      for (const error of errors) send(gate, error)
+      expect(told).toStrictEqual(pauses)
+      m.cold('10s x').subscribe(() => {
+        send(gate)
+        send(gate)
+      })
+      m.flush()
+      expect(told).toStrictEqual(pauses.length === 0 ? [] : [...pauses, undefined])
+    })(),
+  )
+
+  it('names all services that share an address', () => {
+    const told: unknown[] = []
+    const urls = { static: 'http://one.test/a/', news: 'http://one.test/a', ticks: 'http://other.test' }
+    const gates = createGates(settingsOf({ urls }), (hosts, pause) => told.push([hosts, pause?.why]))
+    send(gates.of('news'), refusal())
+    expect(told).toStrictEqual([[['static', 'news'], 'refuses']])
+  })
 })
