@@ -1,83 +1,76 @@
 /** The records of one line of a journal. Nothing is held for each of them but a few bytes: a market has hundreds of thousands. */
 export interface Lot<Place> {
-  /** Where they lie, in the order in which they were noted. */
+  /** Where they lie. */
   readonly place: Place
   readonly count: number
-  /** What they are sorted by, greatest first, one a line: a single text takes less than half of what so many texts do. */
-  readonly newest: string
-  /** Which of them is first by that, which second, and so on; absent where they lie in that order already. */
-  readonly order?: readonly number[]
+  readonly keys: Keys | undefined
 }
+
+/** What records are sorted by, of one after the other. Keys of one length, as dates are, take half as much in a single text. */
+type Keys = readonly string[] | { readonly joined: string; readonly length: number }
 
 /** A record by the place of its lot, and which one of it. */
 export type RecordAt<Place> = readonly [place: Place, nth: number]
 
-const LINE_BREAKS = /\n/g
-
 /** The lot of records that are sorted by the given keys, or by none at all. */
-export const lotOf = <Place>(place: Place, count: number, keys: readonly string[] | undefined): Lot<Place> => {
-  if (keys === undefined) return { place, count, newest: '' }
-  const lines = keys.map((key) => (key.includes('\n') ? key.replace(LINE_BREAKS, ' ') : key))
-  if (lines.every((line, nth) => nth === 0 || line <= (lines[nth - 1] as string))) return { place, count, newest: lines.join('\n') }
-  const order = lines.map((_, nth) => nth).sort((one, other) => descending(lines[one] as string, lines[other] as string))
-  return { place, count, newest: order.map((nth) => lines[nth]).join('\n'), order }
+export const lotOf = <Place>(place: Place, count: number, keys: readonly string[] | undefined): Lot<Place> => ({
+  place,
+  count,
+  keys: keys && keysOf(keys),
+})
+
+const keysOf = (keys: readonly string[]): Keys => {
+  const length = keys[0]?.length ?? 0
+  return keys.every((key) => key.length === length) ? { joined: keys.join(''), length } : keys
 }
 
-const descending = (one: string, other: string): number => (one < other ? 1 : one > other ? -1 : 0)
-
-/** How far a lot has been walked. */
-interface Cursor<Place> {
-  readonly lot: Lot<Place>
-  readonly rank: number
-  next: number
-  /** The key of the next record, and where in the lot's keys the one after it begins. */
-  key: string
-  rest: number
+const keyOf = ({ keys }: Lot<unknown>, nth: number): string => {
+  if (keys === undefined) return ''
+  return 'joined' in keys ? keys.joined.slice(nth * keys.length, (nth + 1) * keys.length) : (keys[nth] as string)
 }
 
-/**
- * All records by their keys, greatest first, then by the rank of their lot; a lot's own stay in their order, and so do lots of one rank.
- * Each lot is in order already, so that only the first of each have to be compared.
- */
+/** So much of a key is the day, where it is a date. */
+const HEAD = 10
+
+/** All records by their keys, greatest first, then by the rank of their lot; a lot's own stay in their order, and so do lots of one rank. */
 export function* inOrder<Place>(ranked: readonly (readonly [rank: number, lot: Lot<Place>])[]): Generator<RecordAt<Place>, undefined> {
-  const byRank = ranked.filter(([, { count }]) => count > 0).sort(([one], [other]) => one - other)
-  // The rank is from here on the place in this order: no two have the same.
-  const heap = byRank.map(([, lot], rank) => advanced({ lot, rank, next: -1, key: '', rest: 0 })).sort(compared)
-  for (;;) {
-    const [top] = heap
-    if (top === undefined) return
-    const { lot, next } = top
-    yield [lot.place, lot.order?.[next] ?? next]
-    const last = next + 1 < lot.count ? advanced(top) : heap.pop()
-    if (last !== undefined && heap.length > 0) sift(heap, last)
+  const lots = [...ranked].sort(([one], [other]) => one - other).map(([, lot]) => lot)
+  if (lots.every(({ keys }) => keys === undefined)) {
+    for (const { place, count } of lots) for (let nth = 0; nth < count; nth += 1) yield [place, nth]
+    return
+  }
+  // Day by day: all keys at once would take more memory than anything else of a run.
+  const days = byHead(lots)
+  for (const day of [...days.keys()].sort().reverse()) {
+    for (const { of, nth } of sorted(lots, days.get(day) ?? [])) yield [(lots[of] as Lot<Place>).place, nth]
+    days.delete(day)
   }
 }
 
-const advanced = <Place>(cursor: Cursor<Place>): Cursor<Place> => {
-  const { newest } = cursor.lot
-  const end = newest.indexOf('\n', cursor.rest)
-  cursor.key = newest.slice(cursor.rest, end < 0 ? newest.length : end)
-  cursor.rest = end < 0 ? newest.length : end + 1
-  cursor.next += 1
-  return cursor
-}
-
-const compared = <Place>(one: Cursor<Place>, other: Cursor<Place>): number => descending(one.key, other.key) || one.rank - other.rank
-
-/** Puts a cursor on top of a heap and lets it sink to its place. */
-const sift = <Place>(heap: Cursor<Place>[], cursor: Cursor<Place>): void => {
-  let at = 0
-  for (;;) {
-    let child = 2 * at + 1
-    let below = heap[child]
-    const right = heap[child + 1]
-    if (below !== undefined && right !== undefined && compared(right, below) < 0) {
-      below = right
-      child += 1
+/** By the beginning of their keys: of each record its lot and which one of it, a number each. */
+const byHead = (lots: readonly Lot<unknown>[]): Map<string, number[]> => {
+  const heads = new Map<string, number[]>()
+  for (const [of, lot] of lots.entries())
+    for (let nth = 0; nth < lot.count; nth += 1) {
+      const head = keyOf(lot, nth).slice(0, HEAD)
+      const records = heads.get(head)
+      if (records) records.push(of, nth)
+      else heads.set(head, [of, nth])
     }
-    if (below === undefined || compared(cursor, below) < 0) break
-    heap[at] = below
-    at = child
+  return heads
+}
+
+interface Keyed {
+  readonly key: string
+  readonly of: number
+  readonly nth: number
+}
+
+const sorted = (lots: readonly Lot<unknown>[], records: readonly number[]): readonly Keyed[] => {
+  const keyed: Keyed[] = []
+  for (let at = 0; at < records.length; at += 2) {
+    const [of, nth] = [records[at] as number, records[at + 1] as number]
+    keyed.push({ key: keyOf(lots[of] as Lot<unknown>, nth), of, nth })
   }
-  heap[at] = cursor
+  return keyed.sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))
 }

@@ -14,7 +14,7 @@ export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPer
 export interface RowsInOneFile {
   readonly shape: 'rows-in-one-file'
   readonly file: string
-  /** Sorts all records by this text first, greatest first; a line break in it counts as a space. */
+  /** Sorts all records by this text first, greatest first. */
   readonly newestBy?: (row: Row) => string
 }
 
