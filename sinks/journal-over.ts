@@ -19,7 +19,7 @@ export interface Line {
 export interface Spool<Place> {
   /** Appends a line that carries records, each of them a JSON text; emits where they lie, once the line is written. */
   readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
-  /** The records in the given order, several in a part, with what stands between two records of an array. */
+  /** The records in the given order and what stands between two records of an array, in parts of any size. */
   readonly read: (records: Iterable<RecordAt<Place>>) => Iterable<Part>
 }
 

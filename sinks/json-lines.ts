@@ -6,15 +6,27 @@ import type { Files } from './files.js'
 /** Between two records of an array. */
 export const BETWEEN_RECORDS = Buffer.from(',\n')
 
-/** A JSON array with one record per line, part by part. A part is the JSON of a record, or of several with what stands between them. */
-export function* arrayText(parts: Iterable<Part>): Generator<Part> {
+/** A JSON array with one record per line, part by part. `records` are JSON texts. */
+export const arrayText = (records: Iterable<string>): Iterable<Part> => enclosed(separated(records))
+
+/** The same, of parts that hold the records and what stands between them: large ones pass as they are. */
+export function* enclosed(parts: Iterable<Part>): Generator<Part> {
   let isFirst = true
   for (const part of parts) {
-    yield isFirst ? OPENED : BETWEEN_RECORDS
+    if (isFirst) yield OPENED
     yield part
     isFirst = false
   }
   yield isFirst ? '[]\n' : '\n]\n'
+}
+
+export function* separated(records: Iterable<string>): Generator<Part> {
+  let isFirst = true
+  for (const record of records) {
+    if (!isFirst) yield BETWEEN_RECORDS
+    yield record
+    isFirst = false
+  }
 }
 
 const OPENED = Buffer.from('[\n')

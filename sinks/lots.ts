@@ -24,13 +24,18 @@ const keysOf = (keys: readonly string[]): Keys => {
   return keys.every((key) => key.length === length) ? { joined: keys.join(''), length } : keys
 }
 
-const keyOf = ({ keys }: Lot<unknown>, nth: number): string => {
-  if (keys === undefined) return ''
-  return 'joined' in keys ? keys.joined.slice(nth * keys.length, (nth + 1) * keys.length) : (keys[nth] as string)
-}
-
 /** So much of a key is the day, where it is a date. */
 const HEAD = 10
+
+const headOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, HEAD)
+
+const keyOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, Number.POSITIVE_INFINITY)
+
+const partOf = ({ keys = [] }: Lot<unknown>, nth: number, most: number): string => {
+  if (!('joined' in keys)) return keys[nth]?.slice(0, most) ?? ''
+  const { joined, length } = keys
+  return joined.slice(nth * length, nth * length + Math.min(length, most))
+}
 
 /** All records by their keys, greatest first, then by the rank of their lot; a lot's own stay in their order, and so do lots of one rank. */
 export function* inOrder<Place>(ranked: readonly (readonly [rank: number, lot: Lot<Place>])[]): Generator<RecordAt<Place>, undefined> {
@@ -40,24 +45,47 @@ export function* inOrder<Place>(ranked: readonly (readonly [rank: number, lot: L
     return
   }
   // Day by day: all keys at once would take more memory than anything else of a run.
-  const days = byHead(lots)
-  for (const day of [...days.keys()].sort().reverse()) {
-    for (const { of, nth } of sorted(lots, days.get(day) ?? [])) yield [(lots[of] as Lot<Place>).place, nth]
-    days.delete(day)
-  }
+  const { heads, records } = byHead(lots)
+  for (const [from, to] of heads)
+    for (const { of, nth } of sorted(lots, records.subarray(from, to))) yield [(lots[of] as Lot<Place>).place, nth]
 }
 
-/** By the beginning of their keys: of each record its lot and which one of it, a number each. */
-const byHead = (lots: readonly Lot<unknown>[]): Map<string, number[]> => {
-  const heads = new Map<string, number[]>()
+interface ByHead {
+  /** Where the records of each head are, the greatest head first. */
+  readonly heads: readonly (readonly [from: number, to: number])[]
+  /** Of each record its lot, and which one of it. */
+  readonly records: Uint32Array
+}
+
+/** All records by the beginning of their keys. */
+const byHead = (lots: readonly Lot<unknown>[]): ByHead => {
+  const counts = new Map<string, number>()
+  for (const lot of lots)
+    for (let nth = 0; nth < lot.count; nth += 1) {
+      const head = headOf(lot, nth)
+      counts.set(head, (counts.get(head) ?? 0) + 1)
+    }
+  let end = 0
+  const ends = new Map<string, number>()
+  const heads = [...counts.keys()]
+    .sort()
+    .reverse()
+    .map((head) => {
+      const from = end
+      ends.set(head, from)
+      end += 2 * (counts.get(head) ?? 0)
+      return [from, end] as const
+    })
+  const records = new Uint32Array(end)
   for (const [of, lot] of lots.entries())
     for (let nth = 0; nth < lot.count; nth += 1) {
-      const head = keyOf(lot, nth).slice(0, HEAD)
-      const records = heads.get(head)
-      if (records) records.push(of, nth)
-      else heads.set(head, [of, nth])
+      const head = headOf(lot, nth)
+      const at = ends.get(head) as number
+      records[at] = of
+      records[at + 1] = nth
+      ends.set(head, at + 2)
     }
-  return heads
+  return { heads, records }
 }
 
 interface Keyed {
@@ -66,7 +94,7 @@ interface Keyed {
   readonly nth: number
 }
 
-const sorted = (lots: readonly Lot<unknown>[], records: readonly number[]): readonly Keyed[] => {
+const sorted = (lots: readonly Lot<unknown>[], records: Uint32Array): readonly Keyed[] => {
   const keyed: Keyed[] = []
   for (let at = 0; at < records.length; at += 2) {
     const [of, nth] = [records[at] as number, records[at + 1] as number]

@@ -2,6 +2,7 @@ import { concat, defer, NEVER, of } from 'rxjs'
 import type { Session } from '../src/pipeline/session.js'
 import type { Storage } from '../src/pipeline/storage.js'
 import { journalOver, type Spool } from './journal-over.js'
+import { separated } from './json-lines.js'
 
 /** A session that leaves nothing behind: its journals are in memory, so no run can be continued. */
 export const memorySession: Storage['begin'] = ({ choose, streams }) =>
@@ -17,5 +18,5 @@ export const memorySession: Storage['begin'] = ({ choose, streams }) =>
 
 const spool: Spool<readonly string[]> = {
   append: (_, records) => of(records ?? []),
-  read: (records) => Array.from(records, ([texts, nth]) => texts[nth] as string),
+  read: (records) => separated(Array.from(records, ([texts, nth]) => texts[nth] as string)),
 }

@@ -22,7 +22,7 @@ import type { Kept } from '../src/pipeline/journal.js'
 import { fileOf, type RowsInOneFile } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { Files } from './files.js'
-import { arrayText } from './json-lines.js'
+import { enclosed } from './json-lines.js'
 
 /** The stocks of a stream by what became of them, each by its place in the list. */
 interface Gathered {
@@ -54,7 +54,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       }),
       mergeMap(({ rank, record }) => journal.carry(rank, record)),
     )
-    const write$ = defer(() => files.write(file, arrayText(journal.takeRecords()), asOf))
+    const write$ = defer(() => files.write(file, enclosed(journal.takeRecords()), asOf))
     return concat(carriedOver$, write$).pipe(ignoreElements())
   }
   return (kept$) =>

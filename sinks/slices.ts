@@ -15,7 +15,7 @@ export interface OpenFile {
 }
 
 /**
- * Reads slices of an open file in the order in which they are given, several at a time, with a separator between them. However they are
+ * Reads slices of an open file in the order in which they are given, with a separator between two, many of them at a time. However they are
  * strewn, some megabytes of them are fetched in the order in which they lie there. What it has yielded does not change any more.
  */
 export function* readSlices(file: OpenFile, slices: Iterable<Slice>, separator: Buffer): Generator<Buffer, undefined> {
@@ -23,18 +23,24 @@ export function* readSlices(file: OpenFile, slices: Iterable<Slice>, separator: 
   let bytes = 0
   for (const slice of slices) {
     if (wanted.length > 0 && bytes + slice.length > WINDOW) {
-      yield fetched(file, wanted, separator)
+      yield fetched(file, wanted, { separator, isLast: false })
       wanted = []
       bytes = 0
     }
     wanted.push(slice)
     bytes += slice.length + separator.length
   }
-  if (wanted.length > 0) yield fetched(file, wanted, separator)
+  if (wanted.length > 0) yield fetched(file, wanted, { separator, isLast: true })
 }
 
-const fetched = (file: OpenFile, slices: readonly Slice[], separator: Buffer): Buffer => {
-  const bytes = slices.reduce((sum, { length }) => sum + length + separator.length, -separator.length)
+interface Between {
+  readonly separator: Buffer
+  /** Whether none follows the last slice. */
+  readonly isLast: boolean
+}
+
+const fetched = (file: OpenFile, slices: readonly Slice[], { separator, isLast }: Between): Buffer => {
+  const bytes = slices.reduce((sum, { length }) => sum + length + separator.length, isLast ? -separator.length : 0)
   const window = Buffer.allocUnsafeSlow(bytes)
   const block = Buffer.allocUnsafeSlow(BLOCK)
   for (const [number, places] of byBlocks(slices, separator.length)) {

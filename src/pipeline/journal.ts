@@ -31,8 +31,8 @@ export interface Journal {
   /** Adds a record of an earlier file to those that go into the new one. Emits once it is written. */
   readonly carry: (rank: number, record: Row) => Observable<void>
   /**
-   * The noted and carried records as JSON texts, or the bytes of such, in the order of the output file, one or several in a part, with a
-   * comma and a line end between two; those of a later note replace an item's earlier ones. To be taken once: where they lie is forgotten, so that a stream which has ended holds nothing.
+   * The noted and carried records as JSON texts, or the bytes of such, in the order of the output file, with a comma and a line end between
+   * two, in parts of any size; those of a later note replace an item's earlier ones. To be taken once: where they lie is forgotten, so that a stream which has ended holds nothing.
    */
   readonly takeRecords: () => Iterable<string | Buffer>
 }
