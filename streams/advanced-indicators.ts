@@ -8,6 +8,9 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
+import { dataOf, rows } from '../src/provider/shape.js'
+
+const LINE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
 
 const indicator = post({
   name: 'indicator',
@@ -21,7 +24,13 @@ const indicator = post({
     symbol: z.string().min(1),
     minute: z.literal('D'),
   }),
-  read: (text, { isin }): readonly Row[] => ownedBy(isin, json(Rows)(text).data ?? []),
+  read: (text, { isin }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
+  shape: dataOf({
+    EMA: rows(LINE),
+    SMA: rows(LINE),
+    Indicator: rows(LINE),
+    Pivot: rows({ 'Classic~': 'record', 'Fibonacci?': 'record', 'Camarilla?': 'record' }),
+  }),
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)

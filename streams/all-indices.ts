@@ -9,6 +9,7 @@ import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
+import { dataOf } from '../src/provider/shape.js'
 
 /** What the provider was seen to be asked; the interface document does not show it. */
 const REQUEST = {
@@ -30,11 +31,13 @@ const indices = post({
   host: 'analytics',
   path: '/customscan/fetchdt',
   input: z.strictObject({ data: exactly(REQUEST.data) }),
-  read: (text): readonly Row[] => {
-    const rows = json(Rows)(text).data ?? []
+  read: (text, _, seen): readonly Row[] => {
+    const rows = json(Rows)(text, undefined, seen).data ?? []
     if (rows.length === 0) throw new BadAnswer('schema', 'the list holds no index')
     return rows
   },
+  // biome-ignore format: one line as it is asked
+  shape: dataOf({ Sym: 'text', DispSym: 'text', Sid: 'number|text', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', Ltp: 'number', Pchange: 'number', PPerchange: 'number', 'Volume?': 'number' }),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {

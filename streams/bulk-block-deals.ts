@@ -11,6 +11,7 @@ import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
+import { dataOf } from '../src/provider/shape.js'
 
 const PAGE = 50
 const CHUNKS = 3
@@ -45,12 +46,20 @@ const deal = post({
         },
       ),
   }),
-  read: (text) => {
+  read: (text, _, seen) => {
     const { data, totalcount } = json(
       z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }),
-    )(text)
+    )(text, undefined, seen)
     return { deals: data ?? [], total: Number(totalcount) || 0 }
   },
+  shape: dataOf(
+    {
+      ...{ date: 'text', exch: 'text', sym: 'text', cname: 'text', bs: 'text', qty: 'number', avgprice: 'number', deal: 'text' },
+      ...{ 'seg?': 'text', 'sid?': 'number|text', 'isin?': 'text', 'csym?': 'text', 'scname?': 'text', 'inst?': 'text' },
+      ...{ 'tksz?': 'number', 'ltsz?': 'number', 'mpl?': 'number', 'val?': 'number' },
+    },
+    { totalcount: 'number|text' },
+  ),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
     const deals = market.tradingDays(isoOf(startdate), isoOf(enddate)).flatMap((day) => {
       const random = market.random('deals', day)

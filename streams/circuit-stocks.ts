@@ -11,6 +11,7 @@ import { perPart } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
 import { condition } from '../src/provider/scan.js'
+import { dataOf } from '../src/provider/shape.js'
 import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
 type Side = 'upper' | 'lower'
@@ -41,11 +42,12 @@ const circuit = post({
   host: 'analytics',
   path: '/customscan/fetchdt',
   input: Scan,
-  read: (text): readonly Row[] => {
-    const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text)
+  read: (text, _, seen): readonly Row[] => {
+    const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text, undefined, seen)
     if (data === undefined) throw new BadAnswer('schema', 'the scan holds no list')
     return data
   },
+  shape: dataOf({ ...Object.fromEntries(FIELDS.map((field) => [field, 'number'])), Sym: 'text', DispSym: 'text' }),
   sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
 })
 

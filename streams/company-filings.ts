@@ -12,6 +12,14 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
+import { dataOf } from '../src/provider/shape.js'
+
+const FILING = {
+  ...{ 'news_date~': 'text', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
+  ...{ 'news_id?': 'text', 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
+  ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
+  ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
+}
 
 const filingsOn = (path: 'company_filings' | 'lodr') =>
   post({
@@ -21,7 +29,8 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     input: z.strictObject({
       data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
     }),
-    read: (text, { data: { isin } }): readonly Row[] => ownedBy(isin, json(MaybeRows)(text).data ?? []),
+    read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []),
+    shape: dataOf(FILING, { 'total_pages?': 'number' }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

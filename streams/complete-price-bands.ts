@@ -7,7 +7,9 @@ import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
-const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), (stocks, market) => [
+const COLUMNS = { Symbol: 'text', Series: 'text', 'Security Name': 'text', Band: 'text', 'Remarks?': 'text' }
+
+const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), COLUMNS, (stocks, market) => [
   'Symbol ,Series, Security Name,Band , Remarks',
   ...stocks.map((stock) => {
     const random = market.random('band', stock.ISIN)

@@ -9,6 +9,7 @@ import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { perPart } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
+import { dataOf, oneOrMore } from '../src/provider/shape.js'
 
 const actions = post({
   name: 'corporate_actions',
@@ -23,7 +24,11 @@ const actions = post({
       page: z.literal(1),
     }),
   }),
-  read: (text): readonly Row[] => json(Rows)(text).data ?? [],
+  read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
+  shape: dataOf({
+    ...{ Sym: 'text', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
+    CorpAct: oneOrMore({ ActType: 'text', 'ActDate?': 'text', ExDate: 'text', RecDate: 'text', Note: 'text' }),
+  }),
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {

@@ -9,8 +9,15 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
+import { oneOrMore, record } from '../src/provider/shape.js'
 
 const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
+
+const REPORT = {
+  isin: 'text',
+  ...{ incomeStat_cq: 'record', incomeStat_cy: 'record', 'incomeStat_sq?': 'record', 'incomeStat_sy?': 'record', TTM_cy: 'record' },
+  ...{ 'TTM_sy?': 'record', CV: 'record', roce_roe: 'record', sHp: 'record', bs_c: 'record', 'bs_s?': 'record' },
+}
 
 const fundamental = post({
   name: 'fundamental',
@@ -18,7 +25,8 @@ const fundamental = post({
   path: '/scanx/fundamental',
   headers: 'bare',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }): readonly Row[] => ownedBy(isin, [json(Answer)(text).data ?? []].flat()),
+  read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, [json(Answer)(text, undefined, seen).data ?? []].flat()),
+  shape: record({ 'status?': 'text', 'code?': 'number', data: oneOrMore(REPORT) }),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
     if (stock === undefined) return undefined

@@ -6,7 +6,9 @@ import { once } from '../src/pipeline/work.js'
 import { csv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
-const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), (stocks, market, day) => [
+const COLUMNS = { 'Sr. No?': 'text', Symbol: 'text', Series: 'text', 'Security Name': 'text', From: 'text', To: 'text' }
+
+const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), COLUMNS, (stocks, market, day) => [
   'Sr. No,Symbol,Series, Security Name,From,To',
   ...stocks
     .filter((stock, place) => place === 0 || market.random('bands', day, stock.ISIN).chance(0.01))

@@ -8,8 +8,12 @@ import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { get } from '../src/provider/endpoint.js'
 import { withoutFormulas } from '../src/provider/formula.js'
+import { rows } from '../src/provider/shape.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+
+// biome-ignore format: in the order of the file
+const COLUMNS = ['SYMBOL', 'NAME OF COMPANY', 'SERIES', 'DATE OF LISTING', 'PAID UP VALUE', 'MARKET LOT', 'ISIN NUMBER', 'FACE VALUE']
 
 const equityList = get({
   name: 'listing_dates',
@@ -17,13 +21,14 @@ const equityList = get({
   path: '/content/equities/EQUITY_L.csv',
   headers: 'browser',
   input: z.strictObject({}),
-  read: (text): readonly string[] => {
-    const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text)
+  read: (text, _, seen): readonly string[] => {
+    const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text, undefined, seen)
     const lines = text.split(/\r?\n/).filter((line) => line !== '')
     if (lines.length !== rows.length + 1 || lines.some((line) => line.includes('\r')))
       throw new BadAnswer('schema', 'the CSV has records of more than one line')
     return lines.map(withoutFormulas)
   },
+  shape: rows(Object.fromEntries(COLUMNS.map((column) => [column, 'text']))),
   type: 'text/csv',
   sample: (_, { stocks }) =>
     [

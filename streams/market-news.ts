@@ -8,6 +8,7 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
+import { record, rows } from '../src/provider/shape.js'
 
 const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
@@ -25,7 +26,17 @@ const liveNews = post({
     stock_list: z.tuple([z.string().length(12)]),
     entity_id: z.literal(''),
   }),
-  read: (text, { stock_list: [isin] }): readonly Row[] => ownedBy(isin, json(Answer)(text).data?.latest_news ?? []),
+  read: (text, { stock_list: [isin] }, seen): readonly Row[] => ownedBy(isin, json(Answer)(text, undefined, seen).data?.latest_news ?? []),
+  shape: record({
+    'code?': 'number',
+    'status?': 'text|number',
+    data: record({
+      'latest_news~': rows({
+        ...{ publish_date: 'number', category: 'text' },
+        news_object: record({ title: 'text', text: 'text', overall_sentiment: 'text' }),
+      }),
+    }),
+  }),
   sample: ({ stock_list: [isin], limit }, market) => {
     const random = market.random('news', isin)
     const name = market.stockByIsin(isin)?.Name

@@ -10,12 +10,15 @@ import { MASTER, once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
 import { condition, onExchange } from '../src/provider/scan.js'
+import { dataOf } from '../src/provider/shape.js'
 
 // biome-ignore format: as in the interface document
 const FIELDS = [
   'Isin', 'DispSym', 'Mcap', 'Pe', 'DivYeild', 'Revenue', 'Year1RevenueGrowth', 'NetProfitMargin', 'YoYLastQtrlyProfitGrowth',
   'EBIDTAMargin', 'volume', 'PricePerchng1year', 'Sym', 'Sid', 'FnoFlag',
 ] as const
+
+const FIGURES = FIELDS.filter((field) => !['Isin', 'DispSym', 'Sym', 'Sid', 'FnoFlag'].includes(field))
 
 const master = post({
   name: 'master',
@@ -32,11 +35,15 @@ const master = post({
       pgno: z.literal(0),
     }),
   }),
-  read: (text): readonly Row[] => {
-    const rows = json(Rows)(text).data ?? []
+  read: (text, _, seen): readonly Row[] => {
+    const rows = json(Rows)(text, undefined, seen).data ?? []
     if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list holds no stock')
     return rows
   },
+  shape: dataOf({
+    ...Object.fromEntries(FIGURES.map((field) => [field, 'number'])),
+    ...{ Isin: 'text', DispSym: 'text', Sym: 'text', Sid: 'number|text', 'FnoFlag?': 'number|text' },
+  }),
   sample: (_, market) => ({
     code: 0,
     data: market.stocks.map((stock) => {

@@ -9,13 +9,15 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
+import { dataOf } from '../src/provider/shape.js'
 
 const announcements = post({
   name: 'announcements',
   host: 'static',
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }): readonly Row[] => ownedBy(isin, json(Rows)(text).data ?? []),
+  read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
+  shape: dataOf({ events: 'text', date: 'text', type: 'text' }),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }

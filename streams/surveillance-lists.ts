@@ -10,6 +10,7 @@ import { webTiers } from '../src/pipeline/web-tiers.js'
 import { perPart } from '../src/pipeline/work.js'
 import { wrappedJson } from '../src/provider/answer.js'
 import { get } from '../src/provider/endpoint.js'
+import { record, rows } from '../src/provider/shape.js'
 import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
 type List = 'asm' | 'gsm'
@@ -21,11 +22,15 @@ const sheet = get({
   host: 'sheet',
   path: '/spreadsheets/d/{sheetId}/gviz/tq?tqx=out:json&gid={tabId}',
   input: z.strictObject({ sheetId: z.string().min(1), tabId: z.string().min(1) }),
-  read: (text): readonly Row[] =>
-    wrappedJson(Sheet)(text).table.rows.flatMap(({ c }) => {
+  read: (text, _, seen): readonly Row[] =>
+    wrappedJson(Sheet)(text, undefined, seen).table.rows.flatMap(({ c }) => {
       const [, symbol, Name, ISIN, Stage] = (c ?? []).map((cell) => (isRow(cell) ? textOf(cell.v) : ''))
       return c && c.length >= 5 && symbol && symbol !== 'Symbol' ? [{ Symbol: symbol, Name, ISIN, Stage }] : []
     }),
+  shape: record({
+    ...{ 'version?': 'text', 'reqId?': 'text', 'status?': 'text', 'sig?': 'text', 'warnings?': 'list' },
+    table: record({ 'cols?': 'list', rows: rows({ c: 'list' }), 'parsedNumHeaders?': 'number' }),
+  }),
   sample: ({ sheetId, tabId }, market) => {
     const { id, asmTabId, gsmTabId } = market.sheet
     if (sheetId !== id || ![asmTabId, gsmTabId].includes(tabId)) return undefined

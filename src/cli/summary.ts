@@ -1,4 +1,5 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
+import { driftLines } from './drift.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
 import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
 import { commandLine, continuing, retrying, withOnly } from './rerun.js'
@@ -26,6 +27,7 @@ export const summaryOf = (report: RunReport, context: SummaryContext): readonly 
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
     ...section('Missing', problemLines(report), context.columns),
+    ...section('Answers that are no longer as they were', driftLines(report.drift), context.columns),
     ...section('Still missing from before', missingLines(report), context.columns),
     ...section('Notes', noticeLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),

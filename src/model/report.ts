@@ -42,6 +42,25 @@ export interface ScriptReport {
   readonly error?: string
 }
 
+/** Something in the answers of a call that is no longer as it was: a field that is gone, new, or of another type. */
+export interface Drift {
+  readonly stream: string
+  readonly endpoint: string
+  readonly kind: 'gone' | 'new' | 'type'
+  /** Where it is in the answer, such as `data[].news_date`. */
+  readonly field: string
+  /** Types that it should have; absent where it is new. */
+  readonly expected?: string
+  /** The type that was seen instead. */
+  readonly seen?: string
+  /** In how many answers it was seen, */
+  readonly answers: number
+  /** of how many that could have shown it. */
+  readonly of: number
+  /** A stock, index or list that it was first seen with. */
+  readonly example: string
+}
+
 /** What a run did; printed by `--json` and kept at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
 export interface RunReport {
   readonly run: string
@@ -60,6 +79,8 @@ export interface RunReport {
    * lack records, when they were last asked for, or `all`. `.scripstream/failed.json` names them. Absent where nothing is.
    */
   readonly missing?: Readonly<Record<string, number | 'all'>>
+  /** How answers differ from the shapes that they should have, the most frequent first and some dozens at most; absent if nowhere. */
+  readonly drift?: readonly Drift[]
   /** Why the run failed as a whole. */
   readonly error?: string
 }

@@ -65,7 +65,7 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
     const earlier = journal.earlier(item)
     if (earlier !== undefined) return of(earlier.settled)
     inWork.begin()
-    const work$ = defer(() => stream.work.each(item, { ...tools, ask: asking(slot) }, firstFile(stream, item, run)))
+    const work$ = defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, firstFile(stream, item, run)))
     return resting(work$, slot).pipe(settle(item))
   }
   return item$.pipe(
@@ -95,7 +95,7 @@ const resting = <T>(work$: Observable<T>, { rest }: Slot): Observable<T> =>
 const firstFile = ({ outputs: [output] }: StreamDefinition, item: Item, { settings }: Run): string =>
   fileOf(output, settings.exchange, item)
 
-const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot) => Ask) =>
+const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot, whom: string) => Ask) =>
   createAsk({
     transport: run.transport,
     settings: run.settings,
@@ -103,6 +103,7 @@ const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot) => Ask) =>
     timeoutMs: run.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     random: run.random,
     clock: run.clock,
+    watch: run.drift.ofStream(stream.name),
     tell: (type) => run.emit({ type, stream: stream.name }),
   })
 

@@ -17,7 +17,7 @@ import {
 import { DamagedFile } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
-import type { RunReport } from '../model/report.js'
+import type { Drift, RunReport } from '../model/report.js'
 import type { Tally } from '../model/tally.js'
 import type { Activity } from './activity.js'
 import { CriticalFailure } from './graph.js'
@@ -44,6 +44,11 @@ const withMissing = (report: RunReport, missing: Missing): RunReport => {
   return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
 }
 
+const withDrift = (report: RunReport, found: readonly Drift[], redact: Redact): RunReport =>
+  found.length === 0
+    ? report
+    : { ...report, drift: found.map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) })) }
+
 type Ended = 'whole' | 'interrupted'
 
 /** Ends the run early once it is asked to stop: no work is taken up any more, what is in work may end, but not for long. */
@@ -64,11 +69,11 @@ export const stoppedBy =
 
 /** The last event: the report of the run, once it is kept. The record of the run goes last: until then the same run can be continued. */
 export const reported =
-  (tally: Tally, plan: readonly Planned[], { storage, session, chosen, clock }: Run, redact: Redact) =>
+  (tally: Tally, plan: readonly Planned[], { storage, session, chosen, drift, clock }: Run, redact: Redact) =>
   (ended$: Observable<Ended>): Observable<RunEvent> => {
     const kept = (report: RunReport): Observable<RunEvent> =>
       keepMissing(storage, { plan, tally, chosen, isInterrupted: report.outcome === 'interrupted' }).pipe(
-        map((missing) => withMissing(report, missing)),
+        map((missing) => withDrift(withMissing(report, missing), drift.found(), redact)),
         concatMap((whole) => storage.keep('report.json', whole).pipe(map((): RunEvent => ({ type: 'run-finished', report: whole })))),
       )
     const finished = (report: RunReport): Observable<RunEvent> =>

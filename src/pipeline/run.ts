@@ -2,6 +2,7 @@ import type { AsyncSubject, Observable } from 'rxjs'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
+import type { DriftWatch } from '../provider/drift.js'
 import type { Gates } from '../provider/gate/gates.js'
 import type { Transport } from '../provider/http.js'
 import type { Activity } from './activity.js'
@@ -23,6 +24,8 @@ export interface Run {
   readonly transport: Transport
   readonly gates: Gates
   readonly emit: Emit
+  /** Watches the shapes of answers. */
+  readonly drift: DriftWatch
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
   readonly random: () => number

@@ -4,6 +4,7 @@ import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { type Redact, redactError, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
+import { createDriftWatch } from '../provider/drift.js'
 import { createGates } from '../provider/gate/gates.js'
 import { openConnections, type Transport } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
@@ -131,6 +132,7 @@ const running = (
       const at = clock()
       emit(pause ? { type: 'host-held', at, hosts, why: pause.why, until: at + pause.ms } : { type: 'host-open', at, hosts })
     }),
+    drift: createDriftWatch(),
     shared: askedOnce(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],

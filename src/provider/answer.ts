@@ -4,24 +4,32 @@ import { BadAnswer, messageOf } from '../model/errors.js'
 import { isRow, type Row, textOf } from '../model/row.js'
 import { isDeeperThan } from './depth.js'
 import { nextDataIn } from './next-data.js'
+import type { Seen } from './shape.js'
 
 /** Far deeper than any answer is; what recurses over one is safe down to there. */
 const DEEPEST = 64
 
+// Each of these does as an endpoint's `read`: what was asked is of no interest to it, and what was parsed is shown to `seen`.
+
 /** Reads a JSON text in the given shape. */
 export const json =
   <T>(shape: z.ZodType<T>) =>
-  (text: string): T =>
-    shaped(shape, succeeded(parsed(text)))
+  (text: string, _?: unknown, seen?: Seen): T => {
+    const value = succeeded(parsed(text))
+    seen?.(value)
+    return shaped(shape, value)
+  }
 
 /** Reads the JSON inside a call, as the spreadsheet service wraps it: `…setResponse({…});`. */
 export const wrappedJson =
   <T>(shape: z.ZodType<T>) =>
-  (text: string): T => {
+  (text: string, _?: unknown, seen?: Seen): T => {
     const from = text.indexOf('setResponse(')
     const to = text.lastIndexOf(')')
     if (from < 0 || to < from) throw unreadable(text, 'no setResponse(…)')
-    return shaped(shape, parsed(text.slice(from + 'setResponse('.length, to)))
+    const value = parsed(text.slice(from + 'setResponse('.length, to))
+    seen?.(value)
+    return shaped(shape, value)
   }
 
 /** Reads the JSON that a page of the web site carries in its script element `__NEXT_DATA__`. */
@@ -36,10 +44,11 @@ export const pageJson =
 /** Reads a CSV into records by its header; header names and cells are trimmed and stay text. `columns` must be among the header's. */
 export const csv =
   (columns: readonly string[]) =>
-  (text: string): readonly Row[] => {
+  (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
     if (text.trimStart().startsWith('<')) throw unreadable(text, 'a page')
     const rows = tableOf(text)
     const header = (rows.shift() ?? []).map((name) => name.trim())
+    seen?.([Object.fromEntries(header.map((name) => [name, '']))])
     const missing = columns.filter((column) => !header.includes(column))
     if (missing.length > 0) throw new BadAnswer('schema', `the CSV has no column ${missing.join(', ')}`)
     return rows.map((cells) => Object.fromEntries(header.map((name, place) => [name, (cells[place] ?? '').trim()])))
@@ -48,8 +57,8 @@ export const csv =
 /** Reads a CSV that is never without rows. */
 export const filledCsv = (columns: readonly string[]) => {
   const read = csv(columns)
-  return (text: string): readonly Row[] => {
-    const rows = read(text)
+  return (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
+    const rows = read(text, undefined, seen)
     if (rows.length === 0) throw new BadAnswer('schema', 'the CSV holds nothing but its header')
     return rows
   }

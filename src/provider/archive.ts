@@ -3,11 +3,13 @@ import type { SampleMarket, SampleStock } from '../model/market.js'
 import type { Row } from '../model/row.js'
 import { compactDmy, type Day, instantOf } from '../model/trading-day.js'
 import { get } from './endpoint.js'
+import { type Fields, rows, type Seen } from './shape.js'
 
 /** A CSV that the archive publishes on the evening of each trading day. `{date}` is `DDMMYYYY`. */
 export const dailyCsv = (
   name: string,
-  read: (text: string) => readonly Row[],
+  read: (text: string, input: unknown, seen?: Seen) => readonly Row[],
+  columns: Fields,
   sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
 ) =>
   get({
@@ -17,6 +19,7 @@ export const dailyCsv = (
     headers: 'browser',
     input: z.strictObject({ date: z.string().regex(/^\d{8}$/, 'must be DDMMYYYY') }),
     read,
+    shape: rows(columns),
     type: 'text/csv',
     sample: ({ date }, market) => {
       const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`

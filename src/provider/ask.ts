@@ -4,6 +4,7 @@ import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
 import type { Slot } from '../operators/slot.js'
+import type { Watch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import type { Gates } from './gate/gates.js'
 import type { HttpReply, HttpRequest, Transport } from './http.js'
@@ -26,11 +27,22 @@ export interface AskOptions {
   readonly random: () => number
   /** The current instant, epoch milliseconds; dates in `Retry-After` count from it. */
   readonly clock: () => number
+  /** Looks at the shape of what a call answers. */
+  readonly watch?: (endpoint: AnyEndpoint) => Watch | undefined
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
 }
 
 /** How an item asks: with its worker, which is free again as soon as its answers are in, before they are read. */
-export const createAsk = ({ transport, settings, gates, timeoutMs, random, clock, tell }: AskOptions): ((slot: Slot) => Ask) => {
+export const createAsk = ({
+  transport,
+  settings,
+  gates,
+  timeoutMs,
+  random,
+  clock,
+  tell,
+  watch,
+}: AskOptions): ((slot: Slot, whom?: string) => Ask) => {
   const { retries, throttleRetries, backoffMs } = settings
   const requests = new Map<AnyEndpoint, (input: unknown) => HttpRequest>()
   const requestOf = (endpoint: AnyEndpoint, input: unknown): HttpRequest => {
@@ -45,33 +57,44 @@ export const createAsk = ({ transport, settings, gates, timeoutMs, random, clock
     tell('rate-limited')
     throw new Throttled(retryAfterMs(reply.retryAfter, clock()))
   }
-  return (slot) => (endpoint, input) => {
-    const request = requestOf(endpoint, input)
-    const gate = gates.of(endpoint.host)
-    return defer(() => {
-      const { hold, give } = slot.use()
-      let sent = 0
-      const attempt$ = defer(() => {
-        if (sent++ > 0) tell('retried')
-        tell('requested')
-        const arrived$ = new Subject<void>()
-        const arrived = (): void => {
-          arrived$.next()
-          // A host that is just coming back is asked again for what it owes before it is asked for more.
-          if (!gate.isInTrouble()) give()
-        }
-        return transport({ ...request, arrived }).pipe(
-          deadline(timeoutMs, arrived$),
-          map((reply) => answerOf(endpoint, accepted(reply), input)),
-        )
+  return (slot, whom = '') =>
+    (endpoint, input) => {
+      const request = requestOf(endpoint, input)
+      const gate = gates.of(endpoint.host)
+      return defer(() => {
+        const { hold, give } = slot.use()
+        let sent = 0
+        const attempt$ = defer(() => {
+          if (sent++ > 0) tell('retried')
+          tell('requested')
+          const arrived$ = new Subject<void>()
+          const arrived = (): void => {
+            arrived$.next()
+            // A host that is just coming back is asked again for what it owes before it is asked for more.
+            if (!gate.isInTrouble()) give()
+          }
+          return transport({ ...request, arrived }).pipe(
+            deadline(timeoutMs, arrived$),
+            map((reply) => answerOf(endpoint, accepted(reply), input, watch?.(endpoint), whom)),
+          )
+        })
+        return hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }), finalize(give))
       })
-      return hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }), finalize(give))
-    })
-  }
+    }
 }
 
-const answerOf = <Input, Answer>(endpoint: Endpoint<Input, Answer>, reply: HttpReply, input: Input): Answer =>
-  endpoint.readBytes?.(reply.body) ?? endpoint.read(textOf(reply, endpoint), input)
+const answerOf = <Input, Answer>(
+  endpoint: Endpoint<Input, Answer>,
+  reply: HttpReply,
+  input: Input,
+  watch: Watch | undefined,
+  whom: string,
+): Answer => {
+  const answer = endpoint.readBytes?.(reply.body)
+  if (answer === undefined) return endpoint.read(textOf(reply, endpoint), input, watch?.of(whom))
+  watch?.asExpected()
+  return answer
+}
 
 /** Where nothing told the length of a body, a cut JSON or page still shows by its missing end; a CSV that lost its last lines looks whole. */
 const textOf = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {

@@ -4,6 +4,7 @@ import { BadAnswer } from '../model/errors.js'
 import { json } from './answer.js'
 import { candleLines } from './candle-lines.js'
 import { post } from './endpoint.js'
+import { oneOrMore, record } from './shape.js'
 
 const Column = z.array(z.number()).nullish()
 const Nothing = z.array(z.unknown()).length(0)
@@ -27,10 +28,13 @@ export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text): Candles => rowsOf(json(Answer)(text).data ?? []),
+    read: (text, _, seen): Candles => rowsOf(json(Answer)(text, undefined, seen).data ?? []),
+    shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?': oneOrMore(COLUMNS) }),
     readBytes: candleLines,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
+
+const COLUMNS = Object.fromEntries(['Time', 'o', 'h', 'l', 'c', 'v'].map((column) => [column, 'list']))
 
 const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
   if (Array.isArray(data)) return []

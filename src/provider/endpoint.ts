@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
+import type { Seen, Shape } from './shape.js'
 
 /** The header sets of the interface document: a helper's usual ones, with an Origin besides, none of them, or a browser's. */
 export type HeaderSet = 'usual' | 'origin' | 'bare' | 'browser'
@@ -23,7 +24,9 @@ export interface Endpoint<Input, Answer> {
    * Reads the text of a 200; throws `BadAnswer` if it is not what this call gives, or not what `input` asked for. Of a text that was
    * cut anywhere it must not take what is there for the whole, a CSV excepted.
    */
-  readonly read: (text: string, input: Input) => Answer
+  readonly read: (text: string, input: Input, seen?: Seen) => Answer
+  /** What an answer looks like, if it is watched for drift: `read` then shows it to `seen` as soon as it is parsed. */
+  readonly shape?: Shape
   /**
    * Reads the bytes of a 200 to the same answer as `read` does, only faster. Wherever it cannot be sure it returns nothing: then `read`
    * answers, or refuses.

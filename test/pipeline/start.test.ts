@@ -186,7 +186,11 @@ describe('two collectors in one process', () => {
       expect(left?.collector.asked).toStrictEqual(['0 master-data all', '0 id left', '0 news A'])
       expect(right?.collector.asked).toStrictEqual(['0 master-data all', '0 id right', '0 news B', '0 news C'])
       expect([...(left?.files.keys() ?? [])]).toContain('news/A.json')
-      expect([...(right?.files.keys() ?? [])]).toStrictEqual(['master-data/all.json', '.scripstream/failed.json', '.scripstream/report.json'])
+      expect([...(right?.files.keys() ?? [])]).toStrictEqual([
+        'master-data/all.json',
+        '.scripstream/failed.json',
+        '.scripstream/report.json',
+      ])
     }),
   )
 })

@@ -1,0 +1,209 @@
+import { lastValueFrom, map } from 'rxjs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { driftLines } from '../../src/cli/drift.js'
+import { createCollector } from '../../src/collector.js'
+import type { Drift, RunReport } from '../../src/model/report.js'
+import { createDriftWatch } from '../../src/provider/drift.js'
+import type { AnyEndpoint } from '../../src/provider/endpoint.js'
+import { openConnections, type Transport } from '../../src/provider/http.js'
+import { dataOf, type Shape } from '../../src/provider/shape.js'
+import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+
+const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
+const STOCKS = 40
+
+let simulator: Simulator
+const { send, close } = openConnections()
+beforeAll(async () => {
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  simulator = await serveSimulator({ endpoints, stocks: STOCKS, candleDays: 20, asOf: EVENING })
+})
+afterAll(() => {
+  close()
+  return simulator.close()
+})
+
+/** A run over answers whose texts are changed on the way. */
+const run = (change: (text: string, path: string, request: string) => string, only?: readonly string[]): Promise<RunReport> => {
+  const transport: Transport = (request) =>
+    send(request).pipe(
+      map((reply) => {
+        const text = change(reply.body.toString(), new URL(request.url).pathname, request.body ?? '')
+        return { ...reply, body: Buffer.from(text) }
+      }),
+    )
+  const collector = createCollector({ settings: { ...simulator.settings, retries: 0 }, storage: memory(), transport, clock: () => EVENING })
+  return lastValueFrom(collector.run({ asOf: EVENING, ...(only === undefined ? {} : { only }) }))
+}
+
+/** The report's drift of a run over news of which every answer with rows, one in so many, was changed; and how many had rows, and were. */
+const newsChangedBy = async (change: (row: Record<string, unknown>) => void, oneIn: number) => {
+  let [changed, withRows] = [0, 0]
+  const report = await run(
+    (text, path) => {
+      if (!path.endsWith('/getLiveNews')) return text
+      const answer = JSON.parse(text) as { data: { latest_news: Record<string, unknown>[] } }
+      const rows = answer.data.latest_news
+      if (rows.length === 0) return text
+      withRows += 1
+      if (withRows % oneIn !== 0) return text
+      changed += 1
+      for (const row of rows) change(row)
+      return JSON.stringify(answer)
+    },
+    ['market-news'],
+  )
+  return { drift: report.drift ?? [], changed, withRows, outcome: report.outcome }
+}
+
+describe('the drift of a run', () => {
+  it('is nothing on a clean run of everything', async () => {
+    const report = await run((text) => text)
+    expect(report.outcome).toBe('complete')
+    expect(report.drift).toBeUndefined()
+  })
+
+  const place = { stream: 'market-news', endpoint: 'news' }
+  it.each([
+    {
+      what: 'a field that is gone',
+      oneIn: 3,
+      change: (row: Record<string, unknown>) => delete row.publish_date,
+      expected: { ...place, kind: 'gone', field: 'data.latest_news[].publish_date', expected: 'number' },
+    },
+    {
+      what: 'a field that is new',
+      oneIn: 2,
+      change: (row: Record<string, unknown>) => (row.language = 'en'),
+      expected: { ...place, kind: 'new', field: 'data.latest_news[].language' },
+    },
+    {
+      what: 'a nested field of another type',
+      oneIn: 1,
+      change: (row: Record<string, unknown>) => ((row.news_object as Record<string, unknown>).title = ['x']),
+      expected: { ...place, kind: 'type', field: 'data.latest_news[].news_object.title', expected: 'text', seen: 'list' },
+    },
+  ] as const)('tells $what with its counts, and costs no item', async ({ oneIn, change, expected }) => {
+    const { drift, changed, withRows, outcome } = await newsChangedBy(change, oneIn)
+    expect(changed).toBeGreaterThan(5)
+    expect(outcome).toBe('complete')
+    expect(drift).toEqual([{ ...expected, answers: changed, of: withRows, example: expect.stringMatching(/^\S+$/) }])
+  })
+
+  it('takes neither null nor another kind of number for a change', async () => {
+    const { drift, changed } = await newsChangedBy((row) => {
+      row.category = null
+      row.publish_date = 1.5
+    }, 1)
+    expect(changed).toBeGreaterThan(5)
+    expect(drift).toEqual([])
+  })
+
+  it('tells of a column that a table lost, and of an envelope that holds something else', async () => {
+    const report = await run(
+      (text, path) => {
+        if (path.includes('sec_list')) return text.replace(' Security Name', ' Company')
+        return path.endsWith('/announcements') ? text.replace('"code":0', '"code":"ok"') : text
+      },
+      ['complete-price-bands', 'new-announcements'],
+    )
+    expect(report.drift).toEqual([
+      {
+        stream: 'new-announcements',
+        endpoint: 'announcements',
+        kind: 'type',
+        field: 'code',
+        expected: 'number',
+        seen: 'text',
+        answers: STOCKS,
+        of: STOCKS,
+        example: expect.any(String),
+      },
+      { stream: 'complete-price-bands', endpoint: 'sec_list', kind: 'new', field: '[].Company', answers: 1, of: 1, example: 'all' },
+      {
+        stream: 'complete-price-bands',
+        endpoint: 'sec_list',
+        kind: 'gone',
+        field: '[].Security Name',
+        expected: 'text',
+        answers: 1,
+        of: 1,
+        example: 'all',
+      },
+    ])
+    expect(driftLines(report.drift)[1]).toBe('  complete-price-bands: sec_list: [].Company is new in 1 of 1 answer')
+  })
+
+  it('keeps no secret, and no more than some dozens', async () => {
+    const transport: Transport = (request) =>
+      send(request).pipe(
+        map((reply) => ({
+          ...reply,
+          body: Buffer.from(reply.body.toString().replaceAll('"publish_date"', `"secret-${'s3cr3t-value'}":1,"publish_date"`)),
+        })),
+      )
+    const settings = { ...simulator.settings, headers: { 'x-token': 's3cr3t-value' } }
+    const collector = createCollector({ settings, storage: memory(), transport, clock: () => EVENING })
+    const report = await lastValueFrom(collector.run({ only: ['market-news'], asOf: EVENING }))
+    expect(report.drift?.map(({ field }) => field)).toEqual(['data.latest_news[].secret-[redacted]'])
+  })
+
+  it('counts the candle answers that were read as bytes', async () => {
+    let changed = 0
+    const report = await run(
+      (text, path) => (path.endsWith('/getDataH') && changed++ % 4 === 0 ? text.replace('"success":true', '"success":true,"ver":2') : text),
+      ['all-ohlcv'],
+    )
+    expect(report.drift).toEqual([
+      { stream: 'all-ohlcv', endpoint: 'ohlcv', kind: 'new', field: 'ver', answers: STOCKS / 4, of: STOCKS, example: expect.any(String) },
+    ])
+  })
+})
+
+describe('the watch over a call', () => {
+  const watchOf = (shape: Shape) => {
+    const drift = createDriftWatch()
+    const endpoint = { name: 'call', shape } as AnyEndpoint
+    return { see: drift.ofStream('stream')(endpoint)?.of('A') ?? expect.unreachable(), found: drift.found }
+  }
+  const brief = (drift: readonly Drift[]) => drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
+
+  it('tells of a field that is absent here and there only when most answers lack it', () => {
+    const { see, found } = watchOf(dataOf({ 'caption~': 'text', 'extra?': 'text' }))
+    for (const row of [{ caption: 'a' }, {}, { caption: 'b' }, { extra: 'c' }]) see({ data: [row] })
+    expect(brief(found())).toEqual([])
+    see({ data: [{}] })
+    expect(brief(found())).toEqual(['gone data[].caption 3/5'])
+  })
+
+  it('looks at the first, the middle and the last row, and counts an answer once', () => {
+    const { see, found } = watchOf(dataOf({ a: 'number' }))
+    const [fine, odd] = [{ a: 1 }, { a: 1, b: 2 }]
+    for (const data of [[odd, odd, odd], [fine, odd], [fine, fine, odd], [fine, fine, odd, fine, fine], [], null]) see({ data })
+    expect(brief(found())).toEqual(['new data[].b 4/4'])
+  })
+
+  it('holds no more than some dozens, however many names there are', () => {
+    const { see, found } = watchOf(dataOf({}))
+    for (let name = 0; name < 1_000; name += 1) see({ data: [{ [`n${name}`]: 1 }] })
+    expect(found().length).toBeLessThan(50)
+    expect(driftLines(found())).toHaveLength(7)
+  })
+
+  it('takes rows that are none, or an answer that is none, for another type', () => {
+    const { see, found } = watchOf(dataOf({ a: 'number' }))
+    see({ data: ['a'] })
+    see([])
+    see(null)
+    expect(brief(found())).toEqual(['type data[] 1/1', 'type the answer 1/1'])
+  })
+})
+
+describe('every call that states a shape', () => {
+  const endpoints = [...new Map(streams.flatMap((stream) => stream.endpoints).map((endpoint) => [endpoint.name, endpoint])).values()]
+  it('is one of nearly all', () => {
+    expect(endpoints.filter(({ shape }) => shape === undefined).map(({ name }) => name)).toEqual(['web_build_id', 'web_data', 'web_page'])
+  })
+})
