@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { z } from 'zod'
+import { limitNames } from './checks/verification.js'
 import { messageOf, UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
 import { environmentNames, Settings, type SettingsInput } from './model/settings.js'
@@ -41,14 +42,17 @@ const merge = (lower: Row, upper: Row): Row =>
 const checkLayer = ({ values, named }: Layer, streams: readonly StreamDefinition[]): void => {
   const issue = Settings.safeParse(values).error?.issues[0]
   if (issue) throw new UsageError(`${named(settingAt(issue, values))} ${wrong(issue, values)}`)
-  for (const setting of ['workers', 'timeoutsMs']) {
-    const names = Object.keys(isRow(values[setting]) ? values[setting] : {})
-    const unknown = names.find((name) => !streams.some((stream) => stream.name === name))
-    if (unknown !== undefined) {
-      throw new UsageError(
-        `${named(setting)} names ${JSON.stringify(unknown)}, which is no stream. Streams: ${streams.map(({ name }) => name).join(', ')}`,
-      )
-    }
+  const streamNames = streams.map(({ name }) => name)
+  const known = [
+    ['workers', 'stream', streamNames],
+    ['timeoutsMs', 'stream', streamNames],
+    ['verify', 'check', limitNames],
+  ] as const
+  for (const [setting, what, names] of known) {
+    const unknown = Object.keys(isRow(values[setting]) ? values[setting] : {}).find((name) => !names.includes(name))
+    if (unknown === undefined) continue
+    const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
+    throw new UsageError(`${named(setting)} names ${JSON.stringify(unknown)}, which is no ${what}. ${plural}: ${names.join(', ')}`)
   }
 }
 
@@ -111,6 +115,7 @@ const typedValue = (setting: string, text: string): unknown => {
       return /^(true|1|yes|on)$/i.test(text) ? true : /^(false|0|no|off)$/i.test(text) ? false : text
     case 'workers':
     case 'timeoutsMs':
+    case 'verify':
       return Object.fromEntries(
         text
           .split(',')

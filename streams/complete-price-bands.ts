@@ -13,7 +13,8 @@ const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']
   'Symbol ,Series, Security Name,Band , Remarks',
   ...stocks.map((stock) => {
     const random = market.random('band', stock.ISIN)
-    const band = random.pick(['2', '5', '10', '20', '40', 'No Band'])
+    // None narrower than a made-up day's move can be.
+    const band = random.pick(['10', '20', '40', 'No Band'])
     return `${stock.Symbol},${random.pick(['EQ', 'BE', 'SM'])}, ${stock.Name.toUpperCase()} ,${band},-`
   }),
 ])

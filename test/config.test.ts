@@ -47,6 +47,7 @@ describe('settings', () => {
       workers: {},
       timeoutsMs: {},
       headers: {},
+      verify: {},
     })
   })
 
@@ -185,6 +186,18 @@ describe('a wrong setting', () => {
     const configFile = fileOf({ newLimit: 5 })
     expect(complaintOf({ configFile })).toMatch(/"newLimit".*README/)
     expect(complaintOf({ configFile })).toContain(configFile)
+  })
+
+  it('is a check that there is none of, with those that there are', () => {
+    const env = { SCRIPSTREAM_VERIFY: 'errors=1,large-moves=20' }
+    expect(load({ env, configFile: fileOf({ verify: { warnings: 5, errors: 9 } }) }).verify).toEqual({
+      errors: 1,
+      warnings: 5,
+      'large-moves': 20,
+    })
+    expect(complaintOf({ env: { SCRIPSTREAM_VERIFY: 'large-move=20' } })).toMatch(
+      /^SCRIPSTREAM_VERIFY names "large-move", which is no check\. Checks: errors, warnings, .*large-moves/,
+    )
   })
 
   it.each(['workers', 'timeoutsMs'])('is a stream that there is none of in %s, with those that there are', (setting) => {

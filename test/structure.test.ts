@@ -18,10 +18,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: ['model', 'operators', 'provider'],
   sinks: PIPELINE_AND_BELOW,
   streams: PIPELINE_AND_BELOW,
+  checks: ['model', 'pipeline', 'sinks'],
   collector: REGISTRY_AND_BELOW,
-  config: REGISTRY_AND_BELOW,
+  config: [...REGISTRY_AND_BELOW, 'checks'],
   index: [...REGISTRY_AND_BELOW, 'simulator', 'collector', 'config'],
-  cli: [...REGISTRY_AND_BELOW, 'simulator', 'collector', 'config', 'index'],
+  cli: [...REGISTRY_AND_BELOW, 'checks', 'simulator', 'collector', 'config', 'index'],
 }
 
 const layerOf = (file: string): string => {
@@ -132,6 +133,8 @@ describe('the checks of the house', () => {
     ['sinks/a.ts', '../streams/b.js'],
     ['streams/a.ts', '../sinks/b.js'],
     ['streams/a.ts', '../src/collector.js'],
+    ['src/checks/a.ts', '../../streams/b.js'],
+    ['src/pipeline/a.ts', '../checks/b.js'],
     ['src/config.ts', './collector.js'],
     ['src/collector.ts', './index.js'],
     ['src/index.ts', './cli/b.js'],

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { readStreams, readWhole } from './values.js'
+import { type Names, readNames, readStreams, readWhole } from './values.js'
 
 const MOST_STOCKS = 10_000
 
@@ -14,4 +14,10 @@ export const stocksOption = (flags: string, text: string): Option => wholeOption
 export const streamsOption = (flag: string, text: string, names: readonly string[]): Option =>
   new Option(`${flag} <streams>`, text).argParser((list: string, before: readonly string[] = []) => [
     ...new Set([...before, ...readStreams(flag, list, names)]),
+  ])
+
+/** An option that takes some of a few names, once or more often. */
+export const namesOption = (flag: string, text: string, names: Names): Option =>
+  new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly string[] = []) => [
+    ...new Set([...before, ...readNames(flag, list, names)]),
   ])

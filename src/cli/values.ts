@@ -27,15 +27,26 @@ export const readSymbols = (text: string): readonly string[] => {
   return named
 }
 
+/** The names that an option may be given, and where they can be looked up. */
+export interface Names {
+  readonly what: string
+  readonly known: readonly string[]
+  readonly shownBy: string
+}
+
 /** The stream names of `--only` or `--skip`, each once; refuses a name that no stream has. */
-export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] => {
+export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] =>
+  readNames(flag, text, { what: 'stream', known, shownBy: '"scripstream list"' })
+
+/** Names in a list with commas, each once; refuses one that is not known. */
+export const readNames = (flag: string, text: string, { what, known, shownBy }: Names): readonly string[] => {
   const names = distinct(text.split(','))
-  if (names.length === 0) throw new UsageError(`${flag}: ${quoted(text)} names no stream; "scripstream list" shows them`)
+  if (names.length === 0) throw new UsageError(`${flag}: ${quoted(text)} names no ${what}; ${shownBy} shows them`)
   for (const name of names) {
     if (known.includes(name)) continue
     const meant = closest(name, known)
     throw new UsageError(
-      `${flag}: no stream is called ${quoted(name)}${meant === undefined ? '' : `. Did you mean ${meant}?`}\n"scripstream list" shows them all`,
+      `${flag}: no ${what} is called ${quoted(name)}${meant === undefined ? '' : `. Did you mean ${meant}?`}\n${shownBy} shows them all`,
     )
   }
   return names

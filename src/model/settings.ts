@@ -47,6 +47,10 @@ export const Settings = z.strictObject({
     )
     .default({})
     .describe('request headers sent besides or instead of the usual ones'),
+  verify: z
+    .record(z.string(), count(0, 1_000_000))
+    .default({})
+    .describe('findings of `verify` that are allowed: `errors` (0 if nothing is said), `warnings`, or a check by its name'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 export type SettingsInput = z.input<typeof Settings>
@@ -72,4 +76,5 @@ export const environmentNames: Readonly<Record<string, string>> = {
   workers: 'SCRIPSTREAM_WORKERS',
   timeoutsMs: 'SCRIPSTREAM_TIMEOUTS_MS',
   headers: 'SCRIPSTREAM_HEADERS',
+  verify: 'SCRIPSTREAM_VERIFY',
 }

@@ -6,4 +6,7 @@ import { addSimulate } from './simulate.js'
 import { addStream } from './stream.js'
 
 /** All commands, in the order in which `--help` lists them. */
-export const commands: readonly AddCommand[] = [addRun, addStream, addSimulate, addList, addGraph]
+import { addVerify } from './verify.js'
+
+/** All commands, in the order in which `--help` lists them. */
+export const commands: readonly AddCommand[] = [addRun, addStream, addVerify, addSimulate, addList, addGraph]

@@ -1,0 +1,109 @@
+import { LATEST } from '../model/candle.js'
+import { type Day, dayAt } from '../model/trading-day.js'
+import { CANDLE_COLUMNS } from '../pipeline/candle-file.js'
+
+/** The candles of a file, column by column, in the order in which they lie there. */
+export interface CandleColumns {
+  readonly length: number
+  /** The day in India, in days since 1970; see `dayOfNumber`. */
+  readonly day: Int32Array
+  readonly open: Float64Array
+  readonly high: Float64Array
+  readonly low: Float64Array
+  readonly close: Float64Array
+  readonly volume: Float64Array
+}
+
+/** The candles of one stock or index, with the file that they lie in. */
+export interface Series {
+  readonly symbol: string
+  readonly file: string
+  readonly candles: CandleColumns
+}
+
+export interface ReadCandles {
+  readonly candles: CandleColumns
+  /** What makes the file damaged, such as its first line that is no candle. What can be read is read all the same. */
+  readonly fault?: string
+}
+
+const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
+const INDIA_SECONDS = 19_800
+const DAY_SECONDS = 86_400
+const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
+/** The shortest line that is a candle: a timestamp of one digit and five more. */
+const SHORTEST_LINE = 12
+
+/** The calendar day of a day number. */
+export const dayOfNumber = (number: number): Day => dayAt(number * DAY_SECONDS * 1_000)
+
+/** The day number of a calendar day. */
+export const numberOfDay = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)
+
+/** Reads a candle file from its bytes, which takes a tenth of the time that its text would. */
+export const readCandles = (bytes: Buffer): ReadCandles => {
+  if (!bytes.subarray(0, HEADER.length).equals(HEADER)) return { candles: emptyColumns(0), fault: 'its first line is not the header' }
+  const room = Math.ceil((bytes.length - HEADER.length) / SHORTEST_LINE)
+  const columns = emptyColumns(room)
+  const cells = new Float64Array(6)
+  let [at, line, length] = [HEADER.length, 2, 0]
+  let fault: string | undefined
+  for (; at < bytes.length; line += 1) {
+    const lineEnd = bytes.indexOf(LINE_FEED, at)
+    const end = lineEnd < 0 ? bytes.length : lineEnd
+    if (lineEnd >= 0 && readCells(bytes, at, end, cells) && isInTime(cells[0] as number)) put(columns, length++, cells)
+    else fault ??= lineEnd < 0 ? 'its last line is torn' : `line ${line} is no candle`
+    at = end + 1
+  }
+  return { candles: { ...columns, length }, ...(fault === undefined ? {} : { fault }) }
+}
+
+const emptyColumns = (room: number): CandleColumns => ({
+  length: 0,
+  day: new Int32Array(room),
+  open: new Float64Array(room),
+  high: new Float64Array(room),
+  low: new Float64Array(room),
+  close: new Float64Array(room),
+  volume: new Float64Array(room),
+})
+
+const isInTime = (seconds: number): boolean => seconds > 0 && seconds <= LATEST && Number.isInteger(seconds)
+
+const put = ({ day, open, high, low, close, volume }: CandleColumns, place: number, cells: Float64Array): void => {
+  day[place] = Math.floor(((cells[0] as number) + INDIA_SECONDS) / DAY_SECONDS)
+  open[place] = cells[1] as number
+  high[place] = cells[2] as number
+  low[place] = cells[3] as number
+  close[place] = cells[4] as number
+  volume[place] = cells[5] as number
+}
+
+/** Reads the six numbers of a line; whether there are just six. */
+const readCells = (bytes: Buffer, from: number, end: number, cells: Float64Array): boolean => {
+  let start = from
+  for (let cell = 0; cell < cells.length; cell += 1) {
+    let at = start
+    let [digits, decimals, isPlain, hasPoint] = [0, 0, true, false]
+    for (; at < end && bytes[at] !== COMMA; at += 1) {
+      const byte = bytes[at] as number
+      if (byte >= ZERO && byte <= NINE) {
+        digits = digits * 10 + byte - ZERO
+        if (hasPoint) decimals += 1
+      } else if (byte === POINT && !hasPoint) hasPoint = true
+      else isPlain = false
+    }
+    if (at === start) return false
+    // A whole number below 2^53 divided by a power of ten that is one too is what JavaScript reads; anything else it reads itself.
+    const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length && !(hasPoint && decimals === 0)
+    const value = isExact ? digits / (POWERS[decimals] as number) : Number(bytes.toString('latin1', start, at))
+    if (!Number.isFinite(value)) return false
+    cells[cell] = value
+    if (cell === cells.length - 1) return at === end
+    if (at >= end) return false
+    start = at + 1
+  }
+  return true
+}
+
+const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power)

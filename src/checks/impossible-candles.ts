@@ -1,0 +1,41 @@
+import { dayOfNumber, type Series } from './candle-columns.js'
+import type { Finding } from './finding.js'
+
+/** What a provider's rounding to four digits may do to a price. */
+const ROUNDING = 1e-4
+
+/** Finds candles that cannot be; one finding for each file, about the first of them. */
+export const impossibleCandles = ({ symbol, file, candles }: Series): readonly Finding[] => {
+  const { day, open, high, low, close, volume, length } = candles
+  let [count, first] = [0, -1]
+  for (let place = 0; place < length; place += 1) {
+    const [top, bottom] = [high[place] as number, low[place] as number]
+    const [start, end] = [open[place] as number, close[place] as number]
+    const most = top * (1 + ROUNDING)
+    const least = bottom * (1 - ROUNDING)
+    const isPossible =
+      bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[place] as number) >= 0
+    if (isPossible) continue
+    count += 1
+    if (first < 0) first = place
+  }
+  if (first < 0) return []
+  const on = dayOfNumber(day[first] as number)
+  const [o, h, l, c, v] = [open, high, low, close, volume].map((column) => column[first] as number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const more = count === 1 ? '' : `, and ${count - 1} more`
+  const detail = `${faultOf(o, h, l, c, v)} on ${on} (open ${o}, high ${h}, low ${l}, close ${c})${more}`
+  return [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail }]
+}
+
+const faultOf = (open: number, high: number, low: number, close: number, volume: number): string => {
+  if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
+  if (high < low) return 'the high is below the low'
+  if (volume < 0) return 'a volume below 0'
+  return close > high || close < low ? 'the close lies outside of high and low' : 'the open lies outside of high and low'
+}

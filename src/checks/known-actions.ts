@@ -1,0 +1,38 @@
+import { isRow, textOf } from '../model/row.js'
+import { readDay } from '../model/trading-day.js'
+import { numberOfDay } from './candle-columns.js'
+
+/** A corporate action that moves a price by itself. */
+export interface KnownAction {
+  readonly kind: string
+  /** The ex-date, as a day number. */
+  readonly day: number
+  /** What shares may have become of one: a note such as `2:1` is read as new shares for old ones, or as face values. */
+  readonly factors: readonly number[]
+}
+
+const KINDS = /split|bonus|right|demerger|spin|merger|amalgamation|consolidation|reduction|arrangement/i
+
+/** The actions of each symbol in lists of corporate actions. What has another shape, kind or no day is left out. */
+export const knownActions = (rows: Iterable<unknown>): ReadonlyMap<string, readonly KnownAction[]> => {
+  const all = new Map<string, KnownAction[]>()
+  for (const row of rows) {
+    if (!isRow(row)) continue
+    const symbol = textOf(row.Sym)
+    const found = [row.CorpAct].flat().filter(isRow).flatMap(actionIn)
+    if (found.length > 0) all.set(symbol, [...(all.get(symbol) ?? []), ...found])
+  }
+  return all
+}
+
+const actionIn = ({ ActType, ExDate, RecDate, ActDate, Note }: Readonly<Record<string, unknown>>): readonly KnownAction[] => {
+  const kind = textOf(ActType).toLowerCase()
+  const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
+  return KINDS.test(kind) && on !== undefined ? [{ kind, day: numberOfDay(on), factors: factorsIn(textOf(Note)) }] : []
+}
+
+const factorsIn = (note: string): readonly number[] => {
+  const [, one, other] = /(\d+(?:\.\d+)?)\s*:\s*(\d+(?:\.\d+)?)/.exec(note) ?? []
+  const [a, b] = [Number(one), Number(other)]
+  return a > 0 && b > 0 ? [b / a, a / b, (a + b) / b, (a + b) / a] : []
+}

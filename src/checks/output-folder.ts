@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from '../../sinks/file-error.js'
+import { stateDocument } from '../../sinks/state-document.js'
+import { closest } from '../model/closest.js'
+import { StorageError, UsageError } from '../model/errors.js'
+import type { RunReport } from '../model/report.js'
+import { isRow } from '../model/row.js'
+import type { Stock } from '../model/stock.js'
+
+const MASTER_MAP = 'master_isin_map.json'
+
+/** Rejects with a `StorageError`, which names the way out, where a path is no output folder. */
+export const checkFolder = async (root: string): Promise<void> => {
+  const isFolder = await stat(root).then(
+    (found) => found.isDirectory(),
+    (error: unknown) => {
+      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return false
+      throw new StorageError(`${root} cannot be read: ${codeOf(error)}`, { cause: error })
+    },
+  )
+  if (!isFolder) throw new StorageError(`there is no folder ${root}: name the one that "scripstream run" wrote to with --out`)
+  if (!existsSync(join(root, MASTER_MAP)))
+    throw new StorageError(`${root} holds no master list (${MASTER_MAP}): "scripstream run --out ${root}" brings it`)
+}
+
+/** The report of the last run in a folder; nothing if there is none. */
+export const reportIn = async (root: string): Promise<RunReport | undefined> => {
+  const report = await stateDocument(join(root, '.scripstream/report.json'))
+  return isRow(report) && isRow(report.scripts) && typeof report.asOf === 'string' ? (report as unknown as RunReport) : undefined
+}
+
+/** The stocks of the master list. Without it nothing can be judged. */
+export const stocksIn = async (root: string): Promise<readonly Stock[]> => {
+  const list = await stateDocument(join(root, MASTER_MAP))
+  if (!Array.isArray(list))
+    throw new StorageError(`${join(root, MASTER_MAP)} is damaged: "scripstream run --fresh --out ${root}" brings it anew`)
+  return list.filter(
+    (row): row is Stock & Record<string, unknown> => isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
+  )
+}
+
+/** The symbols that were typed, as the master list writes them. Throws a `UsageError` for one that is not in it. */
+export const symbolsAmong = (symbols: readonly string[], stocks: readonly Stock[]): ReadonlySet<string> => {
+  const byCapitals = new Map(stocks.map(({ Symbol: symbol }) => [symbol.toUpperCase(), symbol]))
+  return new Set(
+    symbols.map((symbol) => {
+      const listed = byCapitals.get(symbol.toUpperCase())
+      if (listed !== undefined) return listed
+      const meant = closest(symbol, [...byCapitals.values()])
+      throw new UsageError(
+        `--symbols: ${JSON.stringify(symbol)} is in no master list here${meant === undefined ? '' : `. Did you mean ${meant}?`}`,
+      )
+    }),
+  )
+}

@@ -1,0 +1,84 @@
+import { readdir } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { fileAt } from '../../sinks/file-at.js'
+import { codeOf } from '../../sinks/file-error.js'
+import type { Item } from '../model/outcome.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { fileOf, type Output } from '../pipeline/output.js'
+
+/** A file in the place of an output. */
+export interface OutputFile {
+  readonly output: Output
+  /** Relative to the output folder. */
+  readonly file: string
+  readonly bytes: number
+  /** The stock or index that it is of; nothing where it is of no listed one. A file over all items has none either. */
+  readonly item?: Item
+}
+
+export interface StreamFiles {
+  readonly stream: StreamDefinition
+  /** In the order of names. */
+  readonly files: readonly OutputFile[]
+  /** Whether there is a file for each item, whose number only a run knows. */
+  readonly isPerItem: boolean
+  /** Whether a file is in the place of one of its outputs, or would be if it were there. */
+  readonly owns: (file: string) => boolean
+}
+
+/** What a stream has left in a folder. `items` are what it works on, as far as they are known. */
+export const outputsIn = async (
+  root: string,
+  stream: StreamDefinition,
+  { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
+): Promise<StreamFiles> => {
+  const files: OutputFile[] = []
+  const owns: ((file: string) => boolean)[] = []
+  let isPerItem = false
+  for (const output of stream.outputs) {
+    const pattern = fileOf(output, exchange, { fileName: '*' })
+    if (stream.work.of !== undefined && pattern.includes('*')) {
+      isPerItem = true
+      owns.push(isLike(pattern))
+      const itemOf = new Map(items.map((item) => [fileOf(output, exchange, item), item]))
+      for (const file of await filesLike(root, pattern)) files.push(...fileIn(root, file, output, itemOf.get(file)))
+    } else {
+      const names = stream.work.of === undefined ? stream.work.parts.map((part) => fileOf(output, exchange, part)) : [pattern]
+      const own = new Set(names)
+      owns.push((file) => own.has(file))
+      for (const file of own) files.push(...fileIn(root, file, output))
+    }
+  }
+  return { stream, files, isPerItem, owns: (file) => owns.some((isOwn) => isOwn(file)) }
+}
+
+const fileIn = (root: string, file: string, output: Output, item?: Item): readonly OutputFile[] => {
+  const found = fileAt(join(root, file))
+  return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
+}
+
+/** Whether a file is of a pattern whose `*` stands for any name in its folder. */
+const isLike = (pattern: string): ((file: string) => boolean) => {
+  const [before = '', after = ''] = pattern.split('*')
+  const folder = posix.dirname(pattern)
+  return (file) =>
+    posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
+}
+
+const filesLike = async (root: string, pattern: string): Promise<readonly string[]> => {
+  const folder = posix.dirname(pattern)
+  return (await namesIn(join(root, folder)))
+    .map((name) => posix.join(folder, name))
+    .filter(isLike(pattern))
+    .sort()
+}
+
+/** The names in a folder; none if there is no such folder. */
+export const namesIn = async (folder: string): Promise<readonly string[]> => {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return []
+    throw error
+  }
+}

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import { recordsIn } from '../../sinks/stored-records.js'
+import { DamagedFile } from '../model/errors.js'
+import { isRow, type Row } from '../model/row.js'
+import type { Stock } from '../model/stock.js'
+import type { Finding } from './finding.js'
+import type { OutputFile, StreamFiles } from './outputs-in.js'
+import { type Listed, strayDocument, strayRecords, strayRows } from './stray-records.js'
+
+export interface RecordChecks {
+  readonly findings: readonly Finding[]
+  /** The rows of each list of the whole market, by its file. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>
+}
+
+interface Against {
+  readonly listed: Listed
+  readonly exchange: string
+}
+
+/** Lists that hold stocks of this exchange only; others, such as price bands, name funds and bonds too. */
+const OF_STOCKS = ['surveillance-lists', 'bulk-block-deals']
+
+/** Reads every output but candles through once. Of files over all stocks it holds a record at a time, of the rest one file. */
+export const recordChecks = async (root: string, all: readonly StreamFiles[], against: Against): Promise<RecordChecks> => {
+  const findings: Finding[] = []
+  const rows = new Map<string, readonly Row[]>()
+  for (const { stream, files } of all)
+    for (const file of files) {
+      if (file.output.shape === 'candles-per-item') continue
+      try {
+        findings.push(...(await checkFile(root, file, { against, rows, isOfStocks: OF_STOCKS.includes(stream.name) })))
+      } catch (error) {
+        if (!(error instanceof SyntaxError || error instanceof DamagedFile)) throw error
+        findings.push({
+          check: 'files',
+          severity: 'error',
+          file: file.file,
+          ...(file.item === undefined ? {} : { symbol: file.item.key }),
+          detail: 'it is no whole JSON',
+        })
+      }
+      await othersTurn()
+    }
+  return { findings, rows }
+}
+
+interface Checking {
+  readonly against: Against
+  readonly rows: Map<string, readonly Row[]>
+  readonly isOfStocks: boolean
+}
+
+const checkFile = async (
+  root: string,
+  { output, file, item }: OutputFile,
+  { against: { listed, exchange }, rows, isOfStocks }: Checking,
+): Promise<readonly Finding[]> => {
+  const path = join(root, file)
+  switch (output.shape) {
+    case 'rows-in-one-file': {
+      const records: Row[] = []
+      for await (const { Symbol: symbol, ISIN } of recordsIn(path, file)) records.push({ Symbol: symbol, ISIN })
+      return strayRecords(file, records, listed)
+    }
+    case 'document-per-item': {
+      const document: unknown = JSON.parse(await readFile(path, 'utf8'))
+      return item === undefined ? [] : strayDocument(file, document, item.value as Stock)
+    }
+    case 'array-per-item': {
+      const list: unknown = JSON.parse(await readFile(path, 'utf8'))
+      if (!Array.isArray(list)) throw new DamagedFile(`${file} is no list`)
+      rows.set(file, list.filter(isRow))
+      return isOfStocks ? strayRows(file, list.filter(isRow), listed, exchange) : []
+    }
+    default: {
+      const text = await readFile(path, 'utf8')
+      return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is torn' }]
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { type Row, textOf } from '../model/row.js'
+import type { Stock } from '../model/stock.js'
+import type { Finding } from './finding.js'
+
+/** The stocks that are listed, found by symbol or by ISIN. */
+export interface Listed {
+  readonly bySymbol: ReadonlyMap<string, Stock>
+  readonly byIsin: ReadonlyMap<string, Stock>
+}
+
+export const listedOf = (stocks: readonly Stock[]): Listed => ({
+  bySymbol: new Map(stocks.map((stock) => [stock.Symbol, stock])),
+  byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
+})
+
+const SHOWN = 3
+
+/** Finds records of one file over all stocks whose stock is not listed, or is listed with another symbol or ISIN. One finding for each file. */
+export const strayRecords = (file: string, records: Iterable<Row>, { bySymbol, byIsin }: Listed): readonly Finding[] => {
+  const strays = new Set<string>()
+  let count = 0
+  for (const record of records) {
+    const symbol = textOf(record.Symbol)
+    const isin = textOf(record.ISIN)
+    if (byIsin.get(isin)?.Symbol === symbol || bySymbol.get(symbol)?.ISIN === isin) continue
+    count += 1
+    strays.add(`${symbol} (${isin})`)
+  }
+  return strayFinding(file, { count, strays, severity: 'warning' })
+}
+
+/** Finds rows of a list of the whole market that name no listed stock. Such lists may hold more than stocks: it is only worth knowing. */
+export const strayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }: Listed, exchange: string): readonly Finding[] => {
+  const strays = new Set<string>()
+  let count = 0
+  for (const row of rows) {
+    const symbol = textOf(row.Symbol ?? row.sym)
+    const isin = textOf(row.ISIN ?? row.isin)
+    const isOurs = row.exch === undefined || textOf(row.exch) === exchange
+    if (!isOurs || bySymbol.has(symbol) || byIsin.has(isin)) continue
+    count += 1
+    strays.add(symbol)
+  }
+  return strayFinding(file, { count, strays, severity: 'info' })
+}
+
+const strayFinding = (
+  file: string,
+  { count, strays, severity }: { count: number; strays: ReadonlySet<string>; severity: Finding['severity'] },
+): readonly Finding[] => {
+  if (count === 0) return []
+  const named = [...strays].slice(0, SHOWN).join(', ')
+  const more = strays.size > SHOWN ? ` and ${strays.size - SHOWN} more` : ''
+  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not hold: ${named}${more}`
+  return [{ check: 'stray-records', severity, file, detail }]
+}
+
+/** Finds out whether a stock's own file names another stock. */
+export const strayDocument = (file: string, document: unknown, { Symbol: symbol, ISIN }: Stock): readonly Finding[] => {
+  const { ISIN: named, data } = (document ?? {}) as { readonly ISIN?: unknown; readonly data?: unknown }
+  const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(textOf)
+  const other = others.find((isin) => isin !== '' && isin !== ISIN)
+  if (other === undefined) return []
+  return [{ check: 'stray-records', severity: 'error', symbol, file, detail: `it holds records of ${other}, not of ${symbol} (${ISIN})` }]
+}

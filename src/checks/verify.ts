@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import { isTemporary } from '../../sinks/atomic-file.js'
+import { notedRun } from '../../sinks/complete-run.js'
+import { stateDocument } from '../../sinks/state-document.js'
+import type { Item } from '../model/outcome.js'
+import type { RunReport } from '../model/report.js'
+import { isRow } from '../model/row.js'
+import { type Stock, stockItems } from '../model/stock.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { MASTER } from '../pipeline/work.js'
+import { candleChecks } from './candle-checks.js'
+import { dayOfNumber } from './candle-columns.js'
+import { filesAsNoted } from './files-as-noted.js'
+import { type CheckName, checkNames, type Finding } from './finding.js'
+import { knownActions } from './known-actions.js'
+import { checkFolder, reportIn, stocksIn, symbolsAmong } from './output-folder.js'
+import { namesIn, outputsIn, type StreamFiles } from './outputs-in.js'
+import { recordChecks } from './record-checks.js'
+import { listedOf } from './stray-records.js'
+import { countsOf, inOrder, type Limits, passedLimits, type Verification } from './verification.js'
+
+export interface Verifying {
+  readonly streams: readonly StreamDefinition[]
+  readonly exchange: string
+  /** Only these checks; all if absent. */
+  readonly only?: readonly CheckName[] | undefined
+  /** Only what is found of these stocks. */
+  readonly symbols?: readonly string[] | undefined
+  readonly limits: Limits
+}
+
+/**
+ * Reads an output folder through once, file by file, and says what is wrong with it. Changes nothing. Rejects with a `StorageError` where
+ * there is no such folder or no master list in it, with a `UsageError` for a symbol that is not listed.
+ */
+export const verify = async (root: string, { streams, exchange, only = checkNames, symbols, limits }: Verifying): Promise<Verification> => {
+  await checkFolder(root)
+  const report = await reportIn(root)
+  const stocks = await stocksIn(root)
+  const wanted = symbols && symbolsAmong(symbols, stocks)
+  const all = await filesIn(root, streams, { exchange, stocks })
+  const complete = await notedRun(join(root, '.scripstream/complete.json'))
+  const lists = await recordChecks(root, all, { listed: listedOf(stocks), exchange })
+  const actions = knownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
+  const candles = await candleChecks(root, all, {
+    rows: lists.rows,
+    actions,
+    ...(report === undefined ? {} : { asOf: Date.parse(report.asOf) }),
+  })
+  const noted = { ...(report === undefined ? {} : { report }), ...(complete === undefined ? {} : { complete }) }
+  const found = [
+    ...all.flatMap((stream) => filesAsNoted(stream, noted)),
+    ...(await brokenOff(root, all)),
+    ...lists.findings,
+    ...candles.findings,
+    ...leftovers(all),
+  ]
+  const findings = inOrder(
+    onePerFile(found).filter(
+      ({ check, symbol }) => only.includes(check) && (wanted === undefined || (symbol !== undefined && wanted.has(symbol))),
+    ),
+  )
+  const last = candles.sessions.at(-1)
+  return {
+    folder: root,
+    ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
+    stocks: stocks.length,
+    files: all.reduce((sum, { files }) => sum + files.length, 0),
+    candles: candles.count,
+    sessions: { count: candles.sessions.length, ...(last === undefined ? {} : { last: dayOfNumber(last) }) },
+    notes: [...notesOn(root, report), ...candles.notes],
+    counts: countsOf(findings, only),
+    findings,
+    passed: passedLimits(findings, limits),
+  }
+}
+
+const filesIn = async (
+  root: string,
+  streams: readonly StreamDefinition[],
+  { exchange, stocks }: { readonly exchange: string; readonly stocks: readonly Stock[] },
+): Promise<readonly StreamFiles[]> => {
+  const offered = new Map<string, readonly Item[]>([[MASTER, stockItems(stocks)]])
+  const all: StreamFiles[] = []
+  for (const stream of streams) {
+    const { of } = stream.work
+    if (of !== undefined && !offered.has(of)) offered.set(of, await itemsOf(root, of, streams))
+    all.push(await outputsIn(root, stream, { exchange, items: offered.get(of ?? '') ?? [] }))
+    await othersTurn()
+  }
+  return all
+}
+
+/** What a stream offers to those that follow it, from the list that it left. */
+const itemsOf = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
+  const stream = streams.find((one) => one.name === name)
+  const rows = await stateDocument(join(root, stream?.outputs[0].file ?? ''))
+  return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
+}
+
+/** What writes that were broken off have left beside the outputs. The next run sweeps it away. */
+const brokenOff = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
+  if (existsSync(join(root, '.scripstream/lock'))) return []
+  const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
+  const names = await Promise.all([...folders].map(async (folder) => (await namesIn(join(root, folder))).map((name) => join(folder, name))))
+  return names
+    .flat()
+    .filter((file) => isTemporary(file.slice(file.lastIndexOf('/') + 1)))
+    .sort()
+    .map(
+      (file): Finding => ({
+        check: 'files',
+        severity: 'warning',
+        file,
+        detail: 'a write was broken off here; the next run sweeps it away',
+      }),
+    )
+}
+
+const leftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
+  all
+    .filter(({ isPerItem }) => isPerItem)
+    .flatMap(({ stream, files }) =>
+      files
+        .filter(({ item }) => item === undefined)
+        .map(
+          ({ file }): Finding => ({
+            check: 'leftovers',
+            severity: 'info',
+            file,
+            detail: `no list that ${stream.name} goes by names its ${stream.work.of === MASTER ? 'stock' : 'index'} any more`,
+          }),
+        ),
+    )
+
+/** What is wrong with a file as such, in one finding: one that is torn is mostly shorter than it was, too. */
+const onePerFile = (findings: readonly Finding[]): readonly Finding[] => {
+  const first = new Map<string, Finding>()
+  for (const finding of findings) {
+    if (finding.check !== 'files' || finding.file === undefined) continue
+    const known = first.get(finding.file)
+    first.set(finding.file, known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` })
+  }
+  return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
+}
+
+const notesOn = (root: string, report: RunReport | undefined): readonly string[] => [
+  ...(report === undefined ? ['No report of a run is there, so the files were compared with nothing.'] : []),
+  ...(existsSync(join(root, '.scripstream/run.json'))
+    ? ['A run is under way or was broken off: some files may be of this evening, others of the one before.']
+    : []),
+]

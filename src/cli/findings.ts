@@ -1,0 +1,94 @@
+import { CHECKS, type CheckName, type Finding } from '../checks/finding.js'
+import type { Verification } from '../checks/verification.js'
+import { count, counted, duration } from './format.js'
+import { tableOf } from './table.js'
+import type { Line, Style } from './terminal.js'
+import { clean, wrap } from './text.js'
+
+/** So many findings of a check are shown to people; `--json` has them all. */
+const SHOWN = 4
+
+interface Shown {
+  readonly columns: number
+  readonly tookMs: number
+}
+
+/** What was found, for people: one table of all checks that found something, the first findings of each, and what could not be judged. */
+export const findingLines = (verification: Verification, { columns, tookMs }: Shown): readonly Line[] => {
+  const checks = (Object.entries(verification.counts) as [CheckName, Counts][]).filter(([, counts]) => sumOf(counts) > 0)
+  return [
+    ...headLines(verification, { columns, tookMs }),
+    ...(checks.length === 0 ? [] : [[], ...tableOfChecks(checks)]),
+    ...checks.flatMap(([check]) => checkLines(check, verification.findings, columns)),
+    ...section('Not judged', verification.notes, columns),
+    ...section(
+      'Limits passed',
+      verification.passed.map(({ limit, allowed, found }) => `${limit}: ${count(found)} found, ${count(allowed)} allowed`),
+      columns,
+    ),
+  ]
+}
+
+interface Counts {
+  readonly error: number
+  readonly warning: number
+  readonly info: number
+}
+
+const sumOf = ({ error, warning, info }: Counts): number => error + warning + info
+
+const headLines = (
+  { folder, stocks, files, candles, sessions, findings, asOf }: Verification,
+  { columns, tookMs }: Shown,
+): readonly Line[] => {
+  const isWrong = findings.some(({ severity }) => severity === 'error')
+  const [word, style]: [string, Style] = isWrong ? ['Wrong', 'red'] : findings.length > 0 ? ['Look', 'yellow'] : ['Sound', 'green']
+  const until = sessions.last === undefined ? '' : ` of ${counted(sessions.count, 'session')} to ${sessions.last}`
+  const what = `${counted(stocks, 'stock')}, ${counted(files, 'file')}, ${counted(candles, 'candle')}${until}`
+  const run = asOf === undefined ? '' : `, as of ${asOf}`
+  const text = `${word}: ${findings.length === 0 ? 'nothing' : counted(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${duration(tookMs)}).`
+  const [first = '', ...more] = wrap(text, columns)
+  return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
+}
+
+const tableOfChecks = (checks: readonly (readonly [CheckName, Counts])[]): readonly Line[] => {
+  const number = (value: number): string => (value === 0 ? '-' : count(value))
+  return tableOf(
+    [
+      { title: 'check', align: 'left', cell: ([name]) => name },
+      { title: 'errors', align: 'right', cell: ([, { error }]) => number(error), style: ([, { error }]) => (error > 0 ? 'red' : 'dim') },
+      {
+        title: 'warnings',
+        align: 'right',
+        cell: ([, { warning }]) => number(warning),
+        style: ([, { warning }]) => (warning > 0 ? 'yellow' : 'dim'),
+      },
+      { title: 'info', align: 'right', cell: ([, { info }]) => number(info), style: ([, { info }]) => (info > 0 ? undefined : 'dim') },
+    ],
+    checks,
+  )
+}
+
+const checkLines = (check: CheckName, findings: readonly Finding[], columns: number): readonly Line[] => {
+  const own = findings.filter((finding) => finding.check === check)
+  const rest = own.length - SHOWN
+  const lines = [
+    ...own.slice(0, SHOWN).map((finding) => `  ${nameOf(finding)}: ${clean(finding.detail)}`),
+    ...(rest > 0 ? [`  and ${count(rest)} more (--json shows all)`] : []),
+  ]
+  const [title = '', ...more] = wrap(`${check}: ${CHECKS[check]}`, columns)
+  return [
+    [],
+    [[check, 'bold'], [title.slice(check.length)]],
+    ...[...more, ...lines.flatMap((line) => wrap(line, columns))].map((line): Line => [[line]]),
+  ]
+}
+
+/** What a finding is about: the stock and its day, or the file, or the day alone. */
+const nameOf = ({ symbol, day, file }: Finding): string =>
+  clean([symbol ?? file, day].filter((part) => part !== undefined).join(' ') || 'folder')
+
+const section = (title: string, texts: readonly string[], columns: number): readonly Line[] =>
+  texts.length === 0
+    ? []
+    : [[], [[title, 'bold']], ...texts.flatMap((text) => wrap(`  ${clean(text)}`, columns)).map((line): Line => [[line]])]

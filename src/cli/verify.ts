@@ -1,0 +1,54 @@
+import { defer, map, type Observable } from 'rxjs'
+import type { CheckName } from '../checks/finding.js'
+import type { Verification } from '../checks/verification.js'
+import { jsonText } from '../model/json-text.js'
+import { findingLines } from './findings.js'
+import type { Command } from './parts.js'
+import { paintLine, sizeOf } from './terminal.js'
+
+export interface VerifyFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly only?: readonly CheckName[]
+  readonly symbols?: readonly string[]
+  readonly json?: boolean
+}
+
+/** What the exit code says where the settings allow fewer findings. */
+const LIMIT_PASSED = 4
+
+/** Without a setting no error is allowed, and any number of warnings: markets do strange things on most days. */
+const USUAL_LIMITS = { errors: 0 }
+
+/** Checks the outputs of a folder, prints what was found, and emits the exit code. */
+export const verifyCommand: Command<VerifyFlags> = ({ out, config, only, symbols, json = false }, { stdout, env, scheduler }, parts) =>
+  defer((): Observable<number> => {
+    const flags = out === undefined ? {} : { out }
+    const settings = parts.loadSettings({ flags, env, ...(config === undefined ? {} : { configFile: config }), streams: parts.streams })
+    const startedAt = scheduler.now()
+    const verifying = {
+      streams: parts.streams,
+      exchange: settings.exchange,
+      only,
+      symbols,
+      limits: { ...USUAL_LIMITS, ...settings.verify },
+    }
+    const print = (verification: Verification): void => {
+      if (json) {
+        stdout.write(`${jsonText(verification, 2)}\n`)
+        return
+      }
+      const { columns } = sizeOf(stdout)
+      const lines = findingLines(verification, { columns, tookMs: scheduler.now() - startedAt })
+      stdout.write(`${lines.map((line) => paintLine(line, Number.POSITIVE_INFINITY, stdout)).join('\n')}\n`)
+    }
+    return defer(async () => {
+      const { verify } = await import('../checks/verify.js')
+      return verify(settings.out, verifying)
+    }).pipe(
+      map((verification) => {
+        print(verification)
+        return verification.passed.length > 0 ? LIMIT_PASSED : 0
+      }),
+    )
+  })

@@ -1,0 +1,494 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkNames } from '../../src/checks/finding.js'
+import { StorageError, UsageError } from '../../src/model/errors.js'
+import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
+
+const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const names = { a: '', b: '', c: '' }
+
+beforeAll(async () => {
+  await runInto(clean)
+  const [a, b, c] = outputFolder(clean)
+    .rows('master_isin_map.json')
+    .slice(10)
+    .map(({ Symbol: symbol }) => String(symbol))
+  Object.assign(names, { a, b, c })
+}, 60_000)
+afterAll(() => rmSync(clean, { recursive: true }))
+
+/** The candles of a stock after a change to them. */
+const change = (folder: OutputFolder, symbol: string, to: (candles: readonly number[][]) => readonly (readonly number[])[]): void =>
+  folder.putCandles(symbol, to(folder.candles(symbol)))
+
+const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[], by: number): number[] => [
+  ...[time, o / by, h / by, l / by, c / by],
+  v,
+]
+
+/** The file of a stock that has one in a folder. */
+const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly file: string } => {
+  for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) {
+    const file = `company_filings/${symbol}_filings.json`
+    try {
+      if (folder.text(file) !== '') return { symbol: String(symbol), file }
+    } catch {}
+  }
+  throw new Error('no stock has filings')
+}
+
+describe('a sound folder', () => {
+  it('has no findings, and the special session on a Sunday is one of the sessions', async () => {
+    const found = await verified(outputFolder(clean))
+    expect(found).toMatchObject({ findings: [], notes: [], passed: [], stocks: 24, sessions: { last: '2026-02-12' } })
+    const sunday = Date.parse('2026-02-01T00:00:00+05:30') / 1_000
+    expect(
+      outputFolder(clean)
+        .candles(names.a)
+        .map(([time]) => time),
+    ).toContain(sunday)
+  })
+
+  it('has none where nothing is known of the run that made it', async () => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream')
+    const { findings, notes } = await verified(folder)
+    expect({ findings, notes }).toMatchObject({
+      findings: [],
+      notes: [/compared with nothing/, /price bands/].map((text) => expect.stringMatching(text)),
+    })
+  })
+})
+
+interface Planted {
+  readonly fault: string
+  /** Plants it; the symbol or file that the finding must be about. */
+  readonly plant: (folder: OutputFolder) => string
+  readonly found: string
+  readonly detail?: RegExp
+}
+
+/** Faults within candle files and records, in folders that no report describes. */
+const faults: readonly Planted[] = [
+  {
+    fault: 'a candle twice',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all.slice(0, 900), ...all.slice(899)])
+      return names.a
+    },
+    found: 'duplicate-candles error',
+  },
+  {
+    fault: 'a day twice, at midnight and in the morning',
+    plant: (folder) => {
+      change(folder, names.a, (all) =>
+        all.flatMap((candle, place) => (place === 700 ? [candle, [Number(candle[0]) + 19_800, ...candle.slice(1)]] : [candle])),
+      )
+      return names.a
+    },
+    found: 'duplicate-candles error',
+  },
+  {
+    fault: 'a whole file behind itself',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all, ...all])
+      return names.a
+    },
+    found: 'duplicate-candles error',
+  },
+  {
+    fault: 'two candles in the wrong order',
+    plant: (folder) => {
+      change(folder, names.b, (all) => all.with(50, all[51] as number[]).with(51, all[50] as number[]))
+      return names.b
+    },
+    found: 'unordered-candles error',
+  },
+  {
+    fault: 'a high below the low',
+    plant: (folder) => {
+      change(folder, names.b, (all) =>
+        all.map(([t = 0, o = 0, h = 0, l = 0, c = 0, v = 0], place) => (place === 33 ? [t, o, l, h, c, v] : [t, o, h, l, c, v])),
+      )
+      return names.b
+    },
+    found: 'impossible-candles error',
+    detail: /high is below the low/,
+  },
+  {
+    fault: 'a close above the high',
+    plant: (folder) => {
+      change(folder, names.b, (all) => all.map((candle, place) => (place === 33 ? candle.with(4, Number(candle[2]) * 1.02) : candle)))
+      return names.b
+    },
+    found: 'impossible-candles error',
+    detail: /close lies outside/,
+  },
+  {
+    fault: 'a price of nothing',
+    plant: (folder) => {
+      change(folder, names.b, (all) => all.map((candle, place) => (place === 33 ? candle.with(3, 0) : candle)))
+      return names.b
+    },
+    found: 'impossible-candles error',
+  },
+  {
+    fault: 'the candles of two stocks under one symbol, day by day',
+    plant: (folder) => {
+      change(folder, names.a, (all) =>
+        all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 0.2)] : [candle])),
+      )
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /199 days are there at two prices/,
+  },
+  {
+    fault: 'the candles of two stocks under one symbol, one behind the other',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all, ...all.slice(0, 400).map((candle) => divided(candle, 7))])
+      return names.a
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'two series that take turns',
+    plant: (folder) => {
+      change(folder, names.a, (all) =>
+        all.map((candle, place) => (place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle)),
+      )
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /swing 18 times/,
+  },
+  {
+    fault: 'another stock’s series after a year of rest',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)])
+      return names.a
+    },
+    found: 'spliced-series warning',
+  },
+  {
+    fault: 'a split that was not adjusted',
+    plant: (folder) => {
+      change(folder, names.c, (all) => all.map((candle, place) => (place < all.length - 20 ? divided(candle, 0.2) : candle)))
+      const [time = 0] = folder.candles(names.c).at(-20) ?? []
+      const ExDate = new Date((time + 19_800) * 1_000).toISOString().slice(0, 10)
+      const row = { Sym: names.c, CorpAct: [{ ActType: 'SPLIT', ExDate, Note: '2:10' }] }
+      folder.putRows('history_corporate_actions.json', [...folder.rows('history_corporate_actions.json'), row])
+      return names.c
+    },
+    found: 'unadjusted-actions error',
+    detail: /with the split of/,
+  },
+  {
+    fault: 'a fall by half that no action explains',
+    plant: (folder) => {
+      change(folder, names.c, (all) => all.map((candle, place) => (place < 500 ? divided(candle, 0.5) : candle)))
+      return names.c
+    },
+    found: 'large-moves warning',
+    detail: /like a split of 1 into 2/,
+  },
+  {
+    fault: 'a session that is missing',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.toSpliced(800, 1))
+      return names.a
+    },
+    found: 'missing-sessions warning',
+    detail: /^the session of/,
+  },
+  {
+    fault: 'the session before the last that is missing',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.toSpliced(-2, 1))
+      return names.a
+    },
+    found: 'missing-sessions warning',
+  },
+  {
+    fault: 'a month that is missing',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.toSpliced(800, 22))
+      return names.a
+    },
+    found: 'missing-sessions warning',
+    detail: /^22 sessions from/,
+  },
+  {
+    fault: 'a Saturday on which two stocks alone have a candle',
+    plant: (folder) => {
+      const saturday = Date.parse('2026-01-31T00:00:00+05:30') / 1_000
+      for (const symbol of [names.a, names.b])
+        change(folder, symbol, (all) => {
+          const place = all.findIndex(([time = 0]) => time > saturday)
+          return all.toSpliced(place, 0, (all[place - 1] as number[]).with(0, saturday))
+        })
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^2 of \d+ stocks .* have a candle of 2026-01-31; 0 of/,
+  },
+  {
+    fault: 'a day that all indices have and hardly a stock',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(1))
+        change(folder, String(symbol), (all) => all.toSpliced(-6, 1))
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^1 of 24 stocks/,
+  },
+  {
+    fault: 'a stock whose candles ended two months ago',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.slice(0, -40))
+      return names.a
+    },
+    found: 'stale-symbols warning',
+    detail: /, 40 sessions before/,
+  },
+  {
+    fault: 'a close beyond its band',
+    plant: (folder) => {
+      folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
+      change(folder, names.a, (all) => {
+        const close = Number(all.at(-2)?.[4]) * 1.12
+        return all.with(-1, [Number(all.at(-1)?.[0]), close, close, close, close, 1])
+      })
+      return names.a
+    },
+    found: 'price-bands warning',
+    detail: /is 12\.0 % from .* a band of 10 %/,
+  },
+  {
+    fault: 'a record of a stock that is not listed',
+    plant: (folder) => {
+      folder.putRows('fundamental_data.json', [...folder.rows('fundamental_data.json'), { Symbol: 'GONE', ISIN: 'INE000000000' }])
+      return 'fundamental_data.json'
+    },
+    found: 'stray-records warning',
+    detail: /^1 record names .*: GONE/,
+  },
+  {
+    fault: 'a record that another stock has under the symbol',
+    plant: (folder) => {
+      folder.putRows('advanced_indicator_data.json', [
+        ...folder.rows('advanced_indicator_data.json'),
+        { Symbol: names.a, ISIN: 'INE000000000' },
+      ])
+      return 'advanced_indicator_data.json'
+    },
+    found: 'stray-records warning',
+  },
+  {
+    fault: 'a surveillance list with a stranger in it',
+    plant: (folder) => {
+      folder.putRows('nse_asm_list.json', [
+        ...folder.rows('nse_asm_list.json'),
+        { Symbol: 'GONE', Name: '', ISIN: 'INE000000000', Stage: '' },
+      ])
+      return 'nse_asm_list.json'
+    },
+    found: 'stray-records info',
+  },
+  {
+    fault: 'the filings of another stock',
+    plant: (folder) => {
+      const { symbol, file } = someFiling(folder)
+      const document = JSON.parse(folder.text(file))
+      folder.put(file, JSON.stringify({ ...document, data: [{ ...document.data[0], isin: 'INE000000000' }, ...document.data] }))
+      return symbol
+    },
+    found: 'stray-records error',
+  },
+  {
+    fault: 'candles of a stock that is no longer listed',
+    plant: (folder) => {
+      folder.put('ohlcv_data/GONE.csv', folder.text(`ohlcv_data/${names.a}.csv`))
+      return 'ohlcv_data/GONE.csv'
+    },
+    found: 'leftovers info',
+  },
+  {
+    fault: 'a document that is cut off',
+    plant: (folder) => {
+      const { symbol, file } = someFiling(folder)
+      folder.put(file, folder.text(file).slice(0, -40))
+      return symbol
+    },
+    found: 'files error',
+    detail: /no whole JSON/,
+  },
+  {
+    fault: 'a file over all stocks that is cut off',
+    plant: (folder) => {
+      folder.put('fundamental_data.json', folder.text('fundamental_data.json').slice(0, -40))
+      return 'fundamental_data.json'
+    },
+    found: 'files error',
+  },
+  {
+    fault: 'a candle file whose last line is torn',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).slice(0, -9))
+      return names.a
+    },
+    found: 'files error',
+    detail: /last line is torn/,
+  },
+  {
+    fault: 'a candle file with another header',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).replace('Timestamp', 'Date'))
+      return names.a
+    },
+    found: 'files error',
+  },
+  {
+    fault: 'a line in the middle that is no candle',
+    plant: (folder) => {
+      const lines = folder.text(`ohlcv_data/${names.a}.csv`).split('\n')
+      folder.put(`ohlcv_data/${names.a}.csv`, lines.toSpliced(2, 0, '1,2,x,4,5,6').join('\n'))
+      return names.a
+    },
+    found: 'files error',
+    detail: /^line 3 is no candle/,
+  },
+  {
+    fault: 'a write that was broken off',
+    plant: (folder) => {
+      const file = 'ohlcv_data/.A.csv.0b0b0b0b-0b0b-0b0b-0b0b-0b0b0b0b0b0b.tmp'
+      folder.put(file, 'x')
+      return file
+    },
+    found: 'files warning',
+  },
+]
+
+describe('a planted fault is found, and nothing else', () => {
+  it.each(faults)('$fault', async ({ plant, found, detail = /./ }) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    const about = plant(folder)
+    const { findings } = await verified(folder)
+    expect(findings.map(gist)).toEqual([`${found} ${about}`.trim()])
+    expect(findings[0]?.detail).toMatch(detail)
+  })
+
+  it('has a plant for every check', () => {
+    expect(new Set(faults.map(({ found }) => found.split(' ')[0]))).toEqual(new Set(checkNames))
+  })
+})
+
+describe('files against what the run noted', () => {
+  it.each([
+    ['a file that is gone', (folder: OutputFolder, file: string) => folder.remove(file), /^it is gone; the last run left \d+ bytes$/],
+    [
+      'a file that was cut off',
+      (folder: OutputFolder, file: string) => folder.put(file, folder.text(file).slice(0, -40)),
+      /^it holds \d+ bytes; the last run left \d+; it is no whole JSON$/,
+    ],
+    ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it holds/],
+  ])('name %s, by the note of a complete run', async (_, plant, detail) => {
+    const folder = copyOf(clean)
+    const { file } = someFiling(folder)
+    plant(folder, file)
+    const { findings, passed } = await verified(folder)
+    expect(findings).toEqual([expect.objectContaining({ check: 'files', severity: 'error', file, detail: expect.stringMatching(detail) })])
+    expect(passed).toEqual([{ limit: 'errors', allowed: 0, found: 1 }])
+  })
+
+  it.each([
+    ['a file that is gone', 'bulk_block_deals.json', undefined, /^0 files of bulk-block-deals/],
+    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^bulk-block-deals holds 3 bytes/],
+    ['one of many files that is gone', 'ohlcv_data', undefined, /^23 files of all-ohlcv are there; the last run left 24$/],
+  ])('name %s, by the sums of the report', async (_, file, text, detail) => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream/complete.json')
+    if (file === 'ohlcv_data') folder.remove(`ohlcv_data/${names.a}.csv`)
+    else if (text === undefined) folder.remove(file)
+    else folder.put(file, text)
+    const { findings } = await verified(folder)
+    expect(findings.map(({ check, severity, detail: words }) => ({ check, severity, words }))).toEqual([
+      { check: 'files', severity: 'error', words: expect.stringMatching(detail) },
+    ])
+  })
+
+  it('are not called wrong for files that the run had no need to write', async () => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream/complete.json')
+    const report = JSON.parse(folder.text('.scripstream/report.json'))
+    report.scripts['all-ohlcv'] = { ...report.scripts['all-ohlcv'], files: 2, bytes: 100 }
+    folder.put('.scripstream/report.json', JSON.stringify(report))
+    expect((await verified(folder)).findings).toEqual([])
+  })
+})
+
+describe('what is asked of a check', () => {
+  const twoFaults = (): OutputFolder => {
+    const folder = copyOf(clean)
+    folder.forget()
+    change(folder, names.a, (all) => [...all, ...all.slice(-1)])
+    change(folder, names.b, (all) => all.toSpliced(800, 1))
+    return folder
+  }
+
+  it('is only some of the checks, or some of the stocks', async () => {
+    const folder = twoFaults()
+    const gists = async (changes: Parameters<typeof verified>[1]) => (await verified(folder, changes)).findings.map(gist)
+    expect(await gists({})).toEqual([`duplicate-candles error ${names.a}`, `missing-sessions warning ${names.b}`])
+    expect(await gists({ only: ['missing-sessions'] })).toEqual([`missing-sessions warning ${names.b}`])
+    expect(await gists({ symbols: [names.a.toLowerCase()] })).toEqual([`duplicate-candles error ${names.a}`])
+    expect(await gists({ symbols: [names.c] })).toEqual([])
+  })
+
+  it('is how much is allowed', async () => {
+    const folder = twoFaults()
+    const passed = async (limits: Record<string, number>) => (await verified(folder, { limits })).passed
+    expect(await passed({ errors: 1, warnings: 1, 'missing-sessions': 1 })).toEqual([])
+    expect(await passed({ errors: 1, 'missing-sessions': 0 })).toEqual([{ limit: 'missing-sessions', allowed: 0, found: 1 }])
+    expect(await passed({ errors: 0, warnings: 0 })).toEqual([
+      { limit: 'errors', allowed: 0, found: 1 },
+      { limit: 'warnings', allowed: 0, found: 1 },
+    ])
+  })
+
+  it('is refused for a symbol that is not listed, and a folder without a market', async () => {
+    await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
+    await expect(verified(outputFolder(join(clean, 'none')))).rejects.toThrow(/there is no folder .*--out/)
+    await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(StorageError)
+  })
+})
+
+describe('a folder of a few stocks', () => {
+  const few = async (withIndices: boolean): Promise<OutputFolder> => {
+    const folder = copyOf(clean)
+    folder.forget()
+    folder.putRows('master_isin_map.json', folder.rows('master_isin_map.json').slice(0, 3))
+    for (const file of ['fundamental_data.json', 'advanced_indicator_data.json', 'all_company_announcements.json']) folder.putRows(file, [])
+    if (!withIndices) folder.remove('ohlcv_data/indices')
+    return folder
+  }
+  const steady = (folder: OutputFolder): string => String(folder.rows('master_isin_map.json')[0]?.Symbol)
+
+  it('goes by the indices', async () => {
+    const folder = await few(true)
+    change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
+    expect((await verified(folder, { only: ['missing-sessions', 'odd-days'] })).findings.map(gist)).toEqual([
+      `missing-sessions warning ${steady(folder)}`,
+    ])
+  })
+
+  it('says so where nothing can tell which days were sessions', async () => {
+    const folder = await few(false)
+    change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
+    const { findings, notes } = await verified(folder, { only: ['missing-sessions', 'odd-days'] })
+    expect({ findings, notes }).toEqual({ findings: [], notes: [expect.stringContaining('cannot tell')] })
+  })
+})

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import type { Finding } from '../../src/checks/finding.js'
+import { countsOf, type Verification } from '../../src/checks/verification.js'
+import { findingLines } from '../../src/cli/findings.js'
+import { width } from '../../src/cli/text.js'
+
+const move = (symbol: string): Finding => ({
+  check: 'large-moves',
+  severity: 'warning',
+  symbol,
+  day: '2026-02-12',
+  file: `ohlcv_data/${symbol}.csv`,
+  detail: 'the close goes from 100 to 60.5 (-40 %), like nothing that this text has to say in so few words',
+})
+
+const findings: readonly Finding[] = [
+  { check: 'files', severity: 'error', file: 'a\u001b[31m.json', detail: 'it is no whole JSON' },
+  ...['A', 'B', 'C', 'D', 'E', 'F'].map(move),
+]
+
+const verification: Verification = {
+  folder: './data',
+  stocks: 2_775,
+  files: 7_508,
+  candles: 6_113_488,
+  sessions: { count: 2_722, last: '2026-02-12' },
+  notes: ['No report of a run is there.'],
+  counts: countsOf(findings, ['files', 'large-moves', 'leftovers']),
+  findings,
+  passed: [{ limit: 'errors', allowed: 0, found: 1 }],
+}
+
+const textOf = (columns: number, changes: Partial<Verification> = {}): readonly string[] =>
+  findingLines({ ...verification, ...changes }, { columns, tookMs: 3_100 }).map((line) => line.map(([text]) => text).join(''))
+
+test('a summary counts the checks that found something, shows the first of each, and which limits were passed', () => {
+  expect(textOf(200)).toEqual([
+    'Wrong: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+    '',
+    'check        errors  warnings  info',
+    'files             1         -     -',
+    'large-moves       -         6     -',
+    '',
+    'files: files that are missing, shorter than the run left them, torn or unreadable',
+    '  a.json: it is no whole JSON',
+    '',
+    'large-moves: closes more than 30 % away from the one before, for which nothing accounts',
+    ...['A', 'B', 'C', 'D'].map((symbol) => `  ${symbol} 2026-02-12: ${move(symbol).detail}`),
+    '  and 2 more (--json shows all)',
+    '',
+    'Not judged',
+    '  No report of a run is there.',
+    '',
+    'Limits passed',
+    '  errors: 1 found, 0 allowed',
+  ])
+})
+
+test('a summary fits its columns', () => {
+  expect(Math.max(...textOf(60).map(width))).toBeLessThanOrEqual(60)
+})
+
+test('a sound folder takes one sentence', () => {
+  expect(textOf(200, { findings: [], counts: countsOf([], ['files']), notes: [], passed: [] })).toEqual([
+    'Sound: nothing in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+  ])
+})
