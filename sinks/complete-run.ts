@@ -56,7 +56,8 @@ const isNoted = (noted: unknown): noted is NotedRun & Record<string, unknown> =>
 const isScripts = (scripts: unknown): boolean =>
   isRow(scripts) && Object.values(scripts).every((script) => isRow(script) && isRow(script.items))
 
-const filesLike = async (root: string, output: string): Promise<readonly string[]> => {
+/** The files of an output, whose path has `*` for any name; the path itself where it has none. */
+export const filesLike = async (root: string, output: string): Promise<readonly string[]> => {
   const [before = '', after] = output.split('*')
   if (after === undefined) return [output]
   const folder = posix.dirname(`${before}*`)
@@ -70,7 +71,7 @@ const filesLike = async (root: string, output: string): Promise<readonly string[
 const A_TURN = 500
 
 /** Looks at many things, and lets others have their turn every few milliseconds. */
-const eachInTurn = async <T>(all: readonly T[], look: (one: T) => void): Promise<void> => {
+export const eachInTurn = async <T>(all: readonly T[], look: (one: T) => void): Promise<void> => {
   for (let from = 0; from < all.length; from += A_TURN) {
     all.slice(from, from + A_TURN).forEach(look)
     await othersTurn()

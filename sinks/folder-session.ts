@@ -9,6 +9,7 @@ import { codeOf, storageErrorOf } from './file-error.js'
 import { type OpenJournal, openJournal } from './folder-journal.js'
 import type { KnownNames } from './known-names.js'
 import { isLockOnItsWay, takeLock } from './lock.js'
+import { keepPrevious } from './previous-outputs.js'
 import { recordIn } from './run-record.js'
 
 const STATE = '.scripstream'
@@ -75,6 +76,7 @@ const taken = async (root: string, { folders, streams, outputs, choose }: Beginn
   const record = choose(unfinished)
   const isContinued = unfinished !== undefined && record === unfinished
   if (!isContinued) {
+    await keepPrevious({ root, state, outputs, isGivenUp: unfinished !== undefined })
     // The record first: without it no journal is believed.
     await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })

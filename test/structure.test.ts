@@ -19,10 +19,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sinks: PIPELINE_AND_BELOW,
   streams: PIPELINE_AND_BELOW,
   checks: ['model', 'pipeline', 'sinks'],
+  changes: ['model', 'sinks', 'checks'],
   collector: REGISTRY_AND_BELOW,
   config: [...REGISTRY_AND_BELOW, 'checks'],
   index: [...REGISTRY_AND_BELOW, 'simulator', 'collector', 'config'],
-  cli: [...REGISTRY_AND_BELOW, 'checks', 'simulator', 'collector', 'config', 'index'],
+  cli: [...REGISTRY_AND_BELOW, 'checks', 'changes', 'simulator', 'collector', 'config', 'index'],
 }
 
 const layerOf = (file: string): string => {

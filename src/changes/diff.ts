@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import { fileAt } from '../../sinks/file-at.js'
+import { type PreviousOutputs, previousOutputs } from '../../sinks/previous-outputs.js'
+import { checkFolder, reportIn, stocksIn, symbolsAmong } from '../checks/output-folder.js'
+import { isRow, type Row } from '../model/row.js'
+import { type Stock, stockItems } from '../model/stock.js'
+import { type Change, type Section, sectionNames } from './change.js'
+import { newFilings, newNews } from './document-changes.js'
+import { bandChanges, circuitChanges, type Lists, newActions, newDeals, surveillanceChanges } from './list-changes.js'
+import { listingChanges } from './listing-changes.js'
+
+/** What the last run changed in a folder. */
+export interface Difference {
+  readonly folder: string
+  /** The last run, and its "now" in ISO 8601. */
+  readonly run?: string
+  readonly asOf?: string
+  /** What it is compared with; null where there is nothing to compare with. */
+  readonly since: { readonly run?: string; readonly asOf?: string } | null
+  /** What could not be compared, and why. */
+  readonly notes: readonly string[]
+  /** How many changes of each section there are; filings and news count stocks. */
+  readonly counts: Readonly<Partial<Record<Section, number>>>
+  readonly changes: readonly Change[]
+}
+
+export interface Diffing {
+  readonly exchange: string
+  /** Only these sections; all if absent. */
+  readonly only?: readonly Section[] | undefined
+  /** Only what concerns these stocks. */
+  readonly symbols?: readonly string[] | undefined
+}
+
+/** A file before the last run and now. */
+interface Versions {
+  readonly before: unknown
+  readonly after: unknown
+}
+
+interface Files {
+  /** Nothing where the file is not there, or was no output of the last run. */
+  readonly versionsOf: (file: string, earlier?: string) => Versions | undefined
+  /** Whether the last run left it as it was. */
+  readonly isSame: (file: string, earlier: string) => boolean
+}
+
+/**
+ * Tells what the last run of a folder changed against what it found there: only files that it replaced are read, one at a time. Rejects
+ * with a `StorageError` where there is no such folder, with a `UsageError` for a symbol that is listed neither now nor before.
+ */
+export const diff = async (root: string, { exchange, only = sectionNames, symbols }: Diffing): Promise<Difference> => {
+  await checkFolder(root)
+  const report = await reportIn(root)
+  const now = { folder: root, ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }) }
+  const after = await stocksIn(root)
+  const previous = await previousOutputs(join(root, '.scripstream'))
+  if (previous?.run === undefined || !(await isStockList(previous.root))) {
+    if (symbols) symbolsAmong(symbols, after)
+    return { ...now, since: null, notes: [], counts: {}, changes: [] }
+  }
+  const before = await stocksIn(previous.root)
+  const wanted = symbols && symbolsAmong(symbols, [...after, ...before])
+  const notes: string[] = []
+  const files = filesOf(root, previous, notes)
+  const changes: Change[] = []
+  for (const section of only) changes.push(...(await changesOf(section, { files, before, after, exchange })))
+  const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
+  const { run, asOf } = previous
+  return {
+    ...now,
+    since: { run, ...(asOf === undefined ? {} : { asOf }) },
+    notes,
+    counts: Object.fromEntries(only.map((section) => [section, shown.filter((change) => change.section === section).length])),
+    changes: shown,
+  }
+}
+
+const isStockList = async (root: string): Promise<boolean> => fileAt(join(root, 'master_isin_map.json')) !== undefined
+
+const filesOf = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): Files => ({
+  // What is kept of a file that was not replaced is that very file, under a second name.
+  isSame: (file, earlier) => {
+    const [now, then] = [fileAt(join(root, file)), fileAt(join(earlierRoot, earlier))]
+    return now?.ino === then?.ino && now?.dev === then?.dev
+  },
+  versionsOf: (file, earlier = file) => {
+    try {
+      const after = documentAt(join(root, file))
+      const before = documentAt(join(earlierRoot, earlier))
+      return after === undefined || (before === undefined && !outputs.some((output) => isOf(file, output))) ? undefined : { before, after }
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      notes.push(`${file} was not compared: it is no whole JSON ("scripstream verify" says more)`)
+      return undefined
+    }
+  },
+})
+
+const documentAt = (path: string): unknown => (fileAt(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
+
+const isOf = (file: string, output: string): boolean => {
+  const [start = '', end] = output.split('*')
+  return end === undefined ? file === output : file.startsWith(start) && file.endsWith(end)
+}
+
+interface Comparing {
+  readonly files: Files
+  readonly before: readonly Stock[]
+  readonly after: readonly Stock[]
+  readonly exchange: string
+}
+
+const changesOf = async (section: Section, { files, before, after, exchange }: Comparing): Promise<readonly Change[]> => {
+  const lists = (...names: readonly string[]): Lists => joined(names.map((name) => files.versionsOf(name)))
+  const prefix = exchange.toLowerCase()
+  switch (section) {
+    case 'listings':
+    case 'renames':
+      return listingChanges(before, after).filter((change) => change.section === section)
+    case 'surveillance':
+      return ['asm', 'gsm'].flatMap((list) => surveillanceChanges(list.toUpperCase(), lists(`${prefix}_${list}_list.json`)))
+    case 'bands':
+      return bandChanges(lists('complete_price_bands.json'), lists('incremental_price_bands.json'))
+    case 'circuits':
+      return ['upper', 'lower'].flatMap((side) => circuitChanges(side, lists(`${side}_circuit_stocks.json`)))
+    case 'deals':
+      return newDeals(lists('bulk_block_deals.json'))
+    case 'actions':
+      return newActions(lists('upcoming_corporate_actions.json', 'history_corporate_actions.json'))
+    case 'filings':
+      return documentChanges({ before, after, files, fileOf: (name) => `company_filings/${name}_filings.json`, changes: newFilings })
+    case 'news':
+      return documentChanges({ before, after, files, fileOf: (name) => `market_news/${name}_news.json`, changes: newNews })
+  }
+}
+
+const joined = (all: readonly (Versions | undefined)[]): Lists => {
+  const rows = (documents: readonly unknown[]): readonly Row[] => documents.flat().filter(isRow)
+  return { before: rows(all.map((one) => one?.before)), after: rows(all.map((one) => one?.after)) }
+}
+
+interface Documents extends Omit<Comparing, 'exchange'> {
+  readonly fileOf: (name: string) => string
+  readonly changes: typeof newFilings
+}
+
+const A_TURN = 100
+
+/** What is new in the file of each stock. That of a renamed stock is compared with the one under its earlier symbol. */
+const documentChanges = async ({ before, after, files, fileOf, changes }: Documents): Promise<readonly Change[]> => {
+  const earlierNames = new Map(stockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
+  const all: Change[] = []
+  for (const { value, fileName, rank } of stockItems(after)) {
+    const [file, earlier] = [fileOf(fileName), fileOf(earlierNames.get(value.ISIN) ?? fileName)]
+    const versions = files.isSame(file, earlier) ? undefined : files.versionsOf(file, earlier)
+    if (versions) all.push(...changes(value.Symbol, versions.before, versions.after))
+    if (rank % A_TURN === 0) await othersTurn()
+  }
+  return all
+}

@@ -1,0 +1,46 @@
+import { isRow, type Row, textOf } from '../model/row.js'
+import type { Change } from './change.js'
+
+const TITLES = 2
+
+/** Filings of a stock that are new; told apart as the stream that collects them does. */
+export const newFilings = (symbol: string, before: unknown, after: unknown): readonly Change[] =>
+  newIn('filings', symbol, {
+    before: rowsIn(before, 'data'),
+    after: rowsIn(after, 'data'),
+    keyOf: (row) => textOf(row.news_id) || `${textOf(row.news_date)}_${titleOfFiling(row)}`,
+    titleOf: titleOfFiling,
+  })
+
+const titleOfFiling = (row: Row): string => textOf(row.caption) || textOf(row.descriptor) || 'Unknown'
+
+/** News of a stock that are new. */
+export const newNews = (symbol: string, before: unknown, after: unknown): readonly Change[] =>
+  newIn('news', symbol, {
+    before: rowsIn(before, 'News'),
+    after: rowsIn(after, 'News'),
+    keyOf: (row) => `${textOf(row.PublishDate)}_${textOf(row.Title)}`,
+    titleOf: (row) => textOf(row.Title),
+  })
+
+interface Documents {
+  readonly before: readonly Row[]
+  readonly after: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  readonly titleOf: (row: Row) => string
+}
+
+/** One change for all that is new of a stock, with the titles of the newest; documents have those first. */
+const newIn = (section: 'filings' | 'news', symbol: string, { before, after, keyOf, titleOf }: Documents): readonly Change[] => {
+  const old = new Set(before.map(keyOf))
+  const fresh = after.filter((row) => !old.has(keyOf(row)))
+  if (fresh.length === 0) return []
+  const titles = fresh.slice(0, TITLES).map(titleOf)
+  const more = fresh.length > TITLES ? '; …' : ''
+  return [{ section, change: 'new', symbol, count: fresh.length, detail: `${fresh.length} new: ${titles.join('; ')}${more}` }]
+}
+
+const rowsIn = (document: unknown, field: string): readonly Row[] => {
+  const rows = isRow(document) ? document[field] : undefined
+  return Array.isArray(rows) ? rows.filter(isRow) : []
+}

@@ -1,0 +1,42 @@
+import { type Change, SECTIONS, type Section } from '../changes/change.js'
+import type { Difference } from '../changes/diff.js'
+import { count, counted } from './format.js'
+import type { Line } from './terminal.js'
+import { clean, wrap } from './text.js'
+
+/** So many changes of a kind are shown to people; `--json` has them all. */
+const SHOWN = 8
+
+/** What changed, for people: kind by kind, the first few of each. */
+export const changeLines = (difference: Difference, columns: number): readonly Line[] => {
+  const { folder, run, asOf, since, counts, changes, notes } = difference
+  const plain = (text: string): readonly Line[] => wrap(text, columns).map((line): Line => [[line]])
+  if (since === null) {
+    const why = run === undefined ? 'no run has ended here yet' : `run ${run} is the first here, or none before it was kept`
+    return plain(`Nothing to compare with in ${clean(folder)}: ${clean(why)}. From the next run on, there is.`)
+  }
+  const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
+  const sums = kinds.map(([section, number]) => `${section} ${count(number)}`).join(', ')
+  const what = `run ${run}${asOf === undefined ? '' : `, as of ${asOf},`} against run ${since.run}${since.asOf === undefined ? '' : `, as of ${since.asOf}`}`
+  return [
+    ...plain(`${kinds.length === 0 ? 'No change' : counted(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
+    ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),
+    ...kinds.flatMap(([section]) => sectionLines(section, changes, columns)),
+    ...(notes.length === 0 ? [] : [[], [['Not compared', 'bold'] as const], ...notes.flatMap((note) => plain(`  ${clean(note)}`))]),
+  ]
+}
+
+const sectionLines = (section: Section, changes: readonly Change[], columns: number): readonly Line[] => {
+  const own = changes.filter((change) => change.section === section)
+  const rest = own.length - SHOWN
+  const lines = [
+    ...own.slice(0, SHOWN).map(({ symbol, detail }) => `  ${clean(symbol)}: ${clean(detail)}`),
+    ...(rest > 0 ? [`  and ${count(rest)} more (--json shows all)`] : []),
+  ]
+  const [title = '', ...more] = wrap(`${section}: ${SECTIONS[section]}`, columns)
+  return [
+    [],
+    [[section, 'bold'], [title.slice(section.length)]],
+    ...[...more, ...lines.flatMap((line) => wrap(line, columns))].map((line): Line => [[line]]),
+  ]
+}

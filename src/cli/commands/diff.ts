@@ -1,0 +1,52 @@
+import { SECTIONS, type Section, sectionNames } from '../../changes/change.js'
+import { diffCommand } from '../diff.js'
+import { exampleText } from '../help.js'
+import { namesOption } from '../options.js'
+import { sizeOf } from '../terminal.js'
+import { wrap } from '../text.js'
+import { readSymbols } from '../values.js'
+import type { AddCommand } from './context.js'
+
+interface DiffInput {
+  readonly out?: string
+  readonly config?: string
+  readonly only?: readonly Section[]
+  readonly symbols?: readonly string[]
+  readonly json?: boolean
+}
+
+const examples = [
+  ['scripstream diff', 'what the last run into ./data changed'],
+  ['scripstream diff --only surveillance,bands,circuits', 'some kinds of changes'],
+  ['scripstream diff --symbols @watchlist.txt', 'what concerns the stocks of a list'],
+  ['scripstream run && scripstream diff --json > changes.json', 'the evening, then its changes for programs'],
+] as const
+
+const EXIT_CODES = `
+Exit codes:
+  0  told, whether there are changes or not
+  1  the folder cannot be read
+  2  wrong usage or configuration
+`
+
+export const addDiff: AddCommand = (program, { shell, parts, act }) => {
+  const sectionsText = (): string =>
+    [
+      '',
+      'Kinds:',
+      ...sectionNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${SECTIONS[name]}`, sizeOf(shell.stdout).columns)]),
+      '',
+    ].join('\n')
+  program
+    .command('diff')
+    .description('Tells what the last run changed: listings, surveillance, bands, circuits, deals, filings.')
+    .option('--out <dir>', 'folder that the outputs are in (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .addOption(
+      namesOption('--only', 'only these kinds of changes', { what: 'kind', known: sectionNames, shownBy: '"scripstream diff --help"' }),
+    )
+    .option('--symbols <symbols>', 'only what concerns these stocks: A,B or @FILE', readSymbols)
+    .option('--json', 'print all changes as JSON, and nothing else, on stdout')
+    .addHelpText('after', () => exampleText(examples) + sectionsText() + EXIT_CODES)
+    .action((input: DiffInput) => act(diffCommand(input, shell, parts)))
+}

@@ -1,0 +1,35 @@
+import { defer, map, type Observable } from 'rxjs'
+import type { Section } from '../changes/change.js'
+import type { Difference } from '../changes/diff.js'
+import { jsonText } from '../model/json-text.js'
+import { changeLines } from './changes.js'
+import type { Command } from './parts.js'
+import { paintLine, sizeOf } from './terminal.js'
+
+export interface DiffFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly only?: readonly Section[]
+  readonly symbols?: readonly string[]
+  readonly json?: boolean
+}
+
+/** Tells what the last run of a folder changed, and emits the exit code. */
+export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, parts) =>
+  defer((): Observable<number> => {
+    const flags = out === undefined ? {} : { out }
+    const settings = parts.loadSettings({ flags, env, ...(config === undefined ? {} : { configFile: config }), streams: parts.streams })
+    const textOf = (difference: Difference): string =>
+      changeLines(difference, sizeOf(stdout).columns)
+        .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)
+        .join('')
+    return defer(async () => {
+      const { diff } = await import('../changes/diff.js')
+      return diff(settings.out, { exchange: settings.exchange, only, symbols })
+    }).pipe(
+      map((difference) => {
+        stdout.write(json ? `${jsonText(difference, 2)}\n` : textOf(difference))
+        return 0
+      }),
+    )
+  })
