@@ -16,14 +16,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   provider: ['model', 'operators'],
   simulator: ['model', 'src/provider/endpoint.ts'],
   pipeline: ['model', 'operators', 'provider'],
-  sinks: PIPELINE_AND_BELOW,
+  tables: ['model'],
+  sinks: [...PIPELINE_AND_BELOW, 'tables'],
   streams: PIPELINE_AND_BELOW,
   checks: ['model', 'pipeline', 'sinks'],
   changes: ['model', 'sinks', 'checks'],
   collector: REGISTRY_AND_BELOW,
   config: [...REGISTRY_AND_BELOW, 'checks'],
   index: [...REGISTRY_AND_BELOW, 'simulator', 'collector', 'config'],
-  cli: [...REGISTRY_AND_BELOW, 'checks', 'changes', 'simulator', 'collector', 'config', 'index'],
+  cli: [...REGISTRY_AND_BELOW, 'tables', 'checks', 'changes', 'simulator', 'collector', 'config', 'index'],
 }
 
 const layerOf = (file: string): string => {
@@ -131,6 +132,8 @@ describe('the checks of the house', () => {
     ['src/simulator/a.ts', '../operators/b.js'],
     ['src/pipeline/a.ts', '../simulator/b.js'],
     ['src/pipeline/a.ts', '../../streams/b.js'],
+    ['src/tables/a.ts', '../pipeline/b.js'],
+    ['streams/a.ts', '../src/tables/b.js'],
     ['sinks/a.ts', '../streams/b.js'],
     ['streams/a.ts', '../sinks/b.js'],
     ['streams/a.ts', '../src/collector.js'],

@@ -46,9 +46,12 @@ export const tellError = (error: unknown, { stderr }: Pick<Shell, 'stderr'>): nu
   const text =
     error instanceof CollectError ? error.message : `unexpected error: ${(error instanceof Error && error.stack) || messageOf(error)}`
   const [first = '', ...more] = text.split('\n')
-  stderr.write([`scripstream: ${clean(first)}`, ...more.map((line) => `  ${clean(line)}`), ''].join('\n'))
+  stderr.write([`scripstream: ${clean(first)}`, ...more.map((line) => `  ${marginOf(line)}${clean(line)}`), ''].join('\n'))
   return error instanceof UsageError ? 2 : 1
 }
+
+/** The blanks that a line begins with: one may point at a place in the line above. */
+const marginOf = (line: string): string => /^ */.exec(line)?.[0] ?? ''
 
 const summaryText = (report: RunReport, { flags, settings, shell, streams, isKept }: TellContext): string => {
   const { columns } = sizeOf(shell.stdout)

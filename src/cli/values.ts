@@ -21,7 +21,7 @@ export const readAsOf = (text: string): number => {
 
 /** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or commas between, `#` starting a comment. */
 export const readSymbols = (text: string): readonly string[] => {
-  const symbols = text.startsWith('@') ? textOf(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
+  const symbols = text.startsWith('@') ? readText(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
   const named = distinct(symbols)
   if (named.length === 0) throw new UsageError(`--symbols: ${quoted(text)} names no symbol`)
   return named
@@ -67,16 +67,17 @@ export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>
 
 const parse = (flag: string, path: string): unknown => {
   try {
-    return JSON.parse(textOf(path, flag))
+    return JSON.parse(readText(path, flag))
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`${flag}: ${path} is not JSON: ${messageOf(error)}`)
   }
 }
 
-const textOf = (path: string, flag: string): string => {
+/** The text of a file that a flag names; `-` is what comes in on stdin. */
+export const readText = (path: string, flag: string): string => {
   try {
-    return readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+    return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     throw new UsageError(`${flag}: the file ${quoted(path)} cannot be read: ${messageOf(error)}`)
   }

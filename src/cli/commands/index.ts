@@ -2,10 +2,11 @@ import type { AddCommand } from './context.js'
 import { addDiff } from './diff.js'
 import { addGraph } from './graph.js'
 import { addList } from './list.js'
+import { addQuery } from './query.js'
 import { addRun } from './run.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream.js'
 import { addVerify } from './verify.js'
 
 /** All commands, in the order in which `--help` lists them. */
-export const commands: readonly AddCommand[] = [addRun, addStream, addVerify, addDiff, addSimulate, addList, addGraph]
+export const commands: readonly AddCommand[] = [addRun, addStream, addQuery, addVerify, addDiff, addSimulate, addList, addGraph]

@@ -1,0 +1,57 @@
+import { Option } from 'commander'
+import { jsonText } from '../../model/json-text.js'
+import { exampleText } from '../help.js'
+import { wholeOption } from '../options.js'
+import { printed } from '../printed.js'
+import { type Format, formats } from '../query/format-names.js'
+import { queryCommand, statementIn } from '../query/query.js'
+import { tableDocument, tableLines } from '../query/tables.js'
+import { paintLine, sizeOf } from '../terminal.js'
+import { readText } from '../values.js'
+import type { AddCommand } from './context.js'
+
+interface QueryInput {
+  readonly file?: string
+  readonly out?: string
+  readonly config?: string
+  readonly format?: Format
+  readonly rows: number
+  readonly json?: boolean
+}
+
+const examples = [
+  ['scripstream query', 'the tables and their columns, with units'],
+  ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
+  ['scripstream query "describe filings"', 'the columns of a table'],
+  ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'a row a line, as they come'],
+  ['scripstream query --file screen.sql > screen.csv', 'a statement from a file; "-" takes it from stdin'],
+] as const
+
+const NOTE = `
+It reads the files as they are, in place, and nothing but them: a statement that writes, sets, or
+reaches elsewhere is refused. It needs DuckDB: npm install @duckdb/node-api
+`
+
+export const addQuery: AddCommand = (program, { shell, parts, act }) => {
+  const forPeople = (): string =>
+    tableLines(sizeOf(shell.stdout).columns)
+      .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+      .join('')
+  program
+    .command('query')
+    .description('Asks the collected files in SQL; without a statement, shows the tables.')
+    .argument('[statement]', 'one statement that reads; - for stdin')
+    .option('-f, --file <file>', 'take the statement from a file')
+    .option('--out <dir>', 'folder of the outputs (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .addOption(new Option('--format <how>', 'how rows are written (default: table on a terminal, csv elsewhere)').choices(formats))
+    .addOption(wholeOption('--rows <n>', 'rows that a table shows, the first and the last half', [1, 100_000]).default(40))
+    .option('--json', 'the list of tables as JSON; with a statement, the same as --format json')
+    .addHelpText('after', NOTE + exampleText(examples))
+    .action((typed: string | undefined, { json, format, file, ...rest }: QueryInput) => {
+      const sql = statementIn(typed, file, readText)
+      if (sql === undefined) return act(printed(shell, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople())))
+      const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
+      return act(queryCommand(flags, shell, parts))
+    })
+}

@@ -1,0 +1,3 @@
+/** How rows are written. */
+export const formats = ['table', 'csv', 'json', 'ndjson'] as const
+export type Format = (typeof formats)[number]

@@ -1,0 +1,48 @@
+import { stringify } from 'csv-stringify/sync'
+import { type Cells, type ColumnFacts, cellText, jsonOf, type Value } from './cells.js'
+
+/** Rows as text, bunch by bunch as they come. */
+export type Writing = (columns: readonly ColumnFacts[], rows: Cells) => AsyncIterable<string>
+
+export const csv: Writing = async function* (columns, rows) {
+  yield stringify([columns.map(({ name }) => name)])
+  for await (const some of rows)
+    yield stringify(some.rows().map((row) => row.map((value, place) => cellText(value, columns[place]?.isJson))))
+}
+
+export const ndjson: Writing = async function* (columns, rows) {
+  const toObject = objectOf(columns)
+  for await (const some of rows)
+    yield some
+      .rows()
+      .map((row) => `${toObject(row)}\n`)
+      .join('')
+}
+
+/** One array, a row a line. */
+export const json: Writing = async function* (columns, rows) {
+  const toObject = objectOf(columns)
+  let before = '[\n'
+  for await (const some of rows) {
+    if (some.count === 0) continue
+    yield before + some.rows().map(toObject).join(',\n')
+    before = ',\n'
+  }
+  yield before === '[\n' ? '[]\n' : '\n]\n'
+}
+
+const objectOf = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => string) => {
+  const names = distinct(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
+  return (row) => `{${row.map((value, place) => `${names[place]}:${jsonOf(value, columns[place]?.isJson)}`).join(',')}}`
+}
+
+/** Of columns with the same name, all but the first get a number: an object has each name once. */
+const distinct = (names: readonly string[]): readonly string[] => {
+  const taken = new Set<string>()
+  return names.map((name) => {
+    let free = name
+    for (let next = 2; taken.has(free); next++) free = `${name}_${next}`
+    taken.add(free)
+    return free
+  })
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import type { DuckDBResult } from '@duckdb/node-api'
+import { map, Observable } from 'rxjs'
+import { UsageError } from '../../model/errors.js'
+import type { Asked } from '../../tables/query.js'
+import type { Command, Shell } from '../parts.js'
+import { exitCodeOf, untilSignal } from '../signals.js'
+import { paintLine, sizeOf } from '../terminal.js'
+import type { Bunch, ColumnFacts } from './cells.js'
+import type { Format } from './format-names.js'
+
+export interface QueryFlags {
+  readonly sql: string
+  readonly out: string | undefined
+  readonly config: string | undefined
+  readonly format: Format | undefined
+  /** Rows that a table shows. */
+  readonly rows: number
+}
+
+/** Asks the files of the output folder and prints the answer on stdout. A signal interrupts it. */
+export const queryCommand: Command<QueryFlags> = (flags, shell, { loadSettings, streams }) =>
+  new Observable<number>((subscriber) => {
+    let asked: Asked | undefined
+    const answer = async (): Promise<void> => {
+      const { out } = loadSettings({
+        flags: flags.out === undefined ? {} : { out: flags.out },
+        env: shell.env,
+        ...(flags.config === undefined ? {} : { configFile: flags.config }),
+        streams,
+      })
+      const { ask, errorOf } = await import('../../tables/query.js')
+      asked = await ask(flags.sql, out)
+      try {
+        if (!subscriber.closed) await print(asked.result, flags, shell)
+      } catch (error) {
+        throw errorOf(error)
+      } finally {
+        asked.close()
+      }
+    }
+    answer().then(
+      () => {
+        subscriber.next(0)
+        subscriber.complete()
+      },
+      (error: unknown) => subscriber.error(error),
+    )
+    return () => asked?.interrupt()
+  }).pipe(
+    untilSignal(shell.signal$),
+    map((end) => (typeof end === 'string' ? exitCodeOf(end) : end)),
+  )
+
+const print = async (result: DuckDBResult, { format, rows }: QueryFlags, { stdout }: Pick<Shell, 'stdout'>): Promise<void> => {
+  const columns = columnsOf(result)
+  const isPlan = columns[0]?.name === 'explain_key'
+  const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
+  if (how === 'table') {
+    const { shown } = await import('./shown.js')
+    const lines = await shown(columns, cellsOf(result), { columns: sizeOf(stdout).columns, rows })
+    stdout.write(lines.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`).join(''))
+    return
+  }
+  const { [how]: write } = await import('./formats.js')
+  for await (const text of write(columns, cellsOf(result))) {
+    // A reader that has seen enough, such as head, is no failure.
+    if (stdout.destroyed || stdout.writableEnded) return
+    if (!stdout.write(text)) await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => undefined)
+  }
+}
+
+const columnsOf = (result: DuckDBResult): readonly ColumnFacts[] =>
+  result.columnNames().map((name, place) => {
+    const type = result.columnType(place)
+    return {
+      name,
+      isNumber: /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL)\b/.test(String(type)),
+      isJson: type.alias === 'JSON',
+    }
+  })
+
+const cellsOf = async function* (result: DuckDBResult): AsyncGenerator<Bunch> {
+  for await (const chunk of result) yield { count: chunk.rowCount, rows: () => chunk.getRows() }
+}
+
+/** The statement that was typed, stands in a file, or comes in on stdin; nothing where there is none. */
+export const statementIn = (
+  typed: string | undefined,
+  file: string | undefined,
+  read: (path: string, flag: string) => string,
+): string | undefined => {
+  if (typed !== undefined && file !== undefined) throw new UsageError('query takes a statement or --file, not both')
+  if (file !== undefined) return read(file, '--file')
+  return typed === '-' ? read('-', 'query -') : typed
+}

@@ -1,0 +1,101 @@
+import { count, counted } from '../format.js'
+import { tableOf } from '../table.js'
+import type { Line } from '../terminal.js'
+import { clean, cut, width } from '../text.js'
+import { type Bunch, type Cells, type ColumnFacts, cellText, type Value } from './cells.js'
+
+export interface Room {
+  readonly columns: number
+  /** Rows that are shown; of more, the first and the last half. */
+  readonly rows: number
+}
+
+/** A plan is a drawing of many lines. */
+const planLines = async (bunches: Cells): Promise<readonly Line[]> => {
+  const lines: Line[] = []
+  for await (const bunch of bunches)
+    for (const row of bunch.rows())
+      lines.push(
+        ...String(row[1])
+          .split('\n')
+          .map((line): Line => [[line]]),
+      )
+  return lines
+}
+
+type Row = readonly (string | undefined)[]
+
+const NULL = 'NULL'
+const GAP = 2
+/** No cell takes more than a third of the line, or this much where a third is less. */
+const LEAST_WIDTH = 20
+
+/** Rows for people: as many rows and columns as there is room for, and what is left out. */
+export const shown = async (columns: readonly ColumnFacts[], rows: Cells, room: Room): Promise<readonly Line[]> => {
+  if (columns[0]?.name === 'explain_key') return planLines(rows)
+  const { first, last, total } = await ends(rows, room.rows, (row) => rowOf(row, columns, room))
+  const left = total - first.length - last.length
+  const gap: Row = columns.map(() => '⋮')
+  const all = left > 0 ? [...first, gap, ...last] : [...first, ...last]
+  const fitting = fittingColumns(columns, all, room.columns)
+  const table = tableOf(
+    columns.slice(0, fitting).map(({ name, isNumber }, place) => ({
+      title: titleOf(name, room),
+      align: isNumber ? ('right' as const) : ('left' as const),
+      cell: (row: Row) => row[place] ?? NULL,
+      style: (row: Row) => (row === gap || row[place] === undefined ? ('dim' as const) : undefined),
+    })),
+    all,
+  )
+  return [...table, ...footer(columns, { total, left, fitting })]
+}
+
+/** The first and the last rows, and how many there are; the others are let go as they come. */
+const ends = async (bunches: Cells, most: number, keep: (row: readonly Value[]) => Row) => {
+  const half = Math.ceil(most / 2)
+  const first: Row[] = []
+  const later: Bunch[] = []
+  let [total, waiting] = [0, 0]
+  for await (const bunch of bunches) {
+    total += bunch.count
+    const taken = Math.min(bunch.count, half - first.length)
+    if (taken > 0) first.push(...bunch.rows().slice(0, taken).map(keep))
+    if (taken === bunch.count) continue
+    later.push({ count: bunch.count - taken, rows: () => bunch.rows().slice(taken) })
+    waiting += bunch.count - taken
+    while (waiting - (later[0]?.count ?? 0) >= most - half) waiting -= later.shift()?.count ?? waiting
+  }
+  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (most - half)))
+  return { first, last: last.map(keep), total }
+}
+
+const widest = ({ columns }: Room): number => Math.max(LEAST_WIDTH, Math.floor(columns / 3))
+
+const titleOf = (name: string, room: Room): string => cut(clean(name), widest(room))
+
+const rowOf = (row: readonly Value[], columns: readonly ColumnFacts[], room: Room): Row =>
+  row.map((value, place) => {
+    const text = cellText(value, columns[place]?.isJson)
+    if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
+    // Cut before it is cleaned: a cell may hold a whole document.
+    return cut(clean(text.slice(0, 4 * room.columns)), widest(room))
+  })
+
+const fittingColumns = (columns: readonly ColumnFacts[], rows: readonly Row[], room: number): number => {
+  let used = -GAP
+  const fitting = columns.findIndex(({ name }, place) => {
+    used += GAP + Math.max(width(clean(name)), ...rows.map((row) => width(row[place] ?? NULL)))
+    return used > room
+  })
+  return fitting === -1 ? columns.length : Math.max(1, fitting)
+}
+
+const footer = (
+  columns: readonly ColumnFacts[],
+  { total, left, fitting }: { readonly total: number; readonly left: number; readonly fitting: number },
+): readonly Line[] => {
+  const hidden = columns.slice(fitting).map(({ name }) => clean(name))
+  const rows = `${counted(total, 'row')}${left > 0 ? ` (${count(total - left)} shown)` : ''}`
+  const columnsText = hidden.length > 0 ? `, ${counted(columns.length, 'column')} (${count(fitting)} shown; not ${hidden.join(', ')})` : ''
+  return [[], [[`${rows}${columnsText}`, 'dim']]]
+}

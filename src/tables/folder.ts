@@ -1,0 +1,100 @@
+import { readdir, readFile, realpath } from 'node:fs/promises'
+import { join, posix, sep } from 'node:path'
+import { StorageError, UsageError } from '../model/errors.js'
+import { fileNamesOf, type Named } from '../model/file-name.js'
+import { isRow, type Row, textOf } from '../model/row.js'
+import type { Files, Table } from './table.js'
+
+/** An output folder that tables are read from. */
+export interface Folder {
+  /** Its real path. */
+  readonly root: string
+  /** The files of a table that are there, by name, each with what is said of its rows. */
+  readonly filesOf: (table: Table) => Promise<readonly LabelledFiles[]>
+  /** The items behind the names of a table's files, as far as a list knows them. */
+  readonly itemsOf: (table: Table) => Promise<ReadonlyMap<string, Item>>
+}
+
+/** A stock or an index; `sid` tells indices apart that share a symbol. */
+export interface Item {
+  readonly symbol: string
+  readonly sid: string
+}
+
+export interface LabelledFiles extends Files {
+  /** Real paths. */
+  readonly found: readonly string[]
+}
+
+/** The folder of a run. Errors with a `UsageError` where there is none, and on a link in the place of an output that leads out of it. */
+export const folderAt = async (out: string): Promise<Folder> => {
+  const root = await realpath(out).catch(() => {
+    throw new UsageError(`${out} is no folder of a run: name another with --out, or make it with "scripstream run --out ${out}"`)
+  })
+  return {
+    root,
+    filesOf: (table) => Promise.all(table.files.map(async (files) => ({ ...files, found: await filesLike(root, files.path) }))),
+    itemsOf: async ({ items }) => {
+      if (items === 'stocks') return stocksByFile(await rowsOf(join(root, 'master_isin_map.json')))
+      return items === 'indices' ? indicesByFile(await rowsOf(join(root, 'all_indices_list.json'))) : new Map()
+    },
+  }
+}
+
+const filesLike = async (root: string, path: string): Promise<readonly string[]> => {
+  const folder = join(root, posix.dirname(path))
+  const [before = '', after = ''] = posix.basename(path).split(/\{\w+\}/)
+  const isOne = !path.includes('{')
+  const isExchange = path.includes('{exch}')
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw new StorageError(`${folder} cannot be read: ${error.code ?? error.message}`, { cause: error })
+  })
+  const matches = entries.filter(({ name }) => {
+    if (isOne) return name === posix.basename(path)
+    const middle = name.slice(before.length, name.length - after.length)
+    return !name.startsWith('.') && name === before + middle + after && (isExchange ? /^[a-z]{2,10}$/ : /./).test(middle)
+  })
+  const files = matches.filter((entry) => entry.isFile() || entry.isSymbolicLink())
+  if (files.length === 0) return []
+  await mustLieIn(root, folder)
+  for (const link of files.filter((entry) => entry.isSymbolicLink())) await mustLieIn(root, join(folder, link.name))
+  return files.map(({ name }) => join(folder, name)).sort()
+}
+
+const mustLieIn = async (root: string, path: string): Promise<void> => {
+  const real = await realpath(path)
+  if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
+    throw new UsageError(`${path} is a link that leads out of the folder, and is not followed: put the files in its place`)
+}
+
+const rowsOf = async (path: string): Promise<readonly Row[]> => {
+  const text = await readFile(path, 'utf8').catch(() => '[]')
+  try {
+    const rows: unknown = JSON.parse(text)
+    return Array.isArray(rows) ? rows.filter(isRow) : []
+  } catch {
+    return []
+  }
+}
+
+const stocksByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
+  const stocks = namedIn(rows, 'Symbol', 'ISIN')
+  const times = new Map<string, number>()
+  for (const { key } of stocks) times.set(key, (times.get(key) ?? 0) + 1)
+  const names = fileNamesOf(stocks)
+  // Two stocks of one symbol keep the names of their files, or their rows would be taken for one another's.
+  return new Map(stocks.flatMap(({ key }, place) => (times.get(key) === 1 ? [[names[place] as string, { symbol: key, sid: '' }]] : [])))
+}
+
+const indicesByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
+  const indices = namedIn(rows, 'Sym', 'Sid')
+  const names = fileNamesOf(indices, { mayReplace: true })
+  return new Map(indices.map(({ key, id }, place) => [names[place] as string, { symbol: key, sid: id }]))
+}
+
+/** What is named at all, each once: the same that a run gives files to. */
+const namedIn = (rows: readonly Row[], key: string, id: string): readonly Named[] => {
+  const all = rows.map((row) => ({ key: textOf(row[key]), id: textOf(row[id]) })).filter((one) => one.key !== '' && one.id !== '')
+  return [...new Map(all.map((one) => [`${one.key}\n${one.id}`, one])).values()]
+}

@@ -1,0 +1,66 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DuckDBResult } from '@duckdb/node-api'
+import { DamagedFile, messageOf, UsageError } from '../model/errors.js'
+import { type Duck, openDuck } from './duckdb.js'
+import { folderAt } from './folder.js'
+import { listed, named } from './sql.js'
+import { statementOf } from './statement.js'
+import type { Table } from './table.js'
+import { selectOf } from './view.js'
+
+/** A statement under way. */
+export interface Asked {
+  /** Its rows, streamed. */
+  readonly result: DuckDBResult
+  readonly interrupt: () => void
+  readonly close: () => void
+}
+
+/**
+ * Asks the files of a folder. The database is in memory, its tables are views over the files as they are now, and it can open these
+ * files and no others; nothing is written but what a large sort puts aside in the system's temporary folder. Errors: `UsageError` for a
+ * statement that is wrong or not let through, `DamagedFile` for a file that cannot be read.
+ */
+export const ask = async (sql: string, out: string): Promise<Asked> => {
+  const folder = await folderAt(out)
+  const duck = await openDuck({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
+  try {
+    const statement = await statementOf(duck.connection, sql)
+    const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
+    const files = await Promise.all(statement.tables.map((table) => folder.filesOf(table)))
+    await shutIn(
+      duck,
+      files.flat().flatMap(({ found }) => found),
+    )
+    for (const [table, select] of selects) await viewOf(duck, table, select)
+    return { result: await duck.connection.stream(statement.sql), interrupt: () => duck.connection.interrupt(), close: duck.close }
+  } catch (error) {
+    duck.close()
+    throw errorOf(error)
+  }
+}
+
+/** From here on the database opens these files and no others, loads nothing, and cannot be told otherwise. */
+const shutIn = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {
+  await connection.run(`SET allowed_paths = ${listed(files)}`)
+  await connection.run('SET enable_external_access = false')
+  await connection.run('SET lock_configuration = true')
+}
+
+const viewOf = async ({ connection }: Duck, { name }: Table, select: string): Promise<void> => {
+  await connection.run(`CREATE VIEW ${named(name)} AS ${select}`)
+}
+
+/** What DuckDB says, as an error of ours; its words for people, with the line and the place in it. */
+export const errorOf = (error: unknown): unknown => {
+  if (!(error instanceof Error) || error.name !== 'Error') return error
+  if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFile(messageOf(error), { cause: error })
+  return new UsageError(
+    error.message
+      .replace('Failed to extract statements: ', '')
+      .trim()
+      .replace(/\n{2,}/g, '\n'),
+    { cause: error },
+  )
+}

@@ -1,0 +1,101 @@
+import { columnsOf } from './catalogue.js'
+import type { Folder, Item } from './folder.js'
+import { recordsOf } from './records.js'
+import { named, pathOf, quoted } from './sql.js'
+import { type Column, EXTRA, type Table } from './table.js'
+
+/**
+ * The SELECT that reads a table from the files of a folder, as they are now. A value that does not fit its column is NULL there and
+ * stands in `extra`; where there are no files, there are no rows.
+ */
+export const selectOf = async (table: Table, folder: Folder): Promise<string> => {
+  const groups = (await folder.filesOf(table)).filter(({ found }) => found.length > 0)
+  if (groups.length === 0) return nothingOf(table)
+  const item = itemIn(table, await folder.itemsOf(table))
+  const values = table.columns.map((column) => `${valueIn(column, table, item)} AS ${named(column.name)}`)
+  const extra = table.shape === 'candles' ? [] : [`${extraOf(table)} AS ${EXTRA.name}`]
+  return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => recordsOf(table, files)).join(' UNION ALL ')})`
+}
+
+const nothingOf = (table: Table): string =>
+  `SELECT ${columnsOf(table)
+    .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${named(name)}`)
+    .join(', ')} WHERE false`
+
+/** What names the item of a file. It hangs on the file's name alone, so that DuckDB opens no file of another item. */
+const itemIn = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'symbol' | 'sid', string> => {
+  const [, after = ''] = files[0]?.path.split('{item}') ?? []
+  const name = `left(parse_filename(filename), -${after.length})`
+  const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
+    pairs.length === 0 ? otherwise : `coalesce(MAP {${pairs.map((pair) => pair.map(quoted).join(': ')).join(', ')}}[${name}], ${otherwise})`
+  const all = [...items]
+  return {
+    symbol: chosen(
+      all.flatMap(([file, { symbol }]) => (file === symbol ? [] : [[file, symbol]])),
+      name,
+    ),
+    sid: chosen(
+      all.map(([file, { sid }]) => [file, sid]),
+      "''",
+    ),
+  }
+}
+
+const valueIn = (column: Column, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
+  const { from, type } = column
+  if ('file' in from) return from.file === 'label' ? 'label' : item[from.file]
+  const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
+  if (shape === 'candles') return castOf(column, named(keys[0] ?? ''))
+  if (type === 'JSON') return firstOf(keys.map((key) => `NULLIF(json_extract(${where}, ${pathOf(key)}), 'null')`))
+  return castOf(column, firstOf(keys.map((key) => `json_extract_string(${where}, ${pathOf(key)})`)))
+}
+
+const firstOf = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
+
+const castOf = ({ type, reading }: Column, text: string): string => {
+  if (reading !== undefined) return `TRY(${reading(text)})`
+  switch (type) {
+    case 'VARCHAR':
+    case 'JSON':
+      return text
+    case 'DOUBLE':
+      return `TRY_CAST(${text} AS DOUBLE)`
+    // A cast alone would round 12.7 to 13.
+    case 'BIGINT':
+      return `CASE WHEN TRY_CAST(${text} AS DOUBLE) % 1 = 0 THEN TRY_CAST(${text} AS BIGINT) END`
+    // A time of day or an offset may follow.
+    case 'DATE':
+      return `TRY_CAST(left(${text}, 10) AS DATE)`
+    case 'TIMESTAMP':
+      return `TRY_CAST(left(${text}, 19) AS TIMESTAMP)`
+  }
+}
+
+/** What is left of a row, and of the record around it, once all columns have taken theirs. */
+const extraOf = (table: Table): string => {
+  const row = restOf('record', table)
+  const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(${restOf('document', table)}, ${row})`
+  return `NULLIF(CASE WHEN json_type(record) = 'OBJECT' THEN ${all} ELSE record END, '{}')`
+}
+
+const restOf = (where: 'record' | 'document', table: Table): string => {
+  const taken = new Map<string, readonly Column[]>()
+  for (const column of table.columns)
+    for (const key of keysIn(where, column)) if (!key.startsWith('$')) taken.set(key, [...(taken.get(key) ?? []), column])
+  const fates = [...taken].map(([key, columns]) => `${quoted(key)}, ${fateOf(key, columns, where)}`)
+  const holdsLists = (where === 'document') === (table.lists !== undefined)
+  const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoted(key)}, NULL`) : []
+  return `json_merge_patch(${where}, json_object(${[...fates, ...others].join(', ')}))`
+}
+
+const keysIn = (where: 'record' | 'document', { from }: Column): readonly string[] => {
+  if ('row' in from) return where === 'record' ? from.row : []
+  return 'document' in from && where === 'document' ? from.document : []
+}
+
+/** A value is taken out (NULL) where a column could read it, and stays where none could. */
+const fateOf = (key: string, columns: readonly Column[], where: string): string => {
+  if (columns.some(({ type, reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
+  const text = `json_extract_string(${where}, ${pathOf(key)})`
+  return `CASE WHEN ${columns.map((column) => `${castOf(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${pathOf(key)}) END`
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { createCollector } from '../../src/collector.js'
+import { serveSimulator } from '../../src/simulator/index.js'
+import { ask } from '../../src/tables/query.js'
+import { streams } from '../../streams/index.js'
+
+/** Whether DuckDB is there: its binary is not made for every system. */
+export const duckdb = await import('@duckdb/node-api').then(
+  () => true,
+  (error: unknown) => {
+    process.stderr.write(`skipped, for DuckDB cannot be loaded here: ${error instanceof Error ? error.message : String(error)}\n`)
+    return false
+  },
+)
+
+/** A market of the embedded provider in a folder of its own. */
+export const collected = async (stocks = 12): Promise<{ readonly out: string; readonly remove: () => void }> => {
+  const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
+  const provider = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks,
+    asOf: Date.parse('2026-02-12T20:00:00+05:30'),
+    candleDays: 40,
+  })
+  try {
+    const collector = createCollector({ settings: { ...provider.settings, out } })
+    await lastValueFrom(collector.run({ asOf: Date.parse('2026-02-12T20:00:00+05:30') }))
+  } finally {
+    await provider.close()
+  }
+  return { out, remove: () => rmSync(out, { recursive: true, force: true }) }
+}
+
+/** A folder that holds just these files. */
+export const folderWith = (files: Readonly<Record<string, string | object>>): string => {
+  const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(out, file)), { recursive: true })
+    writeFileSync(join(out, file), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+  return out
+}
+
+/** The rows of an answer, every value as text. */
+export const rowsOf = async (sql: string, out: string): Promise<readonly (readonly (string | null)[])[]> => {
+  const { result, close } = await ask(sql, out)
+  try {
+    return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
+  } finally {
+    close()
+  }
+}
+
+/** Every file below a folder with what it holds and when it was changed. */
+export const treeOf = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .sort()
+      .map((name) => {
+        const path = join(folder, name)
+        const { mtimeMs } = statSync(path)
+        const content = statSync(path).isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder'
+        return [name, `${mtimeMs} ${content}`]
+      }),
+  )
