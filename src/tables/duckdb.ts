@@ -16,7 +16,7 @@ const OPTIONS = {
 
 /** Opens an embedded DuckDB in memory. Errors with a `UsageError` that says what to install where the package is not there. */
 export const openDuck = async (options: Readonly<Record<string, string>> = {}): Promise<Duck> => {
-  const { DuckDBInstance: Instance } = await packageOf()
+  const { DuckDBInstance: Instance } = await loadDuck()
   const instance: DuckDBInstance = await Instance.create(':memory:', { ...OPTIONS, ...options })
   const connection = await instance.connect()
   await connection.run("SET TimeZone = 'Asia/Kolkata'")
@@ -29,7 +29,8 @@ export const openDuck = async (options: Readonly<Record<string, string>> = {}): 
   }
 }
 
-const packageOf = async (): Promise<typeof import('@duckdb/node-api')> => {
+/** The package, which is loaded only where it is needed. */
+export const loadDuck = async (): Promise<typeof import('@duckdb/node-api')> => {
   try {
     return await import('@duckdb/node-api')
   } catch (error) {

@@ -1,0 +1,173 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReservedSql, Sql, TransactionSql } from 'postgres'
+import { CollectError, messageOf, StorageError, UsageError } from '../src/model/errors.js'
+import { redactorOf } from '../src/model/redact.js'
+import { catalogue, columnsOf } from '../src/tables/catalogue.js'
+import { named, quoted } from '../src/tables/sql.js'
+import type { SqlType, Table } from '../src/tables/table.js'
+import { type Export, type Exporting, exportTo, type Loaded, timed } from './export.js'
+import { doubledIn, uniqueOf } from './unique.js'
+
+export interface PostgresOptions {
+  /** The schema that holds the tables; `scripstream` if absent. Made if it is not there. */
+  readonly schema?: string
+}
+
+const TYPES: Readonly<Record<SqlType, string>> = {
+  VARCHAR: 'text',
+  DOUBLE: 'double precision',
+  BIGINT: 'bigint',
+  DATE: 'date',
+  TIMESTAMP: 'timestamp',
+  JSON: 'json',
+}
+
+/**
+ * A schema of a PostgreSQL database, in one transaction. Candles are merged, so that only those that differ are written; the rows of the
+ * other tables are replaced. Without an address, that of the environment (PGHOST and so on).
+ */
+export const postgres = (url: string, { schema = 'scripstream' }: PostgresOptions = {}): Export => {
+  const redact = redactorOf({ headers: { password: passwordIn(url) } })
+  return exportTo(url === '' ? 'PostgreSQL' : redact(url), async (exporting) => {
+    const sql = await opened(url)
+    try {
+      const loaded: Loaded[] = []
+      await sql.begin(async (transaction) => {
+        await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${named(schema)}`)
+        for (const table of catalogue)
+          loaded.push({ table: table.name, ...(await timed(exporting, () => load(exporting, transaction, { table, schema }))) })
+      })
+      return loaded
+    } catch (error) {
+      if (error instanceof CollectError) throw error
+      throw new StorageError(`PostgreSQL cannot be loaded: ${redact(messageOf(error) || codeIn(error))}`)
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  })
+}
+
+const opened = async (url: string): Promise<Sql> => {
+  const connect = await loadPostgres()
+  const options = {
+    max: 1,
+    onnotice: () => undefined,
+    connect_timeout: 10,
+    connection: { application_name: 'scripstream', DateStyle: 'ISO' },
+  }
+  try {
+    return url === '' ? connect(options) : connect(url, options)
+  } catch {
+    // Its message holds the address.
+    throw new UsageError('the address of PostgreSQL cannot be read: postgres://user:password@host:5432/database')
+  }
+}
+
+/** The package, which is loaded only where it is needed. */
+export const loadPostgres = async (): Promise<typeof import('postgres')> => {
+  try {
+    return (await import('postgres')).default
+  } catch (error) {
+    throw new UsageError('this needs the PostgreSQL client, which is not installed: npm install postgres', { cause: error })
+  }
+}
+
+const passwordIn = (url: string): string => {
+  try {
+    return decodeURIComponent(new URL(url).password)
+  } catch {
+    return ''
+  }
+}
+
+const codeIn = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'no reason given')
+
+interface Place {
+  readonly table: Table
+  readonly schema: string
+}
+
+const load = async (exporting: Exporting, sql: TransactionSql | ReservedSql, place: Place): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
+  const { table, schema } = place
+  const target = `${named(schema)}.${named(table.name)}`
+  const names = columnsOf(table).map(({ name }) => named(name))
+  for (const statement of tableOf(target, table)) await sql.unsafe(statement)
+  const staging = named(`staging_${table.name}`)
+  await sql.unsafe(`CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`)
+  const doubled = await doubledIn(exporting.connection, table, named(table.name))
+  const rows = await copy(exporting, sql, { from: uniqueOf(table, doubled), into: `${staging} (${names.join(', ')})`, table })
+  for (const statement of mergeOf(target, staging, table)) await sql.unsafe(statement)
+  const all =
+    doubled === undefined
+      ? rows
+      : Number((await exporting.connection.runAndReadAll(`SELECT count(*) FROM ${named(table.name)}`)).getRows()[0]?.[0])
+  return { rows, leftOut: all - rows }
+}
+
+/** The table as it should be; one of an earlier version gets the columns that it lacks. */
+const tableOf = (target: string, table: Table): readonly string[] => {
+  const columns = columnsOf(table)
+  const key = (table.key ?? []).map(named)
+  const all = columns.map(({ name, type }) => `${named(name)} ${TYPES[type]}`)
+  return [
+    `CREATE TABLE IF NOT EXISTS ${target} (${[...all, ...(key.length > 0 ? [`PRIMARY KEY (${key.join(', ')})`] : [])].join(', ')})`,
+    ...columns.map(({ name, type }) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${named(name)} ${TYPES[type]}`),
+    `COMMENT ON TABLE ${target} IS ${quoted(table.comment)}`,
+    ...columns.map(({ name, comment }) => `COMMENT ON COLUMN ${target}.${named(name)} IS ${quoted(comment)}`),
+  ]
+}
+
+/** Afterwards the table holds what was staged and nothing else. */
+const mergeOf = (target: string, staging: string, table: Table): readonly string[] => {
+  const names = columnsOf(table).map(({ name }) => named(name))
+  const insert = `INSERT INTO ${target} AS t (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${staging}`
+  if (table.key === undefined) return [`DELETE FROM ${target}`, insert]
+  const key = table.key.map(named)
+  const others = names.filter((name) => !key.includes(name))
+  const given = others.map((name) => `excluded.${name}`)
+  return [
+    `ANALYZE ${staging}`,
+    `${insert} ON CONFLICT (${key.join(', ')}) DO UPDATE SET (${others.join(', ')}) = (${given.join(', ')}) WHERE (${others.map((name) => `t.${name}`).join(', ')}) IS DISTINCT FROM (${given.join(', ')})`,
+    `DELETE FROM ${target} AS t WHERE NOT EXISTS (SELECT FROM ${staging} AS s WHERE ${key.map((name) => `s.${name} = t.${name}`).join(' AND ')})`,
+  ]
+}
+
+interface Copy {
+  readonly from: string
+  readonly into: string
+  readonly table: Table
+}
+
+/** Streams rows into a table, as lines that DuckDB has put together; tells how many. */
+const copy = async (
+  { connection, isStopped }: Exporting,
+  sql: TransactionSql | ReservedSql,
+  { from, into, table }: Copy,
+): Promise<number> => {
+  const cells = columnsOf(table).map(({ name, type }) => `coalesce(${cellOf(named(name), type)}, '\\N')`)
+  const result = await connection.stream(`SELECT concat_ws(chr(9), ${cells.join(', ')}) FROM (${from})`)
+  let rows = 0
+  const lines = async function* () {
+    for await (const chunk of result) {
+      if (isStopped()) throw new StorageError('the export was stopped')
+      rows += chunk.rowCount
+      if (chunk.rowCount > 0) yield `${chunk.getColumnValues(0).join('\n')}\n`
+    }
+  }
+  await pipeline(Readable.from(lines()), await sql.unsafe(`COPY ${into} FROM STDIN`).writable())
+  return rows
+}
+
+/** A cell in the text form of COPY. A character 0, which PostgreSQL does not take, is left out. */
+const cellOf = (name: string, type: SqlType): string => {
+  if (type !== 'VARCHAR' && type !== 'JSON') return `CAST(${name} AS VARCHAR)`
+  const pairs = [
+    ["'\\'", "'\\\\'"],
+    ['chr(9)', "'\\t'"],
+    ['chr(10)', "'\\n'"],
+    ['chr(13)', "'\\r'"],
+    ['chr(0)', "''"],
+  ] as const
+  return pairs.reduce((text, [from, to]) => `replace(${text}, ${from}, ${to})`, `CAST(${name} AS VARCHAR)`)
+}

@@ -1,0 +1,44 @@
+import { exportCommand } from '../export/export.js'
+import { readTarget, type Target } from '../export/targets.js'
+import { exampleText } from '../help.js'
+import type { AddCommand } from './context.js'
+
+interface ExportInput {
+  readonly to: readonly Target[]
+  readonly out?: string
+  readonly config?: string
+  readonly schema?: string
+  readonly json?: boolean
+}
+
+const examples = [
+  ['scripstream export --to market.duckdb', 'all tables into one DuckDB file'],
+  ['scripstream export --to parquet:/srv/parquet', 'a folder for each table, candles by year'],
+  ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
+  ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
+] as const
+
+const NOTE = `
+What is there afterwards is what the folder holds, however often it is done: in
+one transaction (or, of Parquet, a folder that is moved into place), so that a
+failure leaves what was there. Of two candles of one day, the last in the file
+counts; one whose day cannot be read is left out. What else lies there stays.
+It needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also: npm install postgres
+`
+
+export const addExport: AddCommand = (program, { shell, parts, act }) => {
+  program
+    .command('export')
+    .description('Loads the collected files into DuckDB, Parquet or PostgreSQL.')
+    .requiredOption(
+      '--to <target>',
+      'market.duckdb, parquet:DIR or postgres://…; may be given again',
+      (text: string, before: readonly Target[] = []) => [...before, readTarget('--to', text)],
+    )
+    .option('--out <dir>', 'folder of the outputs (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
+    .option('--json', 'print what was loaded as JSON')
+    .addHelpText('after', NOTE + exampleText(examples))
+    .action(({ json = false, to, out, config, schema }: ExportInput) => act(exportCommand({ to, out, config, schema, json }, shell, parts)))
+}

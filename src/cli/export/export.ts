@@ -1,0 +1,86 @@
+import { concat, concatMap, defer, from, map, type Observable, tap, toArray } from 'rxjs'
+import type { Export, Loaded } from '../../../sinks/export.js'
+import { jsonText } from '../../model/json-text.js'
+import { count, counted, duration } from '../format.js'
+import type { Command } from '../parts.js'
+import { exitCodeOf, untilSignal } from '../signals.js'
+import { tableOf } from '../table.js'
+import { type Line, paintLine } from '../terminal.js'
+import { clean } from '../text.js'
+import { exportInto, type Target } from './targets.js'
+
+export interface ExportFlags {
+  readonly to: readonly Target[]
+  readonly out: string | undefined
+  readonly config: string | undefined
+  readonly schema: string | undefined
+  readonly json: boolean
+}
+
+/** What an export brought where. */
+export interface Exported {
+  readonly sink: string
+  readonly ms: number
+  readonly tables: readonly Loaded[]
+}
+
+/** Loads the output folder into each target, one after the other, and prints what went where. */
+export const exportCommand: Command<ExportFlags> = (flags, shell, { loadSettings, streams }) =>
+  defer(() => {
+    const { out } = loadSettings({
+      flags: flags.out === undefined ? {} : { out: flags.out },
+      env: shell.env,
+      ...(flags.config === undefined ? {} : { configFile: flags.config }),
+      streams,
+    })
+    return concat(...flags.to.map((target) => defer(() => exportInto(target, flags)).pipe(concatMap((sink) => exported(sink, out)))))
+  }).pipe(
+    tap((one) => {
+      if (!flags.json)
+        shell.stdout.write(
+          exportedLines(one)
+            .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+            .join(''),
+        )
+    }),
+    toArray(),
+    tap((all) => {
+      if (flags.json) shell.stdout.write(`${jsonText(all, 2)}\n`)
+    }),
+    map(() => 0),
+    untilSignal(shell.signal$),
+    map((end) => {
+      if (typeof end === 'number') return end
+      shell.stderr.write('Interrupted: what is being loaded is taken back, and what was there stays.\n')
+      return exitCodeOf(end)
+    }),
+  )
+
+export const exported = (sink: Export, out: string): Observable<Exported> =>
+  defer(() => {
+    const began = performance.now()
+    return from(sink.write(out)).pipe(
+      toArray(),
+      map((tables) => ({ sink: sink.name, ms: Math.round(performance.now() - began), tables })),
+    )
+  })
+
+/** For people: each table with its rows, and what was left out. */
+export const exportedLines = ({ sink, ms, tables }: Exported): readonly Line[] => {
+  const rows = tables.reduce((total, table) => total + table.rows, 0)
+  const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
+  const lines = tableOf(
+    [
+      { title: 'table', align: 'left', cell: ({ table }: Loaded) => table },
+      { title: 'rows', align: 'right', cell: (table: Loaded) => count(table.rows) },
+      { title: 'time', align: 'right', cell: (table: Loaded) => duration(table.ms) },
+    ],
+    tables,
+  )
+  const head: Line = [
+    ['Loaded', 'green'],
+    [` into ${clean(sink)}: ${counted(rows, 'row')} in ${counted(tables.length, 'table')}, ${duration(ms)}`],
+  ]
+  const note = `${counted(leftOut, 'candle')} left out: their day came again later in the file, or could not be read`
+  return [...lines, [], head, ...(leftOut > 0 ? [[[note, 'yellow']] as Line] : [])]
+}
