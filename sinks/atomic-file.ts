@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { fstatSync, futimesSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { bufferOf } from '../src/model/bytes.js'
 import { fileAt } from './file-at.js'
 import { codeOf } from './file-error.js'
-
-/** What a file is put together from: text, or bytes as they are. */
-export type Part = string | Buffer
+import type { Part } from './files.js'
 
 const CHUNK = 1 << 20
 
@@ -92,7 +91,7 @@ function* chunksOf(parts: Iterable<Part>): Generator<Buffer, undefined> {
   if (length > 0) yield joined(chunk)
 }
 
-const bytesOf = (part: Part): Buffer => (typeof part === 'string' ? Buffer.from(part) : part)
+const bytesOf = (part: Part): Buffer => (typeof part === 'string' ? Buffer.from(part) : bufferOf(part))
 
 const joined = (parts: readonly Buffer[]): Buffer => (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
 

@@ -2,7 +2,9 @@ import type { Observable } from 'rxjs'
 import type { Row } from '../src/model/row.js'
 import type { Beginning, Session } from '../src/pipeline/session.js'
 import type { Tail } from '../src/pipeline/storage.js'
-import type { Part } from './atomic-file.js'
+
+/** What a file is put together from: text, or bytes as they are. */
+export type Part = string | Uint8Array
 
 /** Where files lie: the little that the sinks need of a file system. Paths are relative, with `/`. Each call emits once, but `records`. */
 export interface Files {

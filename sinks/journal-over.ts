@@ -2,7 +2,7 @@ import { map, type Observable, of } from 'rxjs'
 import { isLost, type Settled } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
-import type { Part } from './atomic-file.js'
+import type { Part } from './files.js'
 import { inOrder, type Lot, lotOf, type RecordAt } from './lots.js'
 
 /** A line of a journal: an item, by the name of its file, which is unique within its stream. */

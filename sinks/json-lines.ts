@@ -1,7 +1,6 @@
 import { map, type Observable } from 'rxjs'
 import { DamagedFile } from '../src/model/errors.js'
-import type { Part } from './atomic-file.js'
-import type { Files } from './files.js'
+import type { Files, Part } from './files.js'
 
 /** Between two records of an array. */
 export const BETWEEN_RECORDS = Buffer.from(',\n')

@@ -16,14 +16,23 @@ import type { Transport } from './provider/http.js'
 
 export type { RunOptions }
 
-export interface CollectorOptions {
+type Streams = readonly StreamDefinition[]
+
+/** The kind of row that each of the given streams emits, by the stream's name. */
+export type RowsOf<S extends Streams> = {
+  readonly [One in S[number] as One['name']]: One extends StreamDefinition<string, infer R> ? R : never
+}
+
+/** What a collector is made of; only `settings` is needed. */
+export interface CollectorOptions<S extends Streams = Streams> {
   readonly settings: SettingsInput
   /** The scripts; all of ours if absent. */
-  readonly streams?: readonly StreamDefinition[]
+  readonly streams?: S
   /** Where outputs go; the folder that the settings name if absent. */
   readonly storage?: Storage
   /** Sends requests; keep-alive connections that each run opens and closes if absent. */
   readonly transport?: Transport
+  /** Told of streams, further attempts and losses; nothing is logged if absent. */
   readonly log?: Log
   /** The current instant, epoch milliseconds. */
   readonly clock?: () => number
@@ -33,18 +42,25 @@ export interface CollectorOptions {
 
 /**
  * Runs the graph, as often as its observables are subscribed; runs know nothing of each other. Unsubscribing aborts what is in flight.
- * Errors: `UsageError` for wrong settings, names or symbols, `StorageError` when the outputs cannot be written, anything else is a bug.
+ * `Rows` is the kind of row of each stream, by its name. Errors: `UsageError` for wrong settings, names or symbols, `StorageError` when the outputs cannot be written, anything else is a bug.
  */
-export interface Collector {
+export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   /** What happens, as it happens; the last event carries the report. A failed master list is such a report, not an error. */
   events(options?: RunOptions): Observable<RunEvent>
   /** The report of one run. */
   run(options?: RunOptions): Observable<RunReport>
-  /** One stream's items as they settle; writes nothing. Errors with `NothingAnswered` when the list that it works on cannot be had. */
-  stream(name: string, options?: Pick<RunOptions, 'symbols' | 'asOf'>): Observable<Collected>
+  /**
+   * One stream's items as they settle, those that failed too (see `status`); completes with the last one, and writes nothing. Errors with
+   * `NothingAnswered` when the list that it works on cannot be had.
+   */
+  stream<Name extends keyof Rows & string>(name: Name, options?: Pick<RunOptions, 'symbols' | 'asOf'>): Observable<Collected<Rows[Name]>>
 }
 
-export const createCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
+/** Makes a collector of the given streams, or of all of ours. Asks nothing yet; throws a `UsageError` that names each wrong setting. */
+export const createCollector = <const S extends Streams = typeof allStreams>(options: CollectorOptions<S>): Collector<RowsOf<S>> =>
+  collectorOf(options) as Collector<RowsOf<S>>
+
+const collectorOf = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
   const settings = settled(given)
   const redact = redactorOf(settings)
   const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)

@@ -9,6 +9,7 @@ import type { StreamDefinition } from './pipeline/define-stream.js'
 
 const CONFIG_FILE = 'scripstream.config.json'
 
+/** Where settings come from, each place before the ones after it: flags, environment, file, defaults. */
 export interface Sources {
   readonly flags?: SettingsInput
   readonly env?: Readonly<Record<string, string | undefined>>

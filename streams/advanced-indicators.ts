@@ -12,6 +12,21 @@ import { dataOf, rows } from '../src/provider/shape.js'
 
 const LINE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
 
+/** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or as its own scale has it, and what it is read as. */
+export interface IndicatorValue extends Row {
+  readonly Indicator?: string
+  readonly Value?: number
+  readonly Action?: 'Bullish' | 'Bearish' | 'Neutral' | (string & {})
+}
+
+/** The daily indicators of one stock, fields as they were seen in answers. `Pivot` holds levels in rupees by method, such as `Classic`. */
+export interface Indicators extends Row {
+  readonly EMA?: readonly IndicatorValue[]
+  readonly SMA?: readonly IndicatorValue[]
+  readonly Indicator?: readonly IndicatorValue[]
+  readonly Pivot?: readonly Readonly<Record<string, Readonly<Record<string, number>>>>[]
+}
+
 const indicator = post({
   name: 'indicator',
   host: 'static',
@@ -66,7 +81,7 @@ export const advancedIndicators = defineStream({
   endpoints: [indicator],
   work: perStock((stock, { ask, settings: { exchange } }) =>
     ask(indicator, { exchange, segment: 'E', security_id: sidOf(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
-      map((rows) => found(rows.map((row) => ofStock(stock, row)))),
+      map((rows) => found(rows.map((row) => ofStock<Indicators>(stock, row)))),
     ),
   ),
   outputs: [{ shape: 'rows-in-one-file', file: 'advanced_indicator_data.json' }],

@@ -11,6 +11,19 @@ import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
 import { dataOf } from '../src/provider/shape.js'
 
+/** A market index, fields as they were seen in answers. `Pchange` is in points, `PPerchange` in percent; `Sid` asks for its candles. */
+export interface MarketIndex extends Row {
+  readonly Sym?: string
+  readonly DispSym?: string
+  readonly Sid?: number
+  readonly Exch?: string
+  readonly Seg?: string
+  readonly Inst?: string
+  readonly Ltp?: number | null
+  readonly Pchange?: number | null
+  readonly PPerchange?: number | null
+}
+
 /** What the provider was seen to be asked; the interface document does not show it. */
 const REQUEST = {
   data: {
@@ -31,8 +44,8 @@ const indices = post({
   host: 'analytics',
   path: '/customscan/fetchdt',
   input: z.strictObject({ data: exactly(REQUEST.data) }),
-  read: (text, _, seen): readonly Row[] => {
-    const rows = json(Rows)(text, undefined, seen).data ?? []
+  read: (text, _, seen): readonly MarketIndex[] => {
+    const rows = (json(Rows)(text, undefined, seen).data ?? []) as readonly MarketIndex[]
     if (rows.length === 0) throw new BadAnswer('schema', 'the list holds no index')
     return rows
   },

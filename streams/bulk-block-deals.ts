@@ -13,6 +13,23 @@ import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { dataOf } from '../src/provider/shape.js'
 
+/**
+ * A bulk or block deal, fields as they were seen in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
+ * for sold, `cname` the client, `avgprice` in rupees a share.
+ */
+export interface Deal extends Row {
+  readonly date?: string
+  readonly exch?: string
+  readonly sym?: string
+  readonly isin?: string
+  readonly sid?: number
+  readonly cname?: string
+  readonly bs?: 'B' | 'S' | (string & {})
+  readonly deal?: 'BULK' | 'BLOCK' | (string & {})
+  readonly qty?: number
+  readonly avgprice?: number
+}
+
 const PAGE = 50
 const CHUNKS = 3
 const CHUNK_DAYS = 10
@@ -50,7 +67,7 @@ const deal = post({
     const { data, totalcount } = json(
       z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }),
     )(text, undefined, seen)
-    return { deals: data ?? [], total: Number(totalcount) || 0 }
+    return { deals: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
   shape: dataOf(
     {
@@ -84,14 +101,14 @@ const deal = post({
 interface Chunk {
   readonly start: Day
   readonly end: Day
-  readonly deals: readonly Row[]
+  readonly deals: readonly Deal[]
   readonly failure?: string
 }
 
 const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
   const pageOf = (pageno: number) =>
     ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
-  const furtherPages = (count: number): Observable<readonly Row[]> =>
+  const furtherPages = (count: number): Observable<readonly Deal[]> =>
     range(2, Math.max(0, count)).pipe(concatMap((pageno) => pageOf(pageno).pipe(map(({ deals }) => filled(deals, pageno)))))
   const page$ = pageOf(1).pipe(
     switchMap(({ deals, total }) =>
@@ -99,7 +116,7 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
     ),
   )
   return page$.pipe(
-    map((deals): { deals: readonly Row[]; failure?: string } => ({ deals })),
+    map((deals): { deals: readonly Deal[]; failure?: string } => ({ deals })),
     recover((reason) => of({ deals: [], failure: `${dashedDmy(start)} to ${dashedDmy(end)}: ${reason}` })),
     reduce(
       (all: Chunk, { deals, failure }) => ({ ...all, deals: [...all.deals, ...deals], ...(failure === undefined ? {} : { failure }) }),
@@ -109,7 +126,7 @@ const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
 }
 
 /** A page that `totalcount` promised holds deals. */
-const filled = (deals: readonly Row[], pageno: number): readonly Row[] => {
+const filled = (deals: readonly Deal[], pageno: number): readonly Deal[] => {
   if (deals.length === 0) throw new NothingAnswered(`page ${pageno} is empty, though more deals were promised`)
   return deals
 }
@@ -117,19 +134,19 @@ const filled = (deals: readonly Row[], pageno: number): readonly Row[] => {
 const unbelievable = (total: number): Observable<never> => throwError(() => new NothingAnswered(`a totalcount of ${total} cannot be`))
 
 /** Deals that an earlier run stored from the days of chunks that failed now, or of which the provider says that there were none. */
-const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Row[]> =>
+const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Deal[]> =>
   chunks.length === 0
     ? of([])
     : stored.document(file).pipe(
         map((rows) =>
-          (Array.isArray(rows) ? rows : []).filter(isRow).filter(({ date }) => {
+          (Array.isArray(rows) ? rows : []).filter(isRow).filter(({ date }: Deal) => {
             const day = readDay(date) ?? ''
             return chunks.some(({ start, end }) => day >= start && day <= end)
           }),
         ),
       )
 
-const keyOf = (row: Row): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
+const keyOf = (row: Deal): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
 
 /** Bulk and block deals of the last 30 days, in three chunks one after the other, page by page; newest first, each deal once. */
 export const bulkBlockDeals = defineStream({
@@ -152,7 +169,7 @@ export const bulkBlockDeals = defineStream({
         if (failed.length === 0 && fresh.length === 0) return of(found([]))
         const without = chunks.filter(({ failure, deals }) => failure !== undefined || deals.length === 0)
         return concat(from(fresh), storedDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
-          uniqueBy(keyOf),
+          uniqueBy<Deal>(keyOf),
           sortDescending((row) => textOf(row.date)),
           map((rows) => found(rows, reasons || undefined)),
         )

@@ -14,6 +14,25 @@ import { condition } from '../src/provider/scan.js'
 import { dataOf } from '../src/provider/shape.js'
 import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
+/**
+ * A stock at its circuit limit; a figure that the provider does not give is null. Prices are in rupees, `MarketCap` in crore rupees, changes
+ * and yields in percent. Types are as they were seen in answers, and not checked.
+ */
+export interface CircuitStock {
+  readonly Symbol: string | null
+  readonly Name: string | null
+  readonly LTP: number | null
+  readonly ChangePercent: number | null
+  readonly MarketCap: number | null
+  readonly Volume: number | null
+  readonly High5Yr: number | null
+  readonly High1Yr: number | null
+  readonly Low1Yr: number | null
+  readonly PE: number | null
+  readonly PB: number | null
+  readonly DivYield: number | null
+}
+
 type Side = 'upper' | 'lower'
 
 const FIELDS = ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5yr', 'Low1Yr', 'High1Yr', 'Pe', 'Pb', 'DivYeild'] as const
@@ -96,8 +115,13 @@ const scanOf = (side: Side): z.output<typeof Scan> => ({
   },
 })
 
-/** The record of the circuit files; a figure that the provider does not give is null. */
-const recordOf = (row: Row): Row => ({
+/** The fields of an answer that are taken over, by the names that they have in the scan or on the web site. */
+type Text = 'Sym' | 'sym' | 'DispSym' | 'Name'
+type Figure = Exclude<(typeof FIELDS)[number], Text>
+type Answered = Readonly<Partial<Record<Text, string | null> & Record<Figure, number | null>>>
+
+/** The record of the circuit files. */
+const recordOf = (row: Answered): CircuitStock => ({
   Symbol: row.Sym ?? row.sym ?? null,
   Name: row.DispSym ?? row.Name ?? null,
   LTP: row.Ltp ?? null,

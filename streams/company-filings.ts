@@ -21,6 +21,22 @@ const FILING = {
   ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
 }
 
+/**
+ * A filing, fields as they were seen in answers of either path; only one of them gives `news_id`. `news_date` has a time of day, in India
+ * (`2026-02-11 19:28:12`); `file_url` is empty where there is no document.
+ */
+export interface Filing extends Row {
+  readonly news_date?: string
+  readonly caption?: string
+  readonly descriptor?: string
+  readonly news_body?: string
+  readonly file_url?: string
+  readonly news_id?: string
+  readonly isin?: string
+  readonly cat?: string
+  readonly ann_type?: string
+}
+
 const filingsOn = (path: 'company_filings' | 'lodr') =>
   post({
     name: path,
@@ -29,7 +45,8 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     input: z.strictObject({
       data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
     }),
-    read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []),
+    read: (text, { data: { isin } }, seen): readonly Filing[] =>
+      ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
     shape: dataOf(FILING, { 'total_pages?': 'number' }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
@@ -39,7 +56,7 @@ const lodr = filingsOn('lodr')
 
 /** What one path gives; an outage of it leaves the other path's filings, and a reason. */
 interface Path {
-  readonly rows: readonly Row[]
+  readonly rows: readonly Filing[]
   readonly failure?: string
 }
 
@@ -50,13 +67,13 @@ const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observab
   )
 
 /** Filings of an earlier run: what a failed path may have given then is not lost by writing what the other path gives now. */
-const storedFilings = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
+const storedFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
   stored.document(file).pipe(map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])))
 
 /** A field as text, whatever was answered in its place: a record can be made so that `String` fails on it. */
 const asText = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
 
-const keyOf = (row: Row): string =>
+const keyOf = (row: Filing): string =>
   asText(row.news_id || '') || `${asText(row.news_date)}_${asText(row.caption || row.descriptor || 'Unknown')}`
 
 /** Filings of each stock from both of the provider's paths, merged by the six rules of the interface document, newest first. */
@@ -75,7 +92,7 @@ export const companyFilings = defineStream({
         const earlier$ = failures.length > 0 && fresh.length > 0 ? storedFilings(file, tools) : of([])
         return earlier$.pipe(
           mergeMap((earlier) => from([...fresh, ...earlier])),
-          uniqueBy(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
+          uniqueBy<Filing>(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
           sortDescending((row) => asText(row.news_date || '1900-01-01')),
           map((rows) => found(rows, failures.join('; ') || undefined)),
         )

@@ -7,6 +7,15 @@ import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
+/** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Every cell is text, under the file's own column names. */
+export interface PriceBand extends Readonly<Record<string, string | undefined>> {
+  readonly Symbol?: string
+  readonly Series?: string
+  readonly 'Security Name'?: string
+  readonly Band?: string
+  readonly Remarks?: string
+}
+
 const COLUMNS = { Symbol: 'text', Series: 'text', 'Security Name': 'text', Band: 'text', 'Remarks?': 'text' }
 
 const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), COLUMNS, (stocks, market) => [
@@ -29,7 +38,7 @@ export const completePriceBands = defineStream({
   endpoints: [securityList],
   work: once((tools, file) =>
     newestFile(securityList, tools).pipe(
-      map((rows) => found(rows)),
+      map((rows) => found(rows as readonly PriceBand[])),
       notShrunk(file, tools),
     ),
   ),

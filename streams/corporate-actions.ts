@@ -11,6 +11,21 @@ import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { dataOf, oneOrMore } from '../src/provider/shape.js'
 
+/** A corporate action, fields as they were seen in answers. Days are `YYYY-MM-DD`; `Note` is text such as `2.5` (rupees a share), `1:2` or `NA`. */
+export interface CorporateAction extends Row {
+  readonly ActType?: 'DIVIDEND' | 'BONUS' | 'SPLIT' | 'RIGHTS' | 'BUYBACK' | 'QUARTERLY RESULT ANNOUNCEMENT' | (string & {})
+  readonly ExDate?: string
+  readonly RecDate?: string
+  readonly Note?: string
+}
+
+/** A stock and its corporate actions. */
+export interface StockActions extends Row {
+  readonly Sym?: string
+  readonly DispSym?: string
+  readonly CorpAct?: readonly CorporateAction[]
+}
+
 const actions = post({
   name: 'corporate_actions',
   host: 'analytics',
@@ -24,7 +39,7 @@ const actions = post({
       page: z.literal(1),
     }),
   }),
-  read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
+  read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
   shape: dataOf({
     ...{ Sym: 'text', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
     CorpAct: oneOrMore({ ActType: 'text', 'ActDate?': 'text', ExDate: 'text', RecDate: 'text', Note: 'text' }),

@@ -11,6 +11,26 @@ import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
 import { oneOrMore, record } from '../src/provider/shape.js'
 
+/** Columns of one length, each a text of figures with `|` between them, newest first; `YEAR` (`202512|202509|…`) says of which quarter or year. */
+export type FigureTable = Readonly<Record<string, string | undefined>>
+
+/**
+ * Results, balance sheet and ratios of one stock, fields as they were seen in answers. `_cq` and `_cy` are consolidated quarters and years,
+ * `_sq` and `_sy` standalone; the case of column names varies from stock to stock.
+ */
+export interface Fundamentals extends Row {
+  readonly isin?: string
+  readonly incomeStat_cq?: FigureTable
+  readonly incomeStat_cy?: FigureTable
+  readonly incomeStat_sq?: FigureTable
+  readonly incomeStat_sy?: FigureTable
+  readonly TTM_cy?: FigureTable
+  readonly CV?: FigureTable
+  readonly roce_roe?: FigureTable
+  readonly sHp?: FigureTable
+  readonly bs_c?: FigureTable
+}
+
 const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
 
 const REPORT = {
@@ -67,7 +87,9 @@ export const fundamentalData = defineStream({
   timeoutMs: 30_000,
   endpoints: [fundamental],
   work: perStock((stock, { ask }) =>
-    ask(fundamental, { data: { isin: stock.ISIN } }).pipe(map((records) => found(records.map((record) => ofStock(stock, record))))),
+    ask(fundamental, { data: { isin: stock.ISIN } }).pipe(
+      map((records) => found(records.map((record) => ofStock<Fundamentals>(stock, record)))),
+    ),
   ),
   outputs: [{ shape: 'rows-in-one-file', file: 'fundamental_data.json' }],
 })

@@ -6,6 +6,15 @@ import { once } from '../src/pipeline/work.js'
 import { csv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
+/** A price band that changed, in percent or `No Band`. Every cell is text, under the file's own column names. */
+export interface PriceBandChange extends Readonly<Record<string, string | undefined>> {
+  readonly Symbol?: string
+  readonly Series?: string
+  readonly 'Security Name'?: string
+  readonly From?: string
+  readonly To?: string
+}
+
 const COLUMNS = { 'Sr. No?': 'text', Symbol: 'text', Series: 'text', 'Security Name': 'text', From: 'text', To: 'text' }
 
 const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), COLUMNS, (stocks, market, day) => [
@@ -23,6 +32,6 @@ export const incrementalPriceBands = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [bandChanges],
-  work: once((tools) => newestFile(bandChanges, tools).pipe(map((rows) => found(rows)))),
+  work: once((tools) => newestFile(bandChanges, tools).pipe(map((rows) => found(rows as readonly PriceBandChange[])))),
   outputs: [{ shape: 'array-per-item', file: 'incremental_price_bands.json' }],
 })

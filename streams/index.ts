@@ -16,8 +16,25 @@ import { masterData } from './master-data.js'
 import { newAnnouncements } from './new-announcements.js'
 import { surveillanceLists } from './surveillance-lists.js'
 
-/** Every collection script, in the order in which lists, reports and tables show them. A new script is one line here. */
-export const streams: readonly StreamDefinition[] = [
+export * from './advanced-indicators.js'
+export * from './all-indices.js'
+export * from './all-ohlcv.js'
+export * from './bulk-block-deals.js'
+export * from './circuit-stocks.js'
+export * from './company-filings.js'
+export * from './complete-price-bands.js'
+export * from './corporate-actions.js'
+export * from './fundamental-data.js'
+export * from './incremental-price-bands.js'
+export * from './indices-ohlcv.js'
+export * from './listing-dates.js'
+export * from './market-news.js'
+export * from './master-data.js'
+export * from './new-announcements.js'
+export * from './surveillance-lists.js'
+
+/** Every collection script, in the order in which lists, reports and tables show them. A new script is a line here, and one for each import and export. */
+export const streams = [
   masterData,
   fundamentalData,
   listingDates,
@@ -34,4 +51,4 @@ export const streams: readonly StreamDefinition[] = [
   allIndices,
   allOhlcv,
   indicesOhlcv,
-]
+] as const satisfies readonly StreamDefinition[]

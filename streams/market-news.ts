@@ -10,6 +10,15 @@ import { exactly, post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
 import { record, rows } from '../src/provider/shape.js'
 
+/** A news item as it is written. `Sentiment` was seen as positive, negative, neutral, mixed or empty; `PublishDate` is in epoch milliseconds. */
+export interface NewsItem {
+  readonly Title: string
+  readonly Summary: string
+  readonly Sentiment: string
+  readonly PublishDate: number
+  readonly Source: string
+}
+
 const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
 const liveNews = post({
@@ -55,7 +64,7 @@ const liveNews = post({
 })
 
 /** A news item as written, with the document's defaults; a sentiment that it does not list passes as it is. */
-const itemOf = ({ news_object, publish_date, category }: Row): Row => {
+const itemOf = ({ news_object, publish_date, category }: Row): NewsItem => {
   const news = isRow(news_object) ? news_object : {}
   return {
     Title: typeof news.title === 'string' ? news.title : '',

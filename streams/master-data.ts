@@ -12,6 +12,25 @@ import { exactly, post } from '../src/provider/endpoint.js'
 import { condition, onExchange } from '../src/provider/scan.js'
 import { dataOf } from '../src/provider/shape.js'
 
+/** A stock of the master list, fields as they were seen in answers. Figures may be null; `Mcap` is in crore rupees, yields and growth in percent. */
+export interface MasterRow extends Row {
+  readonly Sym?: string
+  readonly Isin?: string
+  readonly DispSym?: string
+  readonly Sid?: number | string
+  readonly FnoFlag?: number
+  readonly Mcap?: number | null
+  readonly Pe?: number | null
+  readonly DivYeild?: number | null
+  readonly Revenue?: number | null
+  readonly Year1RevenueGrowth?: number | null
+  readonly NetProfitMargin?: number | null
+  readonly YoYLastQtrlyProfitGrowth?: number | null
+  readonly EBIDTAMargin?: number | null
+  readonly volume?: number | null
+  readonly PricePerchng1year?: number | null
+}
+
 // biome-ignore format: as in the interface document
 const FIELDS = [
   'Isin', 'DispSym', 'Mcap', 'Pe', 'DivYeild', 'Revenue', 'Year1RevenueGrowth', 'NetProfitMargin', 'YoYLastQtrlyProfitGrowth',
@@ -35,8 +54,8 @@ const master = post({
       pgno: z.literal(0),
     }),
   }),
-  read: (text, _, seen): readonly Row[] => {
-    const rows = json(Rows)(text, undefined, seen).data ?? []
+  read: (text, _, seen): readonly MasterRow[] => {
+    const rows = (json(Rows)(text, undefined, seen).data ?? []) as readonly MasterRow[]
     if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list holds no stock')
     return rows
   },

@@ -11,6 +11,13 @@ import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
 import { dataOf } from '../src/provider/shape.js'
 
+/** An announcement, fields as they were seen in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
+export interface Announcement extends Row {
+  readonly events?: string
+  readonly date?: string
+  readonly type?: string
+}
+
 const announcements = post({
   name: 'announcements',
   host: 'static',
@@ -39,7 +46,7 @@ export const newAnnouncements = defineStream({
   timeoutMs: 10_000,
   endpoints: [announcements],
   work: perStock((stock, { ask }) =>
-    ask(announcements, { data: { isin: stock.ISIN } }).pipe(map((rows) => found(rows.map((row) => ofStock(stock, row))))),
+    ask(announcements, { data: { isin: stock.ISIN } }).pipe(map((rows) => found(rows.map((row) => ofStock<Announcement>(stock, row))))),
   ),
   outputs: [{ shape: 'rows-in-one-file', file: 'all_company_announcements.json', newestBy: (row) => textOf(row.date) }],
 })

@@ -13,6 +13,14 @@ import { get } from '../src/provider/endpoint.js'
 import { record, rows } from '../src/provider/shape.js'
 import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
+/** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; what a source does not give is empty. */
+export interface SurveillanceEntry {
+  readonly Symbol: string
+  readonly Name: string
+  readonly ISIN: string
+  readonly Stage: string
+}
+
 type List = 'asm' | 'gsm'
 
 const Sheet = z.looseObject({ table: z.looseObject({ rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })) }) })
@@ -22,9 +30,9 @@ const sheet = get({
   host: 'sheet',
   path: '/spreadsheets/d/{sheetId}/gviz/tq?tqx=out:json&gid={tabId}',
   input: z.strictObject({ sheetId: z.string().min(1), tabId: z.string().min(1) }),
-  read: (text, _, seen): readonly Row[] =>
+  read: (text, _, seen): readonly SurveillanceEntry[] =>
     wrappedJson(Sheet)(text, undefined, seen).table.rows.flatMap(({ c }) => {
-      const [, symbol, Name, ISIN, Stage] = (c ?? []).map((cell) => (isRow(cell) ? textOf(cell.v) : ''))
+      const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) => (isRow(cell) ? textOf(cell.v) : ''))
       return c && c.length >= 5 && symbol && symbol !== 'Symbol' ? [{ Symbol: symbol, Name, ISIN, Stage }] : []
     }),
   shape: record({
@@ -66,7 +74,7 @@ const WebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'is no surveillance l
 const data = webData(WebKey, samplePage)
 const page = webPage(WebKey, samplePage)
 
-const recordOf = (row: Row): Row => ({
+const recordOf = (row: Row): SurveillanceEntry => ({
   Symbol: textOf(row.sym ?? row.Sym),
   Name: textOf(row.DispSym ?? row.Name),
   ISIN: textOf(row.isin ?? row.Isin),
@@ -96,7 +104,7 @@ export const surveillanceLists = defineStream({
   outputs: [{ shape: 'array-per-item', file: '{exch}_{list}_list.json', emptyWhenLost: true }],
 })
 
-const usable = (rows: readonly Row[]): readonly Row[] => {
+const usable = (rows: readonly SurveillanceEntry[]): readonly SurveillanceEntry[] => {
   if (rows.length === 0) throw new NothingAnswered('the list holds no stock')
   return rows
 }

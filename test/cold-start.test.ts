@@ -43,6 +43,19 @@ describe('the command', () => {
   )
 })
 
+describe('an app that imports the package', () => {
+  const loaded = allLoadedBy('src/index.ts')
+
+  it('has the collector and its streams', () => {
+    expect([...loaded]).toEqual(expect.arrayContaining(['rxjs', 'src/collector.ts', 'streams/index.ts', 'sinks/folder.ts']))
+  })
+
+  it.each(['src/cli/', 'src/simulator/', 'src/testing.ts', 'src/operators/index.ts', 'ndjson', 'pino', 'commander'])(
+    'does not load %s by that',
+    (what) => expect([...loaded].filter((file) => file.startsWith(what))).toEqual([]),
+  )
+})
+
 describe('the command as it is built', () => {
   const text = readFileSync(main, 'utf8')
   const sources = [...text.matchAll(/^\/\/ ((?:dist|node_modules)\/.+)$/gm)].map(([, source = '']) => source)

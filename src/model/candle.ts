@@ -1,3 +1,4 @@
+import { bufferOf } from './bytes.js'
 import type { RowList } from './outcome.js'
 
 /** Timestamp (epoch seconds), open, high, low, close, volume. */
@@ -15,17 +16,20 @@ export interface Candles extends RowList<Candle> {
 const LINE_FEED = 10
 
 /** Candles that stay lines of CSV until someone walks them. Each of the `length` lines holds six plain numbers and ends in `\n`. */
-export const candlesIn = (csv: Buffer, length: number): Candles => ({
-  csv,
-  length,
-  at: (place) => {
-    if (length === 0) return undefined
-    return candleAt(csv, place === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
-  },
-  *[Symbol.iterator]() {
-    for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield candleAt(csv, from)
-  },
-})
+export const candlesIn = (lines: Uint8Array, length: number): Candles => {
+  const csv = bufferOf(lines)
+  return {
+    csv,
+    length,
+    at: (place) => {
+      if (length === 0) return undefined
+      return candleAt(csv, place === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
+    },
+    *[Symbol.iterator]() {
+      for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield candleAt(csv, from)
+    },
+  }
+}
 
 const candleAt = (csv: Buffer, from: number): Candle =>
   csv.toString('latin1', from, csv.indexOf(LINE_FEED, from)).split(',').map(Number) as unknown as Candle

@@ -13,7 +13,7 @@ export abstract class CollectError extends Error {
   abstract readonly status: Status
 }
 
-/** The host answered 429. */
+/** The host answered 429: it is asked again after a pause, which uses up no retries. */
 export class Throttled extends CollectError {
   override readonly name = 'Throttled'
   readonly verdict = 'wait'
@@ -51,6 +51,7 @@ export class HostClosed extends CollectError {
   }
 }
 
+/** What befell a request: no answer in time, no way to the host or a broken one, an answer that was cut, too long or no HTTP, or too few file descriptors. */
 export type TransportReason = 'deadline' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
 
 /** A host that cannot be reached is not the request's fault: it waits until the host is back, or given up. */

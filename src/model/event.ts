@@ -54,6 +54,7 @@ export type RunEvent =
   /** The last event, and the only one of a run that has nothing to do. */
   | { readonly type: 'run-finished'; readonly report: RunReport }
 
+/** A stream as a run begins: `disabled` by the settings, `skipped` by the run's selection, or waiting for its turn. */
 export interface StreamStart {
   readonly name: string
   readonly state: 'waiting' | 'skipped' | 'disabled'

@@ -14,7 +14,7 @@ export interface Item<T = unknown> {
 export interface RowList<R = unknown> extends Iterable<R> {
   readonly length: number
   /** The rows as lines of CSV, where they came from the provider's bytes as such. Never changed. */
-  readonly csv?: Buffer
+  readonly csv?: Uint8Array
 }
 
 /** What an item's work brought home. */

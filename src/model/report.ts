@@ -1,11 +1,14 @@
 import type { Status } from './errors.js'
 
+/** How a stream ended. One over stocks is a success even if some of them were lost, unless all were. */
 export type ScriptOutcome = 'success' | 'failed' | 'skipped' | 'disabled'
+/** How a run ended: with everything, without some of it, without the master list, or before its end. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'interrupted'
 
 /** How many items ended with each status. The document's statuses are always there, `http_<status>` where it occurred. */
 export type ItemCounts = Record<'success' | 'empty' | 'skipped' | 'rate_limit' | 'error', number> & Record<string, number>
 
+/** Something that went wrong with an item or a stream, or is worth knowing. */
 export interface Problem {
   /** The stock, index or list; absent where the problem is the stream's. */
   readonly item?: string
@@ -19,6 +22,7 @@ export interface Rewritten {
   readonly reason: string
 }
 
+/** What became of one stream in a run. */
 export interface ScriptReport {
   readonly outcome: ScriptOutcome
   readonly durationMs: number

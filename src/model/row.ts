@@ -3,6 +3,7 @@ import { z } from 'zod'
 /** A record as the provider answered it: its fields, known or not, in its order. */
 export type Row = Readonly<Record<string, unknown>>
 
+/** Whether a value is a record: an object that is no list. */
 export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Checks that it is a record and hands on the very same one. */

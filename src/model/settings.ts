@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 /** The services of the interface document, each with its own base address. */
 export const hosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
+/** The name of a service, as in `urls.news`. */
 export type Host = (typeof hosts)[number]
 
 const BaseUrl = z
@@ -53,6 +54,7 @@ export const Settings = z.strictObject({
     .describe('findings of `verify` that are allowed: `errors` (0 if nothing is said), `warnings`, or a check by its name'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
+/** Settings as they are given: what is absent has its default. */
 export type SettingsInput = z.input<typeof Settings>
 
 /** The environment variable of each setting; an address is `urls.<host>`. */

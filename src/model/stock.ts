@@ -45,10 +45,19 @@ export const sidOf = ({ Sid }: Stock): string => {
   return Sid
 }
 
-/** A record of a stock as it lies in a file of many stocks: whose it is first, then the record as answered. */
-export const ofStock = (stock: Stock, record: Row): Row => {
+/** Whose record it is: what every record in a file of many stocks begins with. */
+export interface Owned {
+  readonly Symbol: string
+  readonly ISIN: string
+}
+
+/**
+ * A record of a stock as it lies in a file of many stocks: whose it is first, then the record as answered. `R` says which fields were seen
+ * in such records; they are not checked.
+ */
+export const ofStock = <R extends Row = Row>(stock: Stock, record: Row): R & Owned => {
   const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }
   own.Symbol = stock.Symbol
   own.ISIN = stock.ISIN
-  return own
+  return own as R & Owned
 }

@@ -11,6 +11,7 @@ export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_MS).
 /** The instant (epoch milliseconds) at which a wall clock in India shows `HH:MM` on a day. */
 export const instantOf = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
 
+/** The day so many days later, or earlier by a negative number; weekends and holidays count. */
 export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
 /** The same day of another month; the month's last day where it has no such day (31 January + 1 month = 28 February). */

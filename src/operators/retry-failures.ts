@@ -1,6 +1,7 @@
 import { defer, type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
 import { CollectError } from '../model/errors.js'
 
+/** How often, and after which pauses, something is tried again. */
 export interface RetryPolicy {
   /** Further attempts after a failure. */
   readonly retries: number

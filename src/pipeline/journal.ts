@@ -34,5 +34,5 @@ export interface Journal {
    * The noted and carried records as JSON texts, or the bytes of such, in the order of the output file, with a comma and a line end between
    * two, in parts of any size; those of a later note replace an item's earlier ones. To be taken once: where they lie is forgotten, so that a stream which has ended holds nothing.
    */
-  readonly takeRecords: () => Iterable<string | Buffer>
+  readonly takeRecords: () => Iterable<string | Uint8Array>
 }

@@ -38,7 +38,7 @@ export interface Series {
  * the last stored candle that was complete, which the answer must repeat: that is the join. Where it does not, where an adjustment is
  * known, or where the file is damaged, the whole history is asked again and takes the file's place.
  */
-export const missingCandles = (series: Series, tools: Tools): Observable<Found> =>
+export const missingCandles = (series: Series, tools: Tools): Observable<Found<Candle>> =>
   storedCandles(series.file, tools).pipe(
     switchMap((stored) => {
       if (stored === undefined) return candlesFrom(FIRST_CANDLE, series, tools).pipe(map((rows) => found(rows)))
@@ -77,7 +77,7 @@ const within = (candles: Candles, start: number, end: number): Candles => {
   return [candles.at(0), candles.at(-1)].every((candle) => candle === undefined || isAsked(candle)) ? candles : [...candles].filter(isAsked)
 }
 
-const laterCandles = (stored: StoredCandles, series: Series, tools: Tools): Observable<Found> => {
+const laterCandles = (stored: StoredCandles, series: Series, tools: Tools): Observable<Found<Candle>> => {
   const { last, before, isTorn } = stored
   const isSettled = isComplete(stored)
   // A candle that was under way says nothing about the history before it; the one before does.
@@ -109,12 +109,12 @@ const changeOf = (stored: Candle, answered: Candle, isSettled: boolean): string 
 const isOther = (one: number, other: number): boolean =>
   Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
 
-const wholeHistory = (remark: string, series: Series, tools: Tools): Observable<Found> =>
+const wholeHistory = (remark: string, series: Series, tools: Tools): Observable<Found<Candle>> =>
   candlesFrom(FIRST_CANDLE, series, tools).pipe(
     switchMap((rows) => tools.stored.text(series.file).pipe(map((text) => replacing(text ?? '', rows, remark)))),
   )
 
-const replacing = (text: string, rows: Candles, remark: string): Found => {
+const replacing = (text: string, rows: Candles, remark: string): Found<Candle> => {
   const { count, newest } = daysIn(text)
   const end = rows.at(-1)?.[0] ?? 0
   const stays = `so the stored file stays: move it away to take the new one (${remark})`

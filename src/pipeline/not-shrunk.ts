@@ -19,18 +19,18 @@ export interface Counting {
  * otherwise: half a list looks like a whole one, and must not replace it. An earlier file that cannot be read does not count.
  */
 export const notShrunk =
-  (
+  <R>(
     file: string,
     { stored, acceptShrink, notice }: Pick<Tools, 'stored' | 'acceptShrink' | 'notice'>,
     { earlier = storedArray, countOf = ({ length }) => length }: Counting = {},
-  ): MonoTypeOperatorFunction<Found> =>
+  ): MonoTypeOperatorFunction<Found<R>> =>
   (found$) => {
     const unread = (error: unknown): Observable<undefined> => {
       if (!(error instanceof DamagedFile)) return throwError(() => error)
       notice(`${file} is damaged: whether the new one holds less than it did could not be told`)
       return of(undefined)
     }
-    const checked = (found: Found, before: Records | undefined): Found => {
+    const checked = (found: Found<R>, before: Records | undefined): Found<R> => {
       const [now, then] = [countOf([...found.rows]), countOf(before ?? [])]
       if (now >= then * LEAST_SHARE) return found
       const records = `${inThousands(now)} records, the earlier file holds ${inThousands(then)}`

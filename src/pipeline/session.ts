@@ -26,6 +26,7 @@ export interface CompleteRun extends RunRecord {
   readonly report: RunReport
 }
 
+/** What a place of storage must know of a run that takes it into its hands. */
 export interface Beginning {
   /** Folders that outputs go to, relative to the place of storage; what broken-off writes left in them is swept away. */
   readonly folders: readonly string[]

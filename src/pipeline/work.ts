@@ -4,31 +4,32 @@ import type { Row } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import type { Tools, Work } from './define-stream.js'
 
+/** The stream that lists all stocks, first in every run; without it the run stops. */
 export const MASTER = 'master-data'
 
-/** Work to do for every stock of the master list. */
-export const perStock = (each: (stock: Stock, tools: Tools, file: string) => Observable<Found>): Work => ({
+/** Work to do for every stock of the master list. `each` emits once; a `CollectError` costs that stock alone, any other error ends the run. */
+export const perStock = <R>(each: (stock: Stock, tools: Tools, file: string) => Observable<Found<R>>): Work<R> => ({
   of: MASTER,
   parts: [],
   each: ({ value }, tools, file) => each(value as Stock, tools, file),
 })
 
-/** Work to do for every row that another stream offers. */
-export const perRowOf = (stream: string, each: (row: Row, tools: Tools, file: string) => Observable<Found>): Work => ({
+/** Work to do for every row that another stream offers, once that stream has ended well. */
+export const perRowOf = <R>(stream: string, each: (row: Row, tools: Tools, file: string) => Observable<Found<R>>): Work<R> => ({
   of: stream,
   parts: [],
   each: ({ value }, tools, file) => each(value as Row, tools, file),
 })
 
 /** Work to do for each of a few named parts, such as the two surveillance lists. Every part has a file of its own. */
-export const perPart = <Part extends string>(
+export const perPart = <Part extends string, R>(
   parts: readonly Part[],
-  each: (part: Part, tools: Tools, file: string) => Observable<Found>,
-): Work => ({
+  each: (part: Part, tools: Tools, file: string) => Observable<Found<R>>,
+): Work<R> => ({
   parts: parts.map((part, rank): Item => ({ key: part, rank, fileName: part, value: part })),
   each: ({ value }, tools, file) => each(value as Part, tools, file),
 })
 
-/** Work to do once. */
-export const once = (each: (tools: Tools, file: string) => Observable<Found>): Work =>
+/** Work to do once: its one item is called `all`. */
+export const once = <R>(each: (tools: Tools, file: string) => Observable<Found<R>>): Work<R> =>
   perPart(['all'], (_, tools, file) => each(tools, file))

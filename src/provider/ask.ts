@@ -104,7 +104,7 @@ const textOf = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'ty
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const decoded = (body: Buffer): string => {
+const decoded = (body: Uint8Array): string => {
   try {
     return utf8.decode(body)
   } catch {

@@ -1,3 +1,4 @@
+import { bufferOf } from '../model/bytes.js'
 import { type Candles, candlesIn, LATEST } from '../model/candle.js'
 
 const NAMES = ['"Time"', '"o"', '"h"', '"l"', '"c"', '"v"'] as const
@@ -14,9 +15,10 @@ const LONGEST_BELOW_ONE = '0.000001'.length
  * but its line. Nothing where anything is not just as it usually is, such as a number that JavaScript would write in another way, a name
  * twice, a column that is missing or shorter, or no candle at all: then the answer must be parsed, which also tells what is wrong.
  */
-export const candleLines = (answer: Buffer): Candles | undefined => {
-  const columns = columnsIn(answer)
-  return columns && linesOf(answer, columns)
+export const candleLines = (answer: Uint8Array): Candles | undefined => {
+  const bytes = bufferOf(answer)
+  const columns = columnsIn(bytes)
+  return columns && linesOf(bytes, columns)
 }
 
 /** Where the first values of the six columns stand. What is in the columns is not looked at. */

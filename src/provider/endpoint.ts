@@ -31,17 +31,19 @@ export interface Endpoint<Input, Answer> {
    * Reads the bytes of a 200 to the same answer as `read` does, only faster. Wherever it cannot be sure it returns nothing: then `read`
    * answers, or refuses.
    */
-  readonly readBytes?: (body: Buffer) => Answer | undefined
+  readonly readBytes?: (body: Uint8Array) => Answer | undefined
   /** What the embedded provider answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
   readonly sample?: (input: Input, market: SampleMarket) => unknown
   /** Content type of a sample that is text. */
   readonly type?: 'text/csv' | 'text/html' | 'application/json'
 }
 
+/** A call of any kind, where calls are listed. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of endpoints of every kind; inputs are checked by each one's schema
 export type AnyEndpoint = Endpoint<any, unknown>
 
-type Described<Input, Answer> = Omit<Endpoint<Input, Answer>, 'method' | 'headers'> & { readonly headers?: HeaderSet }
+/** A call as `get` and `post` are given it: the method follows, and headers are the usual ones if absent. */
+export type Described<Input, Answer> = Omit<Endpoint<Input, Answer>, 'method' | 'headers'> & { readonly headers?: HeaderSet }
 
 /** A call with a JSON body. */
 export const post = <Input, Answer>(endpoint: Described<Input, Answer>): Endpoint<Input, Answer> => ({

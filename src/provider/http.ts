@@ -6,6 +6,7 @@ import { TransportError } from '../model/errors.js'
 import { transportErrorOf } from './transport-error.js'
 import { createTurns } from './turns.js'
 
+/** A request as a transport sends it. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly url: string
@@ -26,7 +27,7 @@ export interface HttpReply {
   readonly retryAfter?: string
   /** Where a redirect leads. */
   readonly location?: string
-  readonly body: Buffer
+  readonly body: Uint8Array
   /** Neither a length nor chunks said where the body ends: it may be cut, and only its text can tell. */
   readonly isUnframed?: boolean
 }

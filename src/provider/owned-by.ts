@@ -7,7 +7,7 @@ const FIELDS = ['isin', 'Isin', 'ISIN'] as const
  * Hands on records of the stock with an ISIN. One that names another stock makes the whole answer a stranger's (an answer that came too
  * late on a kept connection, say); one that names none passes.
  */
-export const ownedBy = (isin: string, rows: readonly Row[]): readonly Row[] => {
+export const ownedBy = <R extends Row>(isin: string, rows: readonly R[]): readonly R[] => {
   for (const row of rows) {
     for (const field of FIELDS) {
       const value = row[field]

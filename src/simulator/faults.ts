@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { randomFrom } from './random.js'
 
+/** What can happen to an answer: another status, a broken connection, a cut or wrong body, none at all, or one that is late. */
 export const faultModes = ['status', 'reset', 'truncate', 'html', 'empty', 'garbage', 'null', 'no-body', 'hang', 'drip', 'slow'] as const
 
 /** Something that goes wrong, and for which requests. */

@@ -8,6 +8,7 @@ export interface EndpointStats {
   readonly items: Record<string, number>
 }
 
+/** What the embedded provider was asked since it began, or was reset. */
 export interface SimulatorStats {
   readonly endpoints: Readonly<Record<string, EndpointStats>>
   /** Requests that are not what the interface document says, each with the field that was wrong. */

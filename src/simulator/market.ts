@@ -8,6 +8,7 @@ import { randomFrom } from './random.js'
 import { lowerBound } from './search.js'
 import { stocksOf } from './stocks.js'
 
+/** What a made-up market is grown from. */
 export interface MarketOptions {
   readonly seed: number
   /** How many stocks are listed, 0 to 50,000. */

@@ -14,6 +14,7 @@ import { Limits } from './limits.js'
 import { createTimeline } from './market.js'
 import { respond } from './respond.js'
 
+/** What the embedded provider serves, and how; only `endpoints` is needed. */
 export interface SimulatorOptions {
   readonly endpoints: readonly AnyEndpoint[]
   /** How many stocks are listed; 500 if absent. */

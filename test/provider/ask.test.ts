@@ -87,7 +87,11 @@ describe('asking', () => {
   })
 
   it('reads the bytes themselves where the call can, and the text where that is left to it', async () => {
-    const bytes = { ...call, read: (text: string) => `text ${text}`, readBytes: (body: Buffer) => (body[0] === 91 ? 'bytes' : undefined) }
+    const bytes = {
+      ...call,
+      read: (text: string) => `text ${text}`,
+      readBytes: (body: Uint8Array) => (body[0] === 91 ? 'bytes' : undefined),
+    }
     const { ask, told } = asking(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('bytes')
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')

@@ -30,7 +30,7 @@ const isTaken = (answer: string | Buffer): boolean => {
   expect(body.equals(before)).toBe(true)
   if (lines === undefined) return false
   const rows = parsed(body)
-  expect(lines.csv?.toString('latin1'), body.toString()).toBe(stringify((rows ?? []) as unknown as unknown[][]))
+  expect(Buffer.from(lines.csv ?? []).toString('latin1'), body.toString()).toBe(stringify((rows ?? []) as unknown as unknown[][]))
   expect([...lines], body.toString()).toEqual(rows)
   expect([lines.length, lines.at(0), lines.at(-1)]).toEqual([rows?.length, rows?.at(0), rows?.at(-1)])
   return true

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CandleColumns, SampleMarket } from '../../src/model/market.js'
 import { addDays, dayAt, instantOf } from '../../src/model/trading-day.js'
-import { createMarket, createTimeline } from '../../src/simulator/index.js'
+import { createMarket, createTimeline } from '../../src/simulator/market.js'
 
 const options = { seed: 7, stocks: 60, asOf: instantOf('2026-02-12', '20:00'), exchange: 'NSE' }
 const marketAt = createTimeline(options)

@@ -1,11 +1,12 @@
-import { defer, lastValueFrom, of } from 'rxjs'
+import { lastValueFrom, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
-import { hosts, type SettingsInput } from '../../src/model/settings.js'
+import type { SettingsInput } from '../../src/model/settings.js'
 import { instantOf } from '../../src/model/trading-day.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
-import type { HttpReply, Transport } from '../../src/provider/http.js'
+import type { Transport } from '../../src/provider/http.js'
+import { scriptedProvider, scriptedUrls } from '../../src/testing.js'
 
 /** The evening of Thursday, 12 February 2026. */
 export const EVENING = instantOf('2026-02-12', '20:00')
@@ -43,22 +44,15 @@ export const jsonOf = (text: string): unknown => JSON.parse(text)
 
 const isMaster = ({ path, body }: Asked): boolean => path === '/analytics/customscan/fetchdt' && JSON.stringify(body).includes('"Isin"')
 
-const replyOf = (answer: unknown): HttpReply => {
-  if (typeof answer === 'number') return { status: answer, body: Buffer.alloc(0) }
-  return { status: 200, body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)) }
-}
-
 /** A transport that answers at once, and what it was asked. */
 export const fakeProvider = (answer: Answer): { readonly send: Transport; readonly asked: readonly Asked[] } => {
   const asked: Asked[] = []
-  const send: Transport = ({ url, body, headers }) =>
-    defer(() => {
-      const { hostname, pathname, search } = new URL(url)
-      const request = { path: `/${hostname}${pathname}${search}`, headers, body: body === undefined ? undefined : jsonOf(body) }
-      asked.push(request)
-      return of(replyOf(answer(request)))
-    })
-  return { send, asked }
+  const { transport } = scriptedProvider(({ host, path, body, headers }) => {
+    const request = { path: `/${host}${path}`, headers, body }
+    asked.push(request)
+    return of(answer(request))
+  })
+  return { send: transport, asked }
 }
 
 export interface Collecting extends RunOptions {
@@ -85,7 +79,7 @@ export interface Collected {
 
 /** Settings that ask hosts named like the services, without a pause between attempts. */
 export const SETTINGS = {
-  urls: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
+  urls: scriptedUrls,
   sheetId: 'SHEET',
   asmTabId: '11',
   gsmTabId: '22',

@@ -2,14 +2,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Scripstream from '../../../src/index.js'
 import type { RunReport } from '../../../src/index.js'
+import type * as Streams from '../../../streams/index.js'
 import { HOT_PASSES, type Spent } from '../references/spent.js'
 
 const ONLY = ['new-announcements', 'advanced-indicators']
 
 const [product = '', out = '', count = ''] = process.argv.slice(2)
-const { createCollector, loadSettings, streams } = (await import(
-  pathToFileURL(join(product, 'dist/src/index.js')).href
-)) as typeof Scripstream
+const built = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const { createCollector, loadSettings } = (await built('src/index.js')) as typeof Scripstream
+const { streams } = (await built('streams/index.js')) as typeof Streams
 
 /** Collects everything once, into a folder of its own. */
 const pass = (folder: string): Promise<RunReport | undefined> =>

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Observable } from 'rxjs'
+import type * as Sinks from '../../../sinks/index.js'
 import type * as Scripstream from '../../../src/index.js'
+import type * as Streams from '../../../streams/index.js'
 import { EVENING, marketOf } from '../provider/market.js'
 
 /** CPU µs per item, for each round. */
@@ -11,7 +13,10 @@ export interface OperatorCosts {
 }
 
 const [product = '', few = '', many = '', rounds = ''] = process.argv.slice(2)
-const { createCollector, sinks, streams } = (await import(pathToFileURL(join(product, 'dist/src/index.js')).href)) as typeof Scripstream
+const built = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const { createCollector } = (await built('src/index.js')) as typeof Scripstream
+const { memory } = (await built('sinks/index.js')) as typeof Sinks
+const { streams } = (await built('streams/index.js')) as typeof Streams
 
 const ONLY = ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators', 'market-news', 'all-ohlcv']
 const HOSTS = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'web', 'sheet'] as const
@@ -48,7 +53,7 @@ const pass = (stocks: number, transport: Scripstream.Transport): Promise<number>
   new Promise((resolve, reject) => {
     const from = process.cpuUsage()
     let outcome: string | undefined
-    createCollector({ settings: { urls }, transport, storage: sinks.memory() })
+    createCollector({ settings: { urls }, transport, storage: memory() })
       .run({ only: ONLY, asOf })
       .subscribe({
         next: (report) => (outcome = report.outcome),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type * as Scripstream from '../../../src/index.js'
+import type * as Streams from '../../../streams/index.js'
 import { createBodies, isEmpty } from '../provider/bodies.js'
 import { EVENING, marketOf } from '../provider/market.js'
 import { patched } from '../provider/template.js'
@@ -13,7 +13,7 @@ export interface ParseCosts {
 }
 
 const [product = '', rounds = ''] = process.argv.slice(2)
-const { streams } = (await import(pathToFileURL(join(product, 'dist/src/index.js')).href)) as typeof Scripstream
+const { streams } = (await import(pathToFileURL(join(product, 'dist/streams/index.js')).href)) as typeof Streams
 const PASSES = 5
 
 /** The filings answers of 64 stocks, from both paths, each with what reads it. */

@@ -1,4 +1,4 @@
-import { createTimeline } from '../../../src/simulator/index.js'
+import { createTimeline } from '../../../src/simulator/market.js'
 
 /** The evening that the benchmarks collect. */
 export const EVENING = '2026-02-12T20:00:00+05:30'
