@@ -1,0 +1,50 @@
+// An app that has scripstream installed: compiled in a project of its own, without the types of Node, and run there.
+import { type Observable, of } from 'rxjs'
+import { createCollector, defineStream, found, once, UsageError } from 'scripstream'
+import { uniqueBy } from 'scripstream/operators'
+import { serveSimulator } from 'scripstream/simulator'
+import { type MemoryFiles, memory, type Sink } from 'scripstream/sinks'
+import { type Announcement, type NewsItem, streams } from 'scripstream/streams'
+import { trialOf } from 'scripstream/testing'
+
+const mine = defineStream({
+  name: 'mine',
+  summary: 'a stream of the app',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 1_000,
+  endpoints: [],
+  work: once(() => of(found([{ answer: 42 }]))),
+  outputs: [{ shape: 'array-per-item', file: 'mine.json' }],
+})
+
+const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 3 })
+const collector = createCollector({ settings: provider.settings, streams: [...streams, mine] })
+
+// What the rows of each stream are is known to the compiler.
+export const news: Observable<{ readonly rows: readonly NewsItem[] }> = collector.stream('market-news')
+export const answers: Observable<{ readonly rows: readonly { readonly answer: number }[] }> = collector.stream('mine')
+export const announcements: Observable<{ readonly rows: readonly Announcement[] }> = collector.stream('new-announcements')
+// @ts-expect-error news are no announcements
+export const wrong: Observable<{ readonly rows: readonly Announcement[] }> = collector.stream('market-news')
+// @ts-expect-error there is no such stream
+export const misspelt = collector.stream('market-new')
+export const passing: Sink = (kept$) => kept$
+
+const files: MemoryFiles = new Map()
+const titles: string[] = []
+news.subscribe({
+  next: ({ rows }) => titles.push(...rows.map(({ Title }) => Title)),
+  complete: () => {
+    createCollector({ settings: provider.settings, streams: [mine], storage: memory(files) })
+      .run()
+      .subscribe(({ outcome }) => {
+        const trial = trialOf(mine, { answers: () => of(404) })
+        trial.item$.pipe(uniqueBy(({ status }) => status)).subscribe((items) => {
+          const told = { outcome, hasNews: titles.length > 0, files: [...files.keys()], tried: items.map(({ rows }) => rows) }
+          console.log(JSON.stringify({ ...told, isUsageError: new UsageError('') instanceof Error }))
+          void provider.close()
+        })
+      })
+  },
+})

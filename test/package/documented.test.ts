@@ -1,0 +1,96 @@
+import { createRequire } from 'node:module'
+import { join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+// Our compiler cannot be asked from a program yet; an older one, which comes with what checks the types of the package, can.
+import type ts from '../../node_modules/@arethetypeswrong/core/node_modules/typescript/lib/typescript.js'
+import { manifest, ROOT } from './packed.js'
+
+const require = createRequire(import.meta.url)
+const typescript = createRequire(require.resolve('@arethetypeswrong/core'))('typescript') as typeof ts
+
+interface Exported {
+  /** Where it can be had: `scripstream/sinks: folder`. */
+  readonly name: string
+  readonly docstring: string
+}
+
+/** Everything that the given declaration files export, by what others import them as. */
+const exportsOf = (entries: Readonly<Record<string, string>>, program: ts.Program): readonly Exported[] => {
+  const checker = program.getTypeChecker()
+  return Object.entries(entries).flatMap(([specifier, file]) => {
+    const source = program.getSourceFile(file)
+    const entry = source && checker.getSymbolAtLocation(source)
+    if (entry === undefined) throw new Error(`${file} is no module: run npm run build`)
+    return checker.getExportsOfModule(entry).map((symbol) => {
+      const declared = symbol.flags & typescript.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+      const docstring = typescript.displayPartsToString(declared.getDocumentationComment(checker))
+      return { name: `${specifier}: ${symbol.name}`, docstring }
+    })
+  })
+}
+
+/** Whether a docstring says something: a sentence, or more than one. */
+const isSaying = ({ docstring }: Exported): boolean => docstring.split(/\s+/).length >= 4 && /[.;]$/.test(docstring)
+
+const options: ts.CompilerOptions = {
+  strict: true,
+  noEmit: true,
+  types: [],
+  target: typescript.ScriptTarget.ES2022,
+  lib: ['lib.es2023.d.ts'],
+  module: typescript.ModuleKind.NodeNext,
+}
+
+const entries = Object.fromEntries(
+  Object.entries(manifest.exports).map(([path, { types = '' }]) => [path.replace('.', manifest.name), join(ROOT, types)]),
+)
+
+describe('the public API', () => {
+  const program = typescript.createProgram(Object.values(entries), options)
+
+  it('has a docstring for everything that it exports', () => {
+    const all = exportsOf(entries, program)
+    expect(all.length).toBeGreaterThan(100)
+    expect(all.filter((one) => !isSaying(one)).map(({ name, docstring }) => `${name}: ${docstring}`)).toEqual([])
+  })
+
+  it('is understood by an older compiler that knows neither the types of Node nor those of a browser', () => {
+    const own = program.getSourceFiles().filter(({ fileName }) => !relative(ROOT, fileName).startsWith('node_modules'))
+    const problems = own
+      .filter(({ fileName }) => relative(ROOT, fileName).startsWith('dist'))
+      .flatMap((file) => program.getSemanticDiagnostics(file))
+      .map(
+        ({ file, messageText }) => `${relative(ROOT, file?.fileName ?? '')}: ${typescript.flattenDiagnosticMessageText(messageText, ' ')}`,
+      )
+    expect(problems).toEqual([])
+  })
+})
+
+describe('the check of docstrings', () => {
+  const check = (text: string): readonly string[] => {
+    const file = join(ROOT, 'dist', 'checked.d.ts')
+    const host = typescript.createCompilerHost(options)
+    const { getSourceFile, fileExists, readFile } = host
+    host.fileExists = (name) => name === file || fileExists(name)
+    host.readFile = (name) => (name === file ? text : readFile(name))
+    host.getSourceFile = (name, target) => (name === file ? typescript.createSourceFile(name, text, target) : getSourceFile(name, target))
+    const program = typescript.createProgram([file], options, host)
+    return exportsOf({ checked: file }, program)
+      .filter((one) => !isSaying(one))
+      .map(({ name }) => name)
+  }
+
+  it.each([
+    'export declare const f: () => void',
+    'export interface f { a: 1 }',
+    'export declare class f {}',
+    'export type f = 1',
+    '/** The f. */ export declare function f(): void',
+    '// Says what it does, in a comment.\nexport declare function f(): void',
+    'declare const g: 1\nexport { g as f }',
+  ])('sees %j', (text) => expect(check(text)).toEqual(['checked: f']))
+
+  it('lets a sentence pass, wherever the thing is declared', () => {
+    expect(check('/** Says what the type cannot say. */ declare const g: 1\nexport { g as f }')).toEqual([])
+  })
+})

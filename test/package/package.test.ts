@@ -1,0 +1,95 @@
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commandOf, manifest, type Packed, pack, ROOT, run } from './packed.js'
+
+let packed: Packed
+beforeAll(() => {
+  packed = pack()
+  writeFileSync(join(packed.project, 'package.json'), '{"type":"module","private":true}\n')
+  copyFileSync(join(import.meta.dirname, 'consumer.ts'), join(packed.project, 'consumer.ts'))
+})
+afterAll(() => packed.remove())
+
+const compile = (options: object): ReturnType<typeof run> => {
+  const compilerOptions = { strict: true, skipLibCheck: false, target: 'ES2022', lib: ['ES2023', 'DOM'], types: [], ...options }
+  writeFileSync(join(packed.project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
+  return run([commandOf('typescript', 'tsc'), '-p', '.'], packed.project)
+}
+
+describe('the package', () => {
+  it('names types first, and no main that a resolver could take instead', () => {
+    expect(manifest.main).toBeUndefined()
+    for (const conditions of Object.values(manifest.exports)) {
+      expect(Object.keys(conditions)).toEqual(['types', 'default'])
+      for (const file of Object.values(conditions)) expect(packed.files).toContain(file.replace('./', ''))
+    }
+  })
+
+  it('holds what is run and imported, and nothing else', () => {
+    const others = packed.files.filter((file) => !/^dist\/(src|streams|sinks)\/.+\.(js|d\.ts)$/.test(file))
+    const [bundled, rest] = [
+      others.filter((file) => file.startsWith('dist/bundle/cli/')),
+      others.filter((file) => !file.startsWith('dist/')),
+    ]
+    expect(bundled).toEqual(expect.arrayContaining(['dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']))
+    expect(rest.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    expect(bundled.length + rest.length).toBe(others.length)
+    expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
+  })
+
+  it('is found sound by publint', () => {
+    expect(run([commandOf('publint', 'publint'), 'run', packed.tarball, '--strict'], packed.project)).toEqual({
+      status: 0,
+      output: expect.stringContaining('All good!'),
+    })
+  })
+
+  it('has types that every way of resolving modules finds', () => {
+    const { status, output } = run(
+      [commandOf('@arethetypeswrong/cli', 'attw'), packed.tarball, '--profile', 'esm-only', '--no-color', '--no-emoji'],
+      packed.project,
+    )
+    expect(status, output).toBe(0)
+    expect(output.match(/OK \(ESM\)/g)).toHaveLength(Object.keys(manifest.exports).length)
+  })
+})
+
+describe('an app that installs the package', () => {
+  it.each([
+    { as: 'nodenext', module: 'nodenext', moduleResolution: 'nodenext' },
+    { as: 'a bundler’s', module: 'esnext', moduleResolution: 'bundler' },
+  ])('compiles strictly, libraries too, without the types of Node: $as', ({ module, moduleResolution }) => {
+    expect(compile({ module, moduleResolution, noEmit: true })).toEqual({ status: 0, output: '' })
+  })
+
+  const told = {
+    outcome: 'complete',
+    hasNews: true,
+    files: expect.arrayContaining(['mine.json']),
+    tried: [[{ answer: 42 }]],
+    isUsageError: true,
+  }
+
+  it('runs', () => {
+    expect(compile({ module: 'nodenext', moduleResolution: 'nodenext' })).toEqual({ status: 0, output: '' })
+    const { status, output } = run(['consumer.js'], packed.project)
+    expect(status, output).toBe(0)
+    expect(JSON.parse(output)).toEqual(told)
+  })
+
+  it('is handed the same modules by require, which Node from 20.19 on lets load them', () => {
+    const names = Object.keys(manifest.exports).map((path) => path.replace('.', manifest.name))
+    const script = `console.log(JSON.stringify(${JSON.stringify(names)}.map((name) => Object.keys(require(name)).length > 0)))`
+    writeFileSync(join(packed.project, 'required.cjs'), script)
+    const { status, output } = run(['--no-warnings', 'required.cjs'], packed.project)
+    expect(status, output).toBe(0)
+    expect(JSON.parse(output)).toEqual(names.map(() => true))
+  })
+
+  it('has the command', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
+    const command = join(packed.project, 'node_modules', manifest.name, 'dist/bundle/cli/main.js')
+    expect(run([command, '--version'], packed.project)).toEqual({ status: 0, output: `${version}\n` })
+  })
+})
