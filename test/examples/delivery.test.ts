@@ -1,0 +1,81 @@
+import { lastValueFrom, map, NEVER } from 'rxjs'
+import { TestScheduler } from 'rxjs/testing'
+import { createCollector, TransportError } from 'scripstream'
+import { serveSimulator } from 'scripstream/simulator'
+import { type MemoryFiles, memory } from 'scripstream/sinks'
+import { streams } from 'scripstream/streams'
+import { type Trial, trialOf } from 'scripstream/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Delivery, deliveryShares } from './delivery.js'
+
+/** Runs a test on virtual time: a marble is a millisecond, and `2s` are two seconds that nobody waits for. */
+const marbles = (test: Parameters<TestScheduler['run']>[0]) => () =>
+  new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(test)
+
+const day = (traded: number, delivered: number) => ({ data: [{ day: '2026-02-12', traded, delivered }] })
+
+/** The items of a trial in a few words: `ALPHA success 40`. */
+const told = ({ item$ }: Trial<Delivery>) =>
+  item$.pipe(map(({ item, status, rows }) => [item.key, status, ...rows.map(({ share }) => share)].join(' ')))
+
+describe('delivery shares, on marbles', () => {
+  it(
+    'are asked stock by stock, each by its ISIN, and come as they are answered',
+    marbles(({ cold, expectObservable, flush }) => {
+      const answers = { INE000000001: cold('---(a|)', { a: day(200, 80) }), INE000000002: cold('-(b|)', { b: day(0, 0) }) }
+      const trial = trialOf(deliveryShares, {
+        answers: ({ body }) => answers[(body as { data: { isin: keyof typeof answers } }).data.isin],
+      })
+      expectObservable(told(trial)).toBe('-b-(a|)', { a: 'ALPHA success 40', b: 'BETA empty' })
+      flush()
+      expect(trial.asked.map(({ at, path }) => `${at} ${path}`)).toEqual(['0 /staticscanx/delivery', '0 /staticscanx/delivery'])
+    }),
+  )
+
+  it(
+    'are asked again after a failure that may pass: twice, after 0.4 and 0.8 s',
+    marbles(({ cold, expectObservable }) => {
+      const inTurn = [cold('a|', { a: 503 }), cold('#', undefined, new TransportError('reset', 'gone')), cold('(a|)', { a: day(10, 5) })]
+      const trial = trialOf(deliveryShares, { stocks: stocks(1), answers: () => inTurn.shift() ?? NEVER })
+      expectObservable(told(trial)).toBe('1125ms (a|)', { a: 'ALPHA success 50' })
+    }),
+  )
+
+  it(
+    'are given up one by one: a stock that is another’s answer is lost, its neighbour is not',
+    marbles(({ cold, expectObservable }) => {
+      const foreign = { data: [{ isin: 'INE000000001', day: '2026-02-12', traded: 1, delivered: 1 }] }
+      const trial = trialOf(deliveryShares, { answers: () => cold('(a|)', { a: foreign }), settings: { retries: 0 } })
+      expectObservable(told(trial)).toBe('(ab|)', { a: 'ALPHA success 100', b: 'BETA error' })
+    }),
+  )
+
+  it(
+    'are no longer asked once nobody wants them',
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const answer$ = cold('-----a|', { a: day(1, 1) })
+      expectObservable(told(trialOf(deliveryShares, { stocks: stocks(1), answers: () => answer$ })), '^--!').toBe('-')
+      expectSubscriptions(answer$.subscriptions).toBe('^--!')
+    }),
+  )
+})
+
+const stocks = (count: number) =>
+  Array.from({ length: count }, () => ({ Symbol: 'ALPHA', ISIN: 'INE000000001', Name: 'Alpha Limited', Sid: '1', FnoFlag: 0 }))
+
+describe('delivery shares, in a run', () => {
+  it('are collected beside our streams, and kept in a file of their own', async () => {
+    const all = [...streams, deliveryShares]
+    const provider = await serveSimulator({ endpoints: all.flatMap(({ endpoints }) => endpoints), stocks: 4 })
+    onTestFinished(() => provider.close())
+    const files: MemoryFiles = new Map()
+    const collector = createCollector({ settings: provider.settings, streams: all, storage: memory(files) })
+    const report = await lastValueFrom(collector.run({ only: ['delivery-shares'] }))
+    expect(report.scripts['delivery-shares']).toMatchObject({ outcome: 'success', items: { success: 4 }, files: 1 })
+    const records = JSON.parse(files.get('delivery_shares.json')?.text ?? '') as readonly Delivery[]
+    expect(new Set(records.map(({ Symbol: symbol }) => symbol))).toEqual(
+      new Set(provider.market.stocks.map(({ Symbol: symbol }) => symbol)),
+    )
+    expect(records.every(({ share }) => share >= 10 && share <= 90)).toBe(true)
+  })
+})

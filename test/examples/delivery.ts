@@ -1,0 +1,47 @@
+import { map } from 'rxjs'
+import { defineStream, found, json, ofStock, ownedBy, perStock, post, type Row, Rows } from 'scripstream'
+import { z } from 'zod'
+
+/** How much of a day's traded shares changed hands for good. `share` is delivered ÷ traded, in percent. */
+export interface Delivery {
+  readonly Symbol: string
+  readonly ISIN: string
+  readonly day: string
+  readonly share: number
+}
+
+/** The call: what may be asked, how its answer is read, and what the embedded provider says to it. */
+const delivery = post({
+  name: 'delivery',
+  host: 'static',
+  path: '/staticscanx/delivery',
+  input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
+  read: (text, { data: { isin } }) => ownedBy(isin, json(Rows)(text).data ?? []),
+  sample: ({ data: { isin } }, market) => {
+    const random = market.random('delivery', isin)
+    return { data: market.tradingDays('2026-02-01', '2026-12-31').map((day) => ({ day, traded: 1_000, delivered: random.int(100, 900) })) }
+  },
+})
+
+/** The delivery share of each stock, day by day as answered; days without trading are left out. */
+export const deliveryShares = defineStream({
+  name: 'delivery-shares',
+  summary: 'delivered part of the traded shares of each stock',
+  phase: 'enrichment',
+  workers: 5,
+  timeoutMs: 10_000,
+  endpoints: [delivery],
+  work: perStock((stock, { ask }) =>
+    ask(delivery, { data: { isin: stock.ISIN } }).pipe(
+      map((rows) => rows.filter(({ traded }) => Number(traded) > 0)),
+      map((rows) =>
+        found(
+          rows.map(({ day, traded, delivered }) =>
+            ofStock<Delivery & Row>(stock, { day, share: (100 * Number(delivered)) / Number(traded) }),
+          ),
+        ),
+      ),
+    ),
+  ),
+  outputs: [{ shape: 'rows-in-one-file', file: 'delivery_shares.json' }],
+})
