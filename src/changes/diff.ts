@@ -88,9 +88,9 @@ const filesOf = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, 
   },
   versionsOf: (file, earlier = file) => {
     try {
+      if (!outputs.some((output) => isOf(file, output))) return undefined
       const after = documentAt(join(root, file))
-      const before = documentAt(join(earlierRoot, earlier))
-      return after === undefined || (before === undefined && !outputs.some((output) => isOf(file, output))) ? undefined : { before, after }
+      return after === undefined ? undefined : { before: documentAt(join(earlierRoot, earlier)), after }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
       notes.push(`${file} was not compared: it is no whole JSON ("scripstream verify" says more)`)

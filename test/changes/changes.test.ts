@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import type { Change } from '../../src/changes/change.js'
+import { newFilings, newNews } from '../../src/changes/document-changes.js'
+import { bandChanges, circuitChanges, newActions, newDeals, surveillanceChanges } from '../../src/changes/list-changes.js'
+import { listingChanges } from '../../src/changes/listing-changes.js'
+import type { Stock } from '../../src/model/stock.js'
+
+const stock = (Symbol: string, ISIN: string): Stock => ({ Symbol, ISIN, Name: `${Symbol} Ltd`, Sid: '1', FnoFlag: 0 })
+
+const gist = ({ section, change, symbol, from = '', to = '' }: Change): string => [section, change, symbol, from, to].join(' ').trim()
+
+describe('the master list', () => {
+  const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => listingChanges(before, after).map(gist)
+
+  it('tells who is new and who is gone', () => {
+    expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('A', 'I1'), stock('C', 'I3')])).toEqual([
+      'listings new C  I3',
+      'listings gone B I2',
+    ])
+  })
+
+  it('tells a new symbol for the same ISIN, and a new ISIN for the same symbol', () => {
+    expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('AA', 'I1'), stock('B', 'I9')])).toEqual([
+      'renames changed AA A AA',
+      'renames changed B I2 I9',
+    ])
+  })
+
+  it('takes a symbol that went to another company for a rename and a new listing', () => {
+    expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual(['renames changed B A B', 'listings new A  I2'])
+  })
+
+  it('lets one ISIN have two symbols', () => {
+    expect(gists([stock('A', 'I1')], [stock('A', 'I1'), stock('A2', 'I1')])).toEqual(['listings new A2  I1'])
+  })
+
+  it('says nothing where only the order is another', () => {
+    expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('B', 'I2'), stock('A', 'I1')])).toEqual([])
+  })
+})
+
+describe('lists of the market', () => {
+  it('tell who came under surveillance, who left it, and whose stage changed', () => {
+    const row = (Symbol: string, Stage: string) => ({ Symbol, ISIN: `I${Symbol}`, Stage })
+    const lists = { before: [row('A', 'I'), row('B', 'I'), row('C', 'I')], after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')] }
+    expect(surveillanceChanges('ASM', lists).map(gist)).toEqual([
+      'surveillance changed B I II',
+      'surveillance entered D  IV',
+      'surveillance left C I',
+    ])
+  })
+
+  it('tell a renamed stock under surveillance from one that entered', () => {
+    const [before, after] = [[{ Symbol: 'A', ISIN: 'I1', Stage: 'I' }], [{ Symbol: 'B', ISIN: 'I1', Stage: 'I' }]]
+    expect(surveillanceChanges('GSM', { before, after })).toEqual([])
+  })
+
+  it('tell changed bands by all bands, series by series, and by what the exchange alone says', () => {
+    const row = (Symbol: string, Series: string, Band: string) => ({ Symbol, Series, Band })
+    const complete = {
+      before: [row('A', 'EQ', '20'), row('A', 'W1', '20'), row('B', 'EQ', '5')],
+      after: [row('A', 'EQ', 'No Band'), row('A', 'W1', '20'), row('B', 'EQ', '5'), row('N', 'EQ', '5')],
+    }
+    const said = (Symbol: string, From: string, To: string) => ({ Symbol, Series: 'EQ', From, To })
+    const announced = { before: [said('B', '10', '5')], after: [said('A', '20', 'No Band'), said('B', '10', '5'), said('C', '5', '10')] }
+    expect(bandChanges(complete, announced).map(({ symbol, detail }) => `${symbol} ${detail}`)).toEqual([
+      'A from 20 % to no band',
+      'C from 5 % to 10 %',
+    ])
+  })
+
+  it('tell who reached a limit and who left it', () => {
+    expect(
+      circuitChanges('upper', { before: [{ Symbol: 'A' }, { Symbol: 'B' }], after: [{ Symbol: 'B' }, { Symbol: 'C' }] }).map(gist),
+    ).toEqual(['circuits entered C', 'circuits left A'])
+  })
+
+  it('tell new deals, and nothing of those that grew too old', () => {
+    const deal = (sym: string, qty: number) => ({
+      sym,
+      date: '2026-02-12 00:00:00',
+      qty,
+      avgprice: 1.5,
+      bs: 'S',
+      cname: 'FUND',
+      deal: 'BLOCK',
+    })
+    expect(newDeals({ before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 2)] })).toEqual([
+      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 2 at 1.5 on 2026-02-12 (block)' },
+    ])
+  })
+
+  it('tell new actions once, and nothing of one that has come to pass', () => {
+    const row = (Sym: string, ActType: string, ExDate: string) => ({ Sym, CorpAct: [{ ActType, ExDate, Note: '2:10' }] })
+    const [before, after] = [
+      [row('A', 'SPLIT', '2026-02-13')],
+      [row('B', 'BONUS', '2026-03-01'), row('A', 'SPLIT', '2026-02-13'), row('B', 'BONUS', '2026-03-01')],
+    ]
+    expect(newActions({ before, after })).toEqual([
+      { section: 'actions', change: 'new', symbol: 'B', detail: 'bonus of 2:10 on 2026-03-01' },
+    ])
+  })
+})
+
+describe('documents of a stock', () => {
+  it('tell how many filings are new, and the newest of them', () => {
+    const filing = (news_id: string, caption: string) => ({ news_id, caption })
+    const [before, after] = [
+      { data: [filing('1', 'a')] },
+      { data: [filing('4', 'd'), { news_date: '2026', descriptor: 'c' }, filing('2', 'b'), filing('1', 'changed')] },
+    ]
+    expect(newFilings('A', before, after)).toEqual([{ section: 'filings', change: 'new', symbol: 'A', count: 3, detail: '3 new: d; c; …' }])
+    expect(newFilings('A', undefined, before)).toMatchObject([{ count: 1 }])
+    expect(newFilings('A', before, { data: null })).toEqual([])
+  })
+
+  it('tell news by title and date', () => {
+    const [before, after] = [
+      { News: [{ Title: 'a', PublishDate: 1 }] },
+      {
+        News: [
+          { Title: 'a', PublishDate: 2 },
+          { Title: 'a', PublishDate: 1 },
+        ],
+      },
+    ]
+    expect(newNews('A', before, after)).toEqual([{ section: 'news', change: 'new', symbol: 'A', count: 1, detail: '1 new: a' }])
+  })
+})
