@@ -15,11 +15,15 @@ import { outliveReader, showCursor } from './terminal.js'
 // everything until the next great collection: three times the memory, and twice the time for small answers.
 setFlagsFromString('--no-allocation-site-pretenuring')
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
+const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string
+  readonly peerDependenciesMeta: object
+}
 
 const parts: Parts = {
   version,
   streams,
+  optionalPackages: Object.keys(peerDependenciesMeta),
   settingRows,
   loadSettings,
   createCollector,

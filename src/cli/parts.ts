@@ -24,6 +24,8 @@ export interface Shell {
 export interface Parts {
   readonly version: string
   readonly streams: readonly StreamDefinition[]
+  /** Packages that are used where someone installed them. */
+  readonly optionalPackages: readonly string[]
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: Sources) => Settings
   readonly createCollector: (options: CollectorOptions) => Collector

@@ -25,6 +25,8 @@ const MOST_TOLD = 48
 const MOST_KEPT = 40
 const MOST_LAYOUTS = 200
 const LONGEST_NAME = 80
+/** Answers from which on it can be told that a field is gone which is absent here and there. */
+const FEWEST_TO_JUDGE = 5
 
 type Node = ShapeNode<Layout>
 
@@ -139,7 +141,8 @@ const watchOf = (stream: string, endpoint: string, shape: Shape) => {
     if ((bit & ~rootMask) !== 0) wrongKind(root, 'the answer', shape.allows.join('|'), value)
     else if (bit !== 0) within(root, value)
   }
-  const isWorthTelling = ({ isUsual, answers, node }: Entry): boolean => !isUsual || answers * 2 > node.answers
+  const isWorthTelling = ({ isUsual, answers, node }: Entry): boolean =>
+    !isUsual || (node.answers >= FEWEST_TO_JUDGE && answers * 2 > node.answers)
   const watch: Watch = {
     of: (about) => {
       whom = about

@@ -80,6 +80,7 @@ export const reportsTo =
 export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Parts> = {}): Parts => ({
   version: '1.2.3',
   streams: tinyRegistry,
+  optionalPackages: [],
   settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'folder that the outputs are written to' }],
   loadSettings: ({ flags }) => Settings.parse(flags),
   createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),

@@ -1,5 +1,6 @@
 import type { AddCommand } from './context.js'
 import { addDiff } from './diff.js'
+import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'
 import { addGraph } from './graph.js'
 import { addList } from './list.js'
@@ -10,4 +11,15 @@ import { addStream } from './stream.js'
 import { addVerify } from './verify.js'
 
 /** All commands, in the order in which `--help` lists them. */
-export const commands: readonly AddCommand[] = [addRun, addStream, addQuery, addExport, addVerify, addDiff, addSimulate, addList, addGraph]
+export const commands: readonly AddCommand[] = [
+  addRun,
+  addStream,
+  addQuery,
+  addExport,
+  addVerify,
+  addDiff,
+  addDoctor,
+  addSimulate,
+  addList,
+  addGraph,
+]

@@ -1,0 +1,73 @@
+import { driftText } from '../drift.js'
+import { bytes, count, counted } from '../format.js'
+import { type Column, tableOf } from '../table.js'
+import type { Line, Style } from '../terminal.js'
+import { clean, cut, wrap } from '../text.js'
+import type { Canary } from './canary.js'
+import type { Check } from './local.js'
+
+const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', unasked: 'yellow', failed: 'red' }
+
+/** What a doctor found, for people: this machine, each call in a table, and for what is not well the reason and the way out. */
+export const doctorLines = (
+  { checks, canaries }: { readonly checks: readonly Check[]; readonly canaries: readonly Canary[] },
+  columns: number,
+): readonly Line[] => [
+  [['This machine', 'bold']],
+  ...checks.flatMap((check) => checkLines(check, columns)),
+  [],
+  [['The provider', 'bold'], [` (one request to each of ${counted(canaries.length, 'call')})`]],
+  ...tableOf(columnsFor(columns, canaries), canaries),
+  ...canaries.flatMap((canary) => troubleLines(canary, columns)),
+  [],
+  verdictOf(checks, canaries),
+]
+
+const checkLines = ({ what, result, found }: Check, columns: number): readonly Line[] => {
+  const [first = '', ...more] = found.split('\n').flatMap((line) => wrap(clean(line), columns - 4))
+  return [
+    [['  '], [result === 'ok' ? '' : `${result}: `, STYLES[result]], [`${what}: ${first}`]],
+    ...more.map((line): Line => [[`    ${line}`]]),
+  ]
+}
+
+const columnsFor = (columns: number, canaries: readonly Canary[]): readonly Column<Canary>[] => {
+  const widest = Math.max(...canaries.map(({ endpoint }) => endpoint.length), 4)
+  const room = Math.max(12, columns - widest - 2 * 6 - 'unasked'.length - 'status'.length - 9 - 8)
+  return [
+    { title: 'call', align: 'left', cell: ({ endpoint }) => endpoint },
+    { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
+    { title: 'status', align: 'right', cell: ({ status }) => (status === undefined ? '-' : String(status)) },
+    { title: 'time', align: 'right', cell: ({ ms }) => (ms === undefined ? '-' : `${count(ms)} ms`) },
+    { title: 'size', align: 'right', cell: ({ bytes: size }) => (size === undefined ? '-' : bytes(size)) },
+    { title: 'asked', align: 'left', cell: ({ method, host, path }) => cut(`${method} ${host} ${path}`, room), style: () => 'dim' },
+  ]
+}
+
+const troubleLines = (canary: Canary, columns: number): readonly Line[] => {
+  const { endpoint, stream, result, reason, came, advice, drift = [] } = canary
+  if (result === 'ok') return []
+  const details = [
+    ...drift.map((one) => driftText(one)),
+    ...(reason === undefined ? [] : [clean(reason)]),
+    ...(came === undefined ? [] : [`came back: ${clean(came)}`]),
+    ...(advice === undefined ? [] : [`do: ${advice}`]),
+  ]
+  return [
+    [],
+    [
+      [`${endpoint} ${result}`, STYLES[result]],
+      [` (${stream})`, 'dim'],
+    ],
+    ...details.flatMap((detail) => wrap(`  ${detail}`, columns)).map((line): Line => [[line]]),
+  ]
+}
+
+const verdictOf = (checks: readonly Check[], canaries: readonly Canary[]): Line => {
+  const broken = [...checks, ...canaries].filter(({ result }) => result === 'failed' || result === 'unasked').length
+  const drifted = canaries.filter(({ result }) => result === 'drift').length
+  if (broken > 0) return [[`${counted(broken, 'thing')} will not work.`, 'red']]
+  if (drifted > 0)
+    return [[`All works; ${counted(drifted, 'call')} no longer ${drifted === 1 ? 'answers' : 'answer'} as before.`, 'yellow']]
+  return [['All is well.', 'green']]
+}

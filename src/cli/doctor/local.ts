@@ -1,0 +1,122 @@
+import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { messageOf, UsageError } from '../../model/errors.js'
+import { isRow } from '../../model/row.js'
+import type { Settings } from '../../model/settings.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { planRun } from '../../pipeline/plan.js'
+import { checkRequirements } from '../../pipeline/requirements.js'
+import { bytes } from '../format.js'
+
+/** Something on this machine that a run needs, or that is worth knowing. */
+export interface Check {
+  readonly what: string
+  readonly result: 'ok' | 'warn' | 'failed'
+  readonly found: string
+}
+
+const OLDEST_NODE = [20, 19] as const
+/** About what a first run of the whole market leaves. */
+const NEEDED_BYTES = 1e9
+
+export interface LocalContext {
+  readonly settings: Settings
+  readonly streams: readonly StreamDefinition[]
+  /** Packages that are used if they are there. */
+  readonly optional: readonly string[]
+}
+
+export const localChecks = ({ settings, streams, optional }: LocalContext): readonly Check[] => [
+  nodeCheck(process.versions.node),
+  settingsCheck(streams, settings),
+  ...folderChecks(resolve(settings.out)),
+  ...optional.map(packageCheck),
+]
+
+const nodeCheck = (version: string): Check => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
+  return {
+    what: 'Node',
+    result: isNew ? 'ok' : 'failed',
+    found: isNew ? version : `${version}: ${OLDEST_NODE.join('.')} or newer is needed`,
+  }
+}
+
+const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): Check => {
+  try {
+    checkRequirements(planRun(streams, settings), settings)
+    return { what: 'settings', result: 'ok', found: 'every address is set' }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return { what: 'settings', result: 'failed', found: error.message.split('\n').slice(0, -1).join('\n') }
+  }
+}
+
+const folderChecks = (folder: string): readonly Check[] => {
+  const existing = nearestExisting(folder)
+  const isThere = existing === folder
+  return [writableCheck(folder, existing, isThere), diskCheck(existing), ...(isThere ? [lockCheck(folder)].flat() : [])]
+}
+
+const nearestExisting = (path: string): string => (existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path)))
+
+const writableCheck = (folder: string, existing: string, isThere: boolean): Check => {
+  const probe = join(existing, `.scripstream-doctor-${process.pid}`)
+  try {
+    writeFileSync(probe, '', { flag: 'wx' })
+    return { what: 'folder', result: 'ok', found: `${folder} ${isThere ? 'can be written' : 'is not there yet and can be made'}` }
+  } catch (error) {
+    return { what: 'folder', result: 'failed', found: `${folder} cannot be written: ${messageOf(error)}` }
+  } finally {
+    rmSync(probe, { force: true })
+  }
+}
+
+const diskCheck = (existing: string): Check => {
+  try {
+    const { bavail, bsize } = statfsSync(existing)
+    const free = bavail * bsize
+    const isEnough = free >= NEEDED_BYTES
+    return {
+      what: 'disk',
+      result: isEnough ? 'ok' : 'warn',
+      found: `${bytes(free)} free${isEnough ? '' : `, a first run of a whole market may need ${bytes(NEEDED_BYTES)}`}`,
+    }
+  } catch (error) {
+    return { what: 'disk', result: 'warn', found: `what is free could not be told: ${messageOf(error)}` }
+  }
+}
+
+/** Who holds the folder, if anybody does. */
+const lockCheck = (folder: string): readonly Check[] => {
+  const holder = documentAt(join(folder, '.scripstream', 'lock'))
+  if (!isRow(holder)) return []
+  return [
+    {
+      what: 'lock',
+      result: 'warn',
+      found: `process ${holder.pid} on ${holder.host} holds the folder since ${holder.since}, unless it has ended`,
+    },
+  ]
+}
+
+const documentAt = (path: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Looks for a package without loading it. */
+const packageCheck = (name: string): Check => {
+  const folders = createRequire(import.meta.url).resolve.paths(name) ?? []
+  const manifest = folders.map((folder) => documentAt(join(folder, name, 'package.json'))).find(isRow)
+  return {
+    what: name,
+    result: 'ok',
+    found: manifest === undefined ? 'not installed; only what needs it does without' : `${manifest.version}`,
+  }
+}
