@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { limitNames } from './checks/verification.js'
+import { almost, closest, didYouMean } from './model/closest.js'
 import { messageOf, UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
-import { environmentNames, Settings, type SettingsInput } from './model/settings.js'
+import { environmentNames, hosts, Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 
 const CONFIG_FILE = 'scripstream.config.json'
@@ -53,7 +54,9 @@ const checkLayer = ({ values, named }: Layer, streams: readonly StreamDefinition
     const unknown = Object.keys(isRow(values[setting]) ? values[setting] : {}).find((name) => !names.includes(name))
     if (unknown === undefined) continue
     const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
-    throw new UsageError(`${named(setting)} names ${JSON.stringify(unknown)}, which is no ${what}. ${plural}: ${names.join(', ')}`)
+    throw new UsageError(
+      `${named(setting)} names ${JSON.stringify(unknown)}, which is no ${what}.${didYouMean(unknown, names)} ${plural}: ${names.join(', ')}`,
+    )
   }
 }
 
@@ -63,8 +66,10 @@ const settingAt = ({ path }: z.core.$ZodIssue, values: Row): string => {
 }
 
 const wrong = (issue: z.core.$ZodIssue, values: Row): string => {
-  if (issue.code === 'unrecognized_keys')
-    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; see the README's table`
+  if (issue.code === 'unrecognized_keys') {
+    const [first = ''] = issue.keys
+    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? hosts : Object.keys(Settings.shape))} "scripstream run --help" shows all`
+  }
   const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
   const where =
     issue.path.length > 1 && issue.code !== 'invalid_key' && issue.path[0] !== 'urls' ? ` (${issue.path.slice(1).join('.')})` : ''
@@ -147,6 +152,17 @@ const jsonOr = (text: string): unknown => {
   } catch {
     return text
   }
+}
+
+/** Variables that look like one of ours and are none, each with what it was most likely meant to be. They set nothing. */
+export const misspelt = (env: Readonly<Record<string, string | undefined>>): readonly string[] => {
+  const known = Object.values(environmentNames)
+  return Object.keys(env)
+    .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
+    .flatMap((name) => {
+      const near = name.startsWith('SCRIPSTREAM_') ? closest(name, known) : almost(name, known)
+      return near === undefined ? [] : [`${name} is no setting, and sets nothing. Did you mean ${near}?`]
+    })
 }
 
 /** A row of the table of settings, as the README and `--help` show it. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { loadSettings, type Sources, settingRows } from '../src/config.js'
+import { loadSettings, misspelt, type Sources, settingRows } from '../src/config.js'
 import { UsageError } from '../src/model/errors.js'
 import { hosts, type SettingsInput } from '../src/model/settings.js'
 import { streams } from '../streams/index.js'
@@ -244,5 +244,32 @@ describe('the table of settings', () => {
     for (const { env, description } of settingRows) expect([env, description]).not.toContain('')
     for (const host of hosts) expect(names).toContain(`urls.${host}`)
     expect(settingRows.find(({ name }) => name === 'newsLimit')).toMatchObject({ env: 'NEWS_LIMIT', default: '50' })
+  })
+})
+
+describe('a typing error', () => {
+  it.each([
+    [{ wokers: {} }, 'has no setting "wokers". Did you mean workers?'],
+    [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz". Did you mean news?'],
+    [{ workers: { 'market-new': 3 } }, 'names "market-new", which is no stream. Did you mean market-news?'],
+  ])('in a settings file is told with what was most likely meant: %j', (content, says) => {
+    expect(complaintOf({ configFile: fileOf(content) })).toContain(says)
+  })
+
+  it('in the name of a variable is told, and no other variable is spoken of', () => {
+    const env = {
+      SCRIPSTREAM_RETRY: '1',
+      SCRISTREAM_OUT: 'x',
+      FETCH_OHLVC: '0',
+      SCRIPSTREAM_OUT: 'y',
+      FETCH_ALL: '1',
+      PATH: '/bin',
+      NEWS_API: 'x',
+    }
+    expect(misspelt(env)).toEqual([
+      'SCRIPSTREAM_RETRY is no setting, and sets nothing. Did you mean SCRIPSTREAM_RETRIES?',
+      'SCRISTREAM_OUT is no setting, and sets nothing. Did you mean SCRIPSTREAM_OUT?',
+      'FETCH_OHLVC is no setting, and sets nothing. Did you mean FETCH_OHLCV?',
+    ])
   })
 })

@@ -1,4 +1,4 @@
-import type { Status } from '../model/errors.js'
+import { kindOf, type Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
 import type { Problem, Rewritten, RunReport, ScriptReport } from '../model/report.js'
 import { count, counted } from './format.js'
@@ -28,7 +28,8 @@ export const problemLines = (report: RunReport): readonly string[] =>
     .map(([name, script]) => ({ name, script, sum: sumOf(script) }))
     .filter(({ sum }) => sum !== '')
     .flatMap(({ name, script, sum }) => {
-      const news = script.problems.filter((problem) => isFailure(problem) && !sum.includes(clean(problem.reason)))
+      const said = kindOf(sum)
+      const news = script.problems.filter((problem) => isFailure(problem) && !said.includes(kindOf(clean(problem.reason))))
       return [`  ${name}: ${sum}`, ...reasonsOf(news).map((line) => `    ${line}`)]
     })
 
@@ -79,16 +80,18 @@ const sumOf = (script: ScriptReport): string => {
   ].join('; ')
 }
 
+/** One line for each kind of reason, with what came back the first time. */
 const reasonsOf = (problems: readonly Problem[]): readonly string[] => {
-  const keys = new Map<string, string[]>()
-  for (const { item, reason } of problems) {
-    const sharing = keys.get(reason)
-    if (sharing) sharing.push(item ?? '')
-    else keys.set(reason, [item ?? ''])
+  const kinds = new Map<string, { readonly first: string; readonly items: string[] }>()
+  for (const { item = '', reason } of problems) {
+    const kind = kindOf(reason)
+    const sharing = kinds.get(kind)
+    if (sharing) sharing.items.push(item)
+    else kinds.set(kind, { first: reason, items: [item] })
   }
-  return [...keys].map(([reason, items]) => {
+  return [...kinds.values()].map(({ first, items }) => {
     const named = items.filter((item) => item !== '').map(clean)
     const more = named.length > KEYS_SHOWN ? ' …' : ''
-    return named.length === 0 ? clean(reason) : `${clean(reason)}: ${named.slice(0, KEYS_SHOWN).join(', ')}${more}`
+    return named.length === 0 ? clean(first) : `${clean(first)}: ${named.slice(0, KEYS_SHOWN).join(', ')}${more}`
   })
 }

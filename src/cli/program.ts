@@ -28,7 +28,8 @@ export const runProgram = async (args: readonly string[], shell: Shell, parts: P
   }
 }
 
-const programOf = (context: CommandContext): Command => {
+/** The program with all its commands. */
+export const programOf = (context: CommandContext): Command => {
   const { shell, parts } = context
   const program = new Command('scripstream')
     .description('Collects Indian exchange-listed equity data: every collection script a stream, one command for the whole market.')

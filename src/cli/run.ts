@@ -1,4 +1,5 @@
 import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
+import { misspelt } from '../config.js'
 import { messageOf } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { printable } from '../model/json-text.js'
@@ -21,6 +22,7 @@ import { clean, wrap } from './text.js'
 /** Runs the graph, shows how it goes, and tells how it ended. */
 export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
   defer(() => {
+    for (const line of misspelt(shell.env)) shell.stderr.write(`scripstream: ${clean(line)}\n`)
     const settings = settingsFor(flags, shell, parts)
     if (!flags.retryFailed) return conducted(flags, settings, shell, parts)
     return retryOf(flags.run, { folder: parts.storage(settings), streams: parts.streams, settings }).pipe(

@@ -1,6 +1,7 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { driftLines } from './drift.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
+import { hintsOf } from './hints.js'
 import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
 import { commandLine, continuing, retrying, withOnly } from './rerun.js'
 import { type ResultsContext, resultsOf } from './results.js'
@@ -126,13 +127,10 @@ const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: Su
     return [...section('Next', ['  Ask again all the same:'], columns), command([...args, '--fresh'])]
   if (report.outcome === 'complete') return isSimulated ? [...section('Next', [MADE_UP], columns), command(['run', '--help'])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
-  const isLimited = incomplete.some(([, { items }]) => items.rate_limit > 0)
+  const hints = hintsOf(report).map((hint) => `  ${hint}`)
   const advice = {
-    partial: [
-      ...(isLimited ? ['  The provider limits the rate: wait a while, or set fewer "workers" in scripstream.config.json.'] : []),
-      '  Ask again for what is missing:',
-    ],
-    failed: ['  Mend the cause, then run it again:'],
+    partial: [...hints, '  Ask again for what is missing:'],
+    failed: [...hints, '  Mend the cause, then run it again:'],
     interrupted: ['  Continue it (what is in place is not asked for again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)

@@ -11,6 +11,10 @@ export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${nu
 export abstract class CollectError extends Error {
   abstract readonly verdict: Verdict
   abstract readonly status: Status
+  /** What was asked of which service, if the failure is that of a request: `POST static /staticscanx/lodr`. Names no stock. */
+  asked?: string
+  /** What was answered, if anything was: its type, its size, and how it begins. */
+  answered?: string
 }
 
 /** The host answered 429: it is asked again after a pause, which uses up no retries. */
@@ -132,9 +136,22 @@ export class UsageError extends CollectError {
   readonly status = 'error'
 }
 
-/** The text of anything that was thrown, on one line. */
+/** The text of anything that was thrown, on one line; of a failed request with what was asked and, in brackets, what came back. */
 export const messageOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 300)
+  (error instanceof CollectError ? exchangeOf(error) : error instanceof Error ? error.message : String(error))
+    .replace(/\s+/g, ' ')
+    .slice(0, LONGEST_MESSAGE)
+
+const LONGEST_MESSAGE = 600
+
+const exchangeOf = ({ asked, message, answered }: CollectError): string =>
+  `${asked === undefined ? '' : `${asked}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
+
+/** A reason without what it says in brackets, which may differ from item to item. */
+export const kindOf = (reason: string): string => reason.replace(BRACKETS, '')
+
+/** Texts within them are quoted, and may hold brackets of their own. */
+const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g
 
 /** Whether a failure costs one item at most, so that the run goes on. */
 export const isLoss = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

@@ -1,3 +1,4 @@
+import { CollectError } from './errors.js'
 import type { Settings } from './settings.js'
 
 /** Takes out of a text what identifies the user to a provider. */
@@ -65,6 +66,7 @@ export const withoutSecrets = <T extends object>(record: T, redact: Redact): T =
 export const redactError = (error: unknown, redact: Redact): unknown => {
   for (let [inner, left] = [error, 9]; inner instanceof Error && left > 0; [inner, left] = [inner.cause, left - 1]) {
     inner.message = redact(inner.message)
+    if (inner instanceof CollectError && inner.answered !== undefined) inner.answered = redact(inner.answered)
     if (inner.stack !== undefined) inner.stack = redact(inner.stack)
   }
   return error

@@ -1,5 +1,5 @@
 import { connect, defer, EMPTY, finalize, forkJoin, map, Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
-import { NothingAnswered } from '../model/errors.js'
+import { kindOf, NothingAnswered } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
@@ -103,7 +103,7 @@ const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot, whom: strin
     timeoutMs: run.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     random: run.random,
     clock: run.clock,
-    watch: run.drift.ofStream(stream.name),
+    drift: run.drift.ofStream(stream.name),
     tell: (type) => run.emit({ type, stream: stream.name }),
   })
 
@@ -172,7 +172,7 @@ interface Judgement {
   readonly all: number
   readonly lost: number
   readonly empty: number
-  /** The first few, each once. */
+  /** The first few, one of each kind. */
   readonly reasons: readonly string[]
 }
 
@@ -181,7 +181,8 @@ const judge = ({ all, lost, empty, reasons }: Judgement, settled: Settled): Judg
   if (!isLost(settled) && !(isEmpty && settled.degraded !== undefined))
     return { all: all + 1, lost, empty: empty + (isEmpty ? 1 : 0), reasons }
   const reason = reasonOf(settled)
-  return { all: all + 1, lost: lost + 1, empty, reasons: reasons.includes(reason) || reasons.length > 4 ? reasons : [...reasons, reason] }
+  const isKnown = reasons.length > 4 || reasons.some((other) => kindOf(other) === kindOf(reason))
+  return { all: all + 1, lost: lost + 1, empty, reasons: isKnown ? reasons : [...reasons, reason] }
 }
 
 /** A part is named with its reason, a stock is not: what many share is told once. */

@@ -110,9 +110,8 @@ const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {
   throw new BadAnswer('schema', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'has another shape'}`)
 }
 
-/** Says what came instead, by its first characters. */
 const unreadable = (text: string, what: string): BadAnswer => {
   const start = text.trimStart()
-  if (start.startsWith('<')) return new BadAnswer('html', `a page came instead: ${start.slice(0, 60)}`)
-  return new BadAnswer('parse', start === '' ? 'the body is empty' : `${what}, starting ${JSON.stringify(start.slice(0, 40))}`)
+  if (start.startsWith('<')) return new BadAnswer('html', 'a page came instead')
+  return new BadAnswer('parse', start === '' ? 'the body is empty' : what)
 }

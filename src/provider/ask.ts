@@ -1,4 +1,4 @@
-import { defer, finalize, map, type Observable, Subject } from 'rxjs'
+import { defer, finalize, type Observable, Subject } from 'rxjs'
 import { BadAnswer, HttpError, Throttled } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
@@ -8,6 +8,7 @@ import type { Watch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import type { Gates } from './gate/gates.js'
 import type { HttpReply, HttpRequest, Transport } from './http.js'
+import { type RequestEnd, reading } from './reading.js'
 import { requestsTo } from './request.js'
 import { retryAfterMs } from './retry-after.js'
 
@@ -28,8 +29,10 @@ export interface AskOptions {
   /** The current instant, epoch milliseconds; dates in `Retry-After` count from it. */
   readonly clock: () => number
   /** Looks at the shape of what a call answers. */
-  readonly watch?: (endpoint: AnyEndpoint) => Watch | undefined
+  readonly drift?: (endpoint: AnyEndpoint) => Watch | undefined
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
+  /** Hears how each request ended. */
+  readonly watch?: ((end: RequestEnd) => void) | undefined
 }
 
 /** How an item asks: with its worker, which is free again as soon as its answers are in, before they are read. */
@@ -41,6 +44,7 @@ export const createAsk = ({
   random,
   clock,
   tell,
+  drift,
   watch,
 }: AskOptions): ((slot: Slot, whom?: string) => Ask) => {
   const { retries, throttleRetries, backoffMs } = settings
@@ -75,7 +79,7 @@ export const createAsk = ({
           }
           return transport({ ...request, arrived }).pipe(
             deadline(timeoutMs, arrived$),
-            map((reply) => answerOf(endpoint, accepted(reply), input, watch?.(endpoint), whom)),
+            reading(endpoint, (reply) => answerOf(endpoint, accepted(reply), input, drift?.(endpoint), whom), { clock, watch }),
           )
         })
         return hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }), finalize(give))
@@ -87,12 +91,12 @@ const answerOf = <Input, Answer>(
   endpoint: Endpoint<Input, Answer>,
   reply: HttpReply,
   input: Input,
-  watch: Watch | undefined,
+  drift: Watch | undefined,
   whom: string,
 ): Answer => {
   const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(textOf(reply, endpoint), input, watch?.of(whom))
-  watch?.asExpected()
+  if (answer === undefined) return endpoint.read(textOf(reply, endpoint), input, drift?.of(whom))
+  drift?.asExpected()
   return answer
 }
 

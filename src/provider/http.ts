@@ -25,6 +25,7 @@ export interface HttpRequest {
 export interface HttpReply {
   readonly status: number
   readonly retryAfter?: string
+  readonly contentType?: string
   /** Where a redirect leads. */
   readonly location?: string
   readonly body: Uint8Array
@@ -166,14 +167,14 @@ const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiv
         isOver = true
         // Only a 200 is read: a broken body must not hide what the status says.
         if (error && status === 200) return receiver.fail(transportErrorOf(error, true))
-        const { location, 'retry-after': retryAfter } = headers
-        const isUnframed = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+        const { location, 'retry-after': retryAfter, 'content-type': contentType } = headers
         receiver.reply({
           status,
           body: whole ?? Buffer.alloc(0),
-          ...(isUnframed ? { isUnframed } : {}),
+          ...(headers['content-length'] === undefined && headers['transfer-encoding'] === undefined ? { isUnframed: true } : {}),
           ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
           ...(typeof location === 'string' ? { location } : {}),
+          ...(typeof contentType === 'string' ? { contentType } : {}),
         })
       })
     },

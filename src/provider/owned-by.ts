@@ -13,7 +13,7 @@ export const ownedBy = <R extends Row>(isin: string, rows: readonly R[]): readon
       const value = row[field]
       if (value === undefined || value === isin) continue
       const named = textOf(value)
-      if (named !== '' && named !== isin) throw new BadAnswer('identity', `the answer is about ${named}, not about ${isin}`)
+      if (named !== '' && named !== isin) throw new BadAnswer('identity', `the answer is about another stock (${named}, not ${isin})`)
     }
   }
   return rows

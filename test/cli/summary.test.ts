@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { hintsOf } from '../../src/cli/hints.js'
 import { commandLine, withOnly } from '../../src/cli/rerun.js'
 import { type SummaryContext, summaryOf } from '../../src/cli/summary.js'
 import { trimmed } from '../../src/cli/terminal.js'
@@ -107,7 +108,7 @@ describe('the summary of a partial run', () => {
           ...['TCS', 'INFY', 'M&M', 'ITC', 'SBIN', 'LT'].map((item) => ({
             item,
             status: 'rate_limit' as const,
-            reason: '429: the provider limits the rate',
+            reason: `POST news /v2/news: 429: the provider limits the rate (text/plain, ${item.length} B, "slow (down)")`,
           })),
           { item: 'EVIL\x1b[2J', status: 'http_503', reason: 'the provider\nanswered 503' },
         ],
@@ -138,7 +139,8 @@ describe('the summary of a partial run', () => {
       'Missing',
       '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items with a',
       '    path or page that failed',
-      '    429: the provider limits the rate: TCS, INFY, M&M, ITC, SBIN …',
+      '    POST news /v2/news: 429: the provider limits the rate (text/plain, 3 B,',
+      '      "slow (down)"): TCS, INFY, M&M, ITC, SBIN …',
       '    the provider answered 503: EVIL',
       '  surveillance-lists: failed: nothing answered: sheet: http_503; page: html; 2',
       '    of 2 items lost (2 error)',
@@ -154,6 +156,7 @@ describe('the summary of a partial run', () => {
       'Next',
       '  The provider limits the rate: wait a while, or set fewer "workers" in',
       '    scripstream.config.json.',
+      '  The provider has trouble of its own (5xx): run it again later.',
       '  Ask again for what is missing:',
       "    scripstream run '--out=/srv/my market' --retry-failed",
     ])
@@ -228,6 +231,7 @@ describe('the summary of a failed run', () => {
       '  .scripstream/report.json (the report of this run)',
       '',
       'Next',
+      '  The provider has trouble of its own (5xx): run it again later.',
       '  Mend the cause, then run it again:',
       '    scripstream run',
     ])
@@ -280,4 +284,34 @@ describe('the command to run next', () => {
       'x,y',
     ])
   })
+})
+
+describe('what to do about a failure', () => {
+  const hintsFor = (reason: string, items: Partial<ScriptReport['items']> = { error: 1 }): readonly string[] => {
+    const counts = { success: 9, empty: 0, skipped: 0, rate_limit: 0, error: 0, ...items } as ScriptReport['items']
+    return hintsOf(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, problems: [{ item: 'A', reason }] }) } }))
+  }
+
+  test.each([
+    ['POST static /x: the provider answered 403 (empty body)', 'static refuses (401, 403)', 'SCRIPSTREAM_HEADERS'],
+    ['GET archive /x: the provider answered 302', 'archive redirects', 'SCRIPSTREAM_ARCHIVE_URL'],
+    ['lodr: POST static /x: html: a page came instead (20 B, "Sign in")', 'static sends pages', 'SCRIPSTREAM_STATIC_URL'],
+    ['POST news /x: dns: getaddrinfo ENOTFOUND', 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
+    ['breaker: down for more than 10 s; last: POST news /x: connect: refused', 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
+    ['POST ticks /x: tls: self-signed', 'The certificate of ticks', 'NODE_EXTRA_CA_CERTS'],
+    ['POST ticks /x: deadline: no whole answer within 10 ms', 'ticks is too slow', '"timeoutsMs"'],
+    ['scan: POST analytics /x: the provider answered 500; page: GET web /y: the provider answered 503', 'analytics, web has', '5xx'],
+  ])('is told for %s', (reason, says, wayOut) => {
+    const hints = hintsFor(reason)
+    expect(hints).toEqual([expect.stringContaining(says)])
+    expect(hints[0]).toContain(wayOut)
+  })
+
+  test('is told of what is not found only where nothing is', () => {
+    const reason = 'POST static /x: the provider answered 404'
+    expect(hintsFor(reason, { http_404: 2 })).toEqual([])
+    expect(hintsFor(reason, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])
+  })
+
+  test('is nothing where nobody can tell', () => expect(hintsFor('POST static /x: schema: data: wrong')).toEqual([]))
 })

@@ -72,7 +72,7 @@ describe('one stream of a collector', () => {
     'errors when the list that it works on cannot be had',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
-      const why = new NothingAnswered('master-data failed: the provider answered 403')
+      const why = new NothingAnswered('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
 
       m.expect(collector.stream('news').pipe(toArray())).toBeObservable('#', undefined, why)
     }),

@@ -43,7 +43,9 @@ describe('the critical step', () => {
         scripts.news?.outcome,
       ])
 
-      m.expect(collector.run().pipe(why)).toBeObservable('(a|)', { a: ['master-data failed: the provider answered 403', 'skipped'] })
+      m.expect(collector.run().pipe(why)).toBeObservable('(a|)', {
+        a: ['master-data failed: POST static /master-data: the provider answered 403 (empty body)', 'skipped'],
+      })
     }),
   )
 })

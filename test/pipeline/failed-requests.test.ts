@@ -72,7 +72,7 @@ describe('a failed request', () => {
         news?.problems,
       ])
       const items = { success: 2, empty: 0, skipped: 0, rate_limit: 0, error: 0, http_404: 1 }
-      const problems = [{ item: 'B', status: 'http_404', reason: 'the provider answered 404' }]
+      const problems = [{ item: 'B', status: 'http_404', reason: 'POST static /news: the provider answered 404 (empty body)' }]
 
       m.expect(collector.run().pipe(told)).toBeObservable('(a|)', { a: ['partial', 'success', items, problems] })
     }),
@@ -84,7 +84,9 @@ describe('a failed request', () => {
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)) })
       const told = map(({ scripts: { news } }: RunReport) => [news?.outcome, news?.error])
 
-      m.expect(collector.run().pipe(told)).toBeObservable('(a|)', { a: ['failed', 'the provider answered 404'] })
+      m.expect(collector.run().pipe(told)).toBeObservable('(a|)', {
+        a: ['failed', 'POST static /news: the provider answered 404 (empty body)'],
+      })
     }),
   )
 })

@@ -76,9 +76,9 @@ describe('a stream that follows another one', () => {
   )
 
   for (const { how, reply, pace, reason } of [
-    { how: 'is refused', reply: status(403), pace: '', reason: 'the provider answered 403' },
-    { how: 'is limited', reply: status(429), pace: '8200ms ', reason: '429: the provider limits the rate' },
-    { how: 'keeps failing', reply: page, pace: '375ms 750ms ', reason: 'html: a page came instead: <!doctype html><title>Sorry</title>' },
+    { how: 'is refused', reply: status(403), pace: '', reason: 'the provider answered 403 (empty body)' },
+    { how: 'is limited', reply: status(429), pace: '8200ms ', reason: '429: the provider limits the rate (empty body)' },
+    { how: 'keeps failing', reply: page, pace: '375ms 750ms ', reason: 'html: a page came instead (35 B, "Sorry")' },
   ])
     it(
       `fails with it and says so, without asking, when the other ${how}`,
@@ -97,7 +97,7 @@ describe('a stream that follows another one', () => {
         ])
 
         m.expect(collector.run().pipe(why)).toBeObservable(`${pace}(a|)`, {
-          a: ['partial', 'failed', 'failed', `indices, which this follows, failed: ${reason}`, 'success'],
+          a: ['partial', 'failed', 'failed', `indices, which this follows, failed: POST static /indices: ${reason}`, 'success'],
         })
         m.flush()
         expect(collector.asked.filter((call) => call.includes('ohlcv'))).toStrictEqual([])

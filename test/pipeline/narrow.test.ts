@@ -31,6 +31,13 @@ describe('narrowTo', () => {
     ])
   })
 
+  it('tells which symbol was most likely meant', () => {
+    expect(narrowed(['TCS', 'INFI', 'MM', 'XYZ']).events).toMatchObject([
+      { text: 'not listed, so left out: INFI (did you mean INFY?), MM (did you mean M&M?), XYZ' },
+    ])
+    expect(() => narrowed(['TCZ'])).toThrow('none of the symbols is listed: TCZ (did you mean TCS?).')
+  })
+
   it('refuses symbols of which none is listed', () => {
     const none = 'none of the symbols is listed: nope. Symbols are those of master_isin_map.json'
 

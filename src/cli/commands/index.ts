@@ -1,4 +1,5 @@
 import type { AddCommand } from './context.js'
+import { addCompletion } from './completion.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'
@@ -22,4 +23,5 @@ export const commands: readonly AddCommand[] = [
   addSimulate,
   addList,
   addGraph,
+  addCompletion,
 ]

@@ -67,7 +67,7 @@ export const askOnce = (
       timeoutMs: Math.min(LONGEST_MS, settings.timeoutsMs[stream.name] ?? stream.timeoutMs),
       random: () => 0,
       clock,
-      watch: drift.ofStream(stream.name),
+      drift: drift.ofStream(stream.name),
       tell: () => undefined,
     })
     const startedAt = clock()
@@ -103,8 +103,8 @@ const noWait = (begin: () => void): (() => void) => {
   return () => undefined
 }
 
-const beginningOf = (body: Buffer): string => {
-  const text = clean(body.subarray(0, FIRST_CHARACTERS * 4).toString())
+const beginningOf = (body: Uint8Array): string => {
+  const text = clean(Buffer.from(body.subarray(0, FIRST_CHARACTERS * 4)).toString())
   if (text === '') return 'nothing'
   const kind = text.startsWith('<') ? 'a page' : /^[{[]/.test(text) ? 'JSON' : 'text'
   return `${kind}: ${text.slice(0, FIRST_CHARACTERS)}`

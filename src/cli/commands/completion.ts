@@ -1,0 +1,26 @@
+import { Argument } from 'commander'
+import { bashScript } from '../completion/bash.js'
+import { fishScript } from '../completion/fish.js'
+import { wordsOf } from '../completion/words.js'
+import { zshScript } from '../completion/zsh.js'
+import { exampleText } from '../help.js'
+import { printed } from '../printed.js'
+import type { AddCommand } from './context.js'
+
+const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
+
+const examples = [
+  ["echo 'source <(scripstream completion bash)' >> ~/.bashrc", 'bash: from the next shell on'],
+  ["echo 'source <(scripstream completion zsh)' >> ~/.zshrc", 'zsh: after the line with compinit'],
+  ['scripstream completion fish > ~/.config/fish/completions/scripstream.fish', 'fish: at once'],
+] as const
+
+export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
+  const names = parts.streams.map(({ name }) => name)
+  program
+    .command('completion')
+    .description('Prints a script that lets a shell complete commands, options and streams.')
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
+    .addHelpText('after', exampleText(examples))
+    .action((name: keyof typeof scripts) => act(printed(shell, () => scripts[name](wordsOf(program, names)))))
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { programOf, runProgram } from '../../src/cli/program.js'
+import { createCollector } from '../../src/collector.js'
+import { streams } from '../../streams/index.js'
+import { createParts, createShell } from './support.js'
+
+const parts = createParts(undefined, { streams, createCollector })
+/** The program as it is, whose commands do nothing. */
+const dry = (args: readonly string[]) => programOf({ args, shell: createShell(), parts, act: () => Promise.resolve() })
+const names = dry([]).commands.map((command) => command.name())
+
+const helpOf = async (...args: readonly string[]): Promise<string> => {
+  const shell = createShell()
+  await runProgram([...args, '--help'], shell, parts)
+  return shell.out.text()
+}
+
+const examplesIn = (help: string): readonly string[] =>
+  [...(help.split('\nExamples:\n')[1] ?? '').matchAll(/^ {2}(\S.*)$/gm)]
+    .map(([, example = '']) => example)
+    .filter((line) => line.includes('scripstream '))
+
+/** The arguments of the last `scripstream` in a line of a shell. */
+const argsIn = (line: string): readonly string[] => {
+  const call =
+    /\bscripstream ((?:'[^']*'|"[^"]*"|[^|>;&)'"#])*)/.exec(line.slice(Math.max(0, line.search(/\bscripstream [a-z-]/))))?.[1] ?? ''
+  return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? '')
+}
+
+const home = process.cwd()
+const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
+beforeAll(() => {
+  // What the examples name is there.
+  writeFileSync(join(folder, 'watchlist.txt'), 'INFY\n')
+  process.chdir(folder)
+})
+afterAll(() => {
+  process.chdir(home)
+  rmSync(folder, { recursive: true })
+})
+
+describe('the help', () => {
+  test('names every command', async () => {
+    const help = await helpOf()
+    expect(names.length).toBeGreaterThan(4)
+    for (const name of names) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
+  })
+
+  test.each([[], ...names.map((name) => [name])])('of %s has a description and examples, within 80 columns', async (...args) => {
+    const help = await helpOf(...args)
+    expect(help).toMatch(/^Usage: .*\n\n\S.{10}/)
+    expect(examplesIn(help).length).toBeGreaterThan(0)
+    // An example is there to be copied, so it is not broken into lines.
+    expect(help.split('\n').filter((line) => line.length > 80 && !line.includes('scripstream '))).toEqual([])
+  })
+
+  test.each([[], ...names.map((name) => [name])])('of %s has examples that can be typed', async (...args) => {
+    for (const example of examplesIn(await helpOf(...args))) {
+      const typed = argsIn(example)
+      if (typed.includes('--help')) continue
+      await expect(dry(typed).parseAsync([...typed], { from: 'user' }), example).resolves.toBeDefined()
+    }
+  })
+
+  test('would not be right with an example of an option that is gone', async () => {
+    const typed = argsIn('scripstream run --gone | less')
+    expect(typed).toEqual(['run', '--gone'])
+    await expect(dry(typed).parseAsync([...typed], { from: 'user' })).rejects.toThrow()
+  })
+})
