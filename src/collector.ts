@@ -12,6 +12,7 @@ import type { StreamDefinition } from './pipeline/define-stream.js'
 import type { Log } from './pipeline/log.js'
 import { type RunOptions, start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
+import type { Telemetry } from './pipeline/telemetry.js'
 import type { Transport } from './provider/http.js'
 
 export type { RunOptions }
@@ -34,6 +35,8 @@ export interface CollectorOptions<S extends Streams = Streams> {
   readonly transport?: Transport
   /** Told of streams, further attempts and losses; nothing is logged if absent. */
   readonly log?: Log
+  /** Follows each run, for metrics and traces: `spans(api)`, or one of your own. */
+  readonly telemetry?: Telemetry
   /** The current instant, epoch milliseconds. */
   readonly clock?: () => number
   /** In [0, 1); spreads the pauses between attempts. */

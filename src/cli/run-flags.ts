@@ -14,6 +14,8 @@ export interface RunFlags {
   readonly progress: ProgressMode
   readonly json: boolean
   readonly logLevel: string
+  /** The port that metrics are served at; nothing if none are. */
+  readonly metrics?: number | undefined
   /** What was typed after `scripstream`. */
   readonly args: readonly string[]
 }
@@ -28,10 +30,11 @@ export interface RunInput extends RunOptions {
   readonly progress: ProgressMode
   readonly json?: boolean
   readonly logLevel: string
+  readonly metrics?: number
 }
 
 export const flagsOf = (
-  { retryFailed = false, out, config, simulate, progress, json = false, logLevel, ...run }: RunInput,
+  { retryFailed = false, out, config, simulate, progress, json = false, logLevel, metrics, ...run }: RunInput,
   args: readonly string[],
 ): RunFlags => ({
   run,
@@ -42,5 +45,6 @@ export const flagsOf = (
   progress,
   json,
   logLevel,
+  metrics,
   args,
 })

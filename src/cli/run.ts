@@ -6,6 +6,7 @@ import { printable } from '../model/json-text.js'
 import type { Settings } from '../model/settings.js'
 import { createTally } from '../model/tally.js'
 import type { Log } from '../pipeline/log.js'
+import type { Telemetry } from '../pipeline/telemetry.js'
 import { conduct, type Ending } from './conduct.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
@@ -40,7 +41,13 @@ const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Par
     const mode = resolveMode(flags.progress, shell.stderr, shell.env)
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
     const event$ = logOf(flags, progress).pipe(
-      switchMap((log) => eventsOf({ flags, settings, parts, ...log, clock: () => shell.scheduler.now(), stop$: shell.signal$ })),
+      switchMap((log) => {
+        const context: RunContext = { flags, settings, parts, ...log, clock: () => shell.scheduler.now(), stop$: shell.signal$ }
+        const { metrics } = flags
+        if (metrics === undefined) return eventsOf(context)
+        const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
+        return whileServing(serve, ({ telemetry }) => eventsOf({ ...context, telemetry }))
+      }),
       ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => {
         for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(shell.stderr).columns))) progress.above(`${line}\n`)
@@ -70,6 +77,7 @@ interface RunContext {
   readonly settings: Settings
   readonly parts: Parts
   readonly log?: Log
+  readonly telemetry?: Telemetry
   readonly clock: () => number
   readonly stop$: Observable<unknown>
 }

@@ -105,6 +105,7 @@ const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot, whom: strin
     clock: run.clock,
     drift: run.drift.ofStream(stream.name),
     tell: (type) => run.emit({ type, stream: stream.name }),
+    watch: run.watch?.(stream.name),
   })
 
 const toolsOf = (stream: StreamDefinition, run: Run): Omit<Tools, 'ask'> => ({

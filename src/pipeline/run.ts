@@ -5,6 +5,7 @@ import type { Settings } from '../model/settings.js'
 import type { DriftWatch } from '../provider/drift.js'
 import type { Gates } from '../provider/gate/gates.js'
 import type { Transport } from '../provider/http.js'
+import type { RequestEnd } from '../provider/reading.js'
 import type { Activity } from './activity.js'
 import type { Tools } from './define-stream.js'
 import type { Chosen, Session } from './session.js'
@@ -26,6 +27,8 @@ export interface Run {
   readonly emit: Emit
   /** Watches the shapes of answers. */
   readonly drift: DriftWatch
+  /** Hears how the requests of a stream ended, if anyone wants to know. */
+  readonly watch?: ((stream: string) => (end: RequestEnd) => void) | undefined
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
   readonly random: () => number

@@ -25,6 +25,7 @@ import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
 import type { Chosen, RunRecord, Session } from './session.js'
 import type { Storage } from './storage.js'
+import type { Follower, Telemetry } from './telemetry.js'
 import { createTelling, type Telling } from './telling.js'
 
 /** What one run is about; everything else is in the collector's settings. */
@@ -58,6 +59,7 @@ export interface Starting {
   readonly storage: Storage
   readonly transport?: Transport
   readonly log?: Log
+  readonly telemetry?: Telemetry
   readonly clock?: () => number
   readonly random?: () => number
 }
@@ -78,7 +80,13 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     // Heard from the very beginning: the storage may take a while to be had.
     const stop$ = new ReplaySubject<unknown>(1)
     subscriber.add((options.stop ?? NEVER).subscribe(stop$))
-    const telling = createTelling(plan, (event) => subscriber.next(event), { log: starting.log, redact })
+    const follower = starting.telemetry?.()
+    const listen = (event: RunEvent): void => {
+      follower?.event(event)
+      subscriber.next(event)
+    }
+    const telling = createTelling(plan, listen, { log: starting.log, redact })
+    if (follower?.over) subscriber.add(follower.over)
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
@@ -92,7 +100,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       telling.emit(startOf(plan, session, startedAt))
       return subscriber.closed
         ? EMPTY
-        : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact })
+        : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     // The storage is this run's until the subscriber is done with it.
@@ -111,12 +119,13 @@ interface Beginnings {
   readonly session: Session
   readonly telling: Telling
   readonly redact: Redact
+  readonly follower: Follower | undefined
 }
 
 /** The graph at work in a place of storage that is this run's; emits the last event. */
 const running = (
   { settings, streams, storage, transport, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
-  { plan, options, session, telling: { emit, tally, ended }, redact }: Beginnings,
+  { plan, options, session, telling: { emit, tally, ended }, redact, follower }: Beginnings,
 ): Observable<RunEvent> => {
   const connections = transport
     ? { send: transport, close: () => undefined }
@@ -128,6 +137,7 @@ const running = (
     chosen: chosenIn(options),
     activity: createActivity(),
     transport: connections.send,
+    watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
     gates: createGates(settings, (hosts, pause) => {
       const at = clock()
       emit(pause ? { type: 'host-held', at, hosts, why: pause.why, until: at + pause.ms } : { type: 'host-open', at, hosts })

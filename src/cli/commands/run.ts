@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { EXIT_CODES, exampleText, settingsText } from '../help.js'
-import { stocksOption, streamsOption } from '../options.js'
+import { stocksOption, streamsOption, wholeOption } from '../options.js'
 import { progressModes } from '../progress.js'
 import { runCommand } from '../run.js'
 import { flagsOf, type RunInput } from '../run-flags.js'
@@ -17,6 +17,7 @@ const examples = [
   ['scripstream run --symbols @watchlist.txt', 'one symbol per line, # starts a comment'],
   ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
   ['scripstream run --retry-failed', 'ask again for exactly what failed last time'],
+  ['scripstream run --metrics 9464', 'then, elsewhere: curl http://127.0.0.1:9464/metrics'],
   ['scripstream run --json > report.json', 'the report for programs; progress stays on stderr'],
 ] as const
 
@@ -38,6 +39,7 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
     .option('--json', 'print the run report as JSON, and nothing else, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
+    .addOption(wholeOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
     .addHelpText('after', () => exampleText(examples) + settingsText(parts.settingRows, sizeOf(shell.stdout).columns) + EXIT_CODES)
     .action((input: RunInput) => act(runCommand(flagsOf(input, args), shell, parts)))
 }

@@ -1,0 +1,71 @@
+import type { Registry } from 'prom-client'
+import { messageOf, UsageError } from '../model/errors.js'
+import type { Telemetry } from '../pipeline/telemetry.js'
+
+/** Counts what runs do, in a registry of its own. Errors with a `UsageError` where the package that counts is not installed. */
+export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
+  const { default: prom } = await import('prom-client').catch((error: unknown) => {
+    throw new UsageError(`--metrics needs the package prom-client: npm install prom-client\n${messageOf(error)}`)
+  })
+  const registry = new prom.Registry()
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+
+  const requests = counter('requests_total', 'Requests that have ended, by status or by why there is none', ['host', 'endpoint', 'status'])
+  const received = counter('response_bytes_total', 'Bytes of answers, unpacked', ['host', 'endpoint'])
+  const seconds = new prom.Histogram({
+    name: 'scripstream_request_duration_seconds',
+    help: 'Time from sending a request until its answer was in',
+    labelNames: ['host', 'endpoint'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  })
+  const inFlight = gauge('requests_in_flight', 'Requests that have been sent and not ended', ['stream'])
+  const retries = counter('retries_total', 'Further attempts', ['stream'])
+  const limited = counter('rate_limited_total', 'Answers with 429', ['stream'])
+  const holds = counter('host_holds_total', 'Pauses that a host was given', ['host', 'why'])
+  const held = gauge('host_held', 'Whether a host is given a pause now', ['host'])
+  const items = counter('items_total', 'Items that were settled, by status', ['stream', 'status'])
+  const expected = gauge('items_expected', 'Items that a stream will settle', ['stream'])
+  const files = counter('files_total', 'Files in place', ['stream'])
+  const stored = counter('stored_bytes_total', 'Bytes of files in place', ['stream'])
+  const running = gauge('stream_running', 'Whether a stream is at work', ['stream'])
+
+  const telemetry: Telemetry = () => ({
+    event(event) {
+      switch (event.type) {
+        case 'requested':
+          return inFlight.inc({ stream: event.stream })
+        case 'retried':
+          return retries.inc({ stream: event.stream })
+        case 'rate-limited':
+          return limited.inc({ stream: event.stream })
+        case 'items-known':
+          return expected.set({ stream: event.stream }, event.total)
+        case 'settled':
+          return items.inc({ stream: event.stream, status: event.status })
+        case 'stored':
+          files.inc({ stream: event.stream })
+          return stored.inc({ stream: event.stream }, event.bytes)
+        case 'stream-started':
+        case 'stream-finished':
+          return running.set({ stream: event.stream }, event.type === 'stream-started' ? 1 : 0)
+        case 'host-held':
+        case 'host-open':
+          for (const host of event.hosts) {
+            held.set({ host }, event.type === 'host-held' ? 1 : 0)
+            if (event.type === 'host-held') holds.inc({ host, why: event.why })
+          }
+      }
+    },
+    request({ stream, endpoint: { host, name: endpoint }, status, failure, bytes, ms }) {
+      inFlight.dec({ stream })
+      requests.inc({ host, endpoint, status: failure ?? String(status) })
+      received.inc({ host, endpoint }, bytes)
+      if (status !== undefined) seconds.observe({ host, endpoint }, ms / 1_000)
+    },
+  })
+  return { registry, telemetry }
+}
