@@ -15,8 +15,9 @@ export const retrying = (args: readonly string[]): readonly string[] => [
   '--retry-failed',
 ]
 
-/** A command as a person would type it in a POSIX shell. */
-export const commandLine = (args: readonly string[]): string => ['scripstream', ...args.map(quote)].join(' ')
+/** A command as a person would type it in a POSIX shell, but for the credentials of an address. */
+export const commandLine = (args: readonly string[]): string =>
+  ['scripstream', ...args.map((arg) => quote(arg.replace(/(\w:\/\/)[^/@]*@/g, '$1…@')))].join(' ')
 
 const SELECTIONS = ['--only', '--skip', '--symbols']
 

@@ -1,4 +1,5 @@
 import type { RunOptions } from '../collector.js'
+import type { Target } from './export/targets.js'
 import type { ProgressMode } from './progress.js'
 import { simulatedStocks } from './provider.js'
 
@@ -16,6 +17,8 @@ export interface RunFlags {
   readonly logLevel: string
   /** The port that metrics are served at; nothing if none are. */
   readonly metrics?: number | undefined
+  /** What the outputs are loaded into once they are in place. */
+  readonly sinks: readonly Target[]
   /** What was typed after `scripstream`. */
   readonly args: readonly string[]
 }
@@ -31,10 +34,11 @@ export interface RunInput extends RunOptions {
   readonly json?: boolean
   readonly logLevel: string
   readonly metrics?: number
+  readonly sink?: readonly Target[]
 }
 
 export const flagsOf = (
-  { retryFailed = false, out, config, simulate, progress, json = false, logLevel, metrics, ...run }: RunInput,
+  { retryFailed = false, out, config, simulate, progress, json = false, logLevel, metrics, sink = [], ...run }: RunInput,
   args: readonly string[],
 ): RunFlags => ({
   run,
@@ -46,5 +50,6 @@ export const flagsOf = (
   json,
   logLevel,
   metrics,
+  sinks: sink,
   args,
 })

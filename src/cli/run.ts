@@ -8,12 +8,14 @@ import { createTally } from '../model/tally.js'
 import type { Log } from '../pipeline/log.js'
 import type { Telemetry } from '../pipeline/telemetry.js'
 import { conduct, type Ending } from './conduct.js'
+import { loadedAfter } from './export/after-run.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
 import { asking, settingsFor } from './provider.js'
 import { commandLine, continuing } from './rerun.js'
 import { retryOf, tellNothingFailed } from './retry.js'
 import type { RunFlags } from './run-flags.js'
+import { whileServing } from './serving.js'
 import { exitCodeOf } from './signals.js'
 import { ofOneSource } from './source.js'
 import { tellEnding } from './tell.js'
@@ -61,7 +63,14 @@ const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Par
     const keepsProgress = flags.json || shell.stdout.isTTY !== true
     return conduct(event$, { tally, progress, shell, keepsProgress }).pipe(
       concatMap((ending) => keepReport(ending, { settings, shell, parts }).pipe(map((isKept) => ({ ending, isKept })))),
-      map(({ ending, isKept }) => tellEnding(ending, { flags, settings, shell, streams: parts.streams, isKept })),
+      concatMap(({ ending, isKept }) =>
+        loadedAfter(ending, flags, { out: settings.out, shell }).pipe(
+          map(({ sinks, code }) => {
+            const told = tellEnding(ending, { flags, settings, shell, streams: parts.streams, isKept, sinks })
+            return code === 0 || told !== 0 ? told : code
+          }),
+        ),
+      ),
       finalize(() => inHurry.unsubscribe()),
     )
   })

@@ -4,6 +4,7 @@ import type { RunReport } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Ending } from './conduct.js'
+import { type AfterRun, sinkLines } from './export/after-run.js'
 import { filesOf } from './files.js'
 import type { Shell } from './parts.js'
 import { commandLine, continuing } from './rerun.js'
@@ -19,6 +20,8 @@ export interface TellContext {
   readonly shell: Pick<Shell, 'stdout' | 'stderr'>
   readonly streams: readonly StreamDefinition[]
   readonly isKept: boolean
+  /** What was loaded elsewhere. */
+  readonly sinks?: readonly AfterRun[]
 }
 
 const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
@@ -28,17 +31,17 @@ export const tellEnding = ({ report, signal, error }: Ending, context: TellConte
   const { flags, shell } = context
   if (error !== undefined && !(error instanceof CollectError)) tellError(error, shell)
   if (!report) shell.stderr.write('Interrupted before the run had begun.\n')
-  else if (flags.json) tellJson(report, shell)
-  else shell.stdout.write(summaryText(report, context))
+  else if (flags.json) tellJson(report, context)
+  else shell.stdout.write(summaryText(report, context) + sinksText(context))
   if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Continue it: ${commandLine(continuing(flags.args))}\n`)
   if (signal !== undefined) return exitCodeOf(signal)
   return report ? exitCodes[report.outcome] : 1
 }
 
-const tellJson = (report: RunReport, { stdout, stderr }: Pick<Shell, 'stdout' | 'stderr'>): void => {
+const tellJson = (report: RunReport, { shell: { stdout, stderr }, sinks = [] }: TellContext): void => {
   const why = nothingAsked(report)
   if (why !== undefined) stderr.write(`Complete: ${why} (--fresh asks again).\n`)
-  stdout.write(`${jsonText(report, 2)}\n`)
+  stdout.write(`${jsonText(sinks.length > 0 ? { ...report, sinks } : report, 2)}\n`)
 }
 
 /** Prints an error for people, with where it came from if nobody foresaw it, and returns the exit code. */
@@ -49,6 +52,16 @@ export const tellError = (error: unknown, { stderr }: Pick<Shell, 'stderr'>): nu
   stderr.write([`scripstream: ${clean(first)}`, ...more.map((line) => `  ${marginOf(line)}${clean(line)}`), ''].join('\n'))
   return error instanceof UsageError ? 2 : 1
 }
+
+const sinksText = ({ sinks = [], shell }: TellContext): string =>
+  sinks
+    .map(
+      (sink) =>
+        `\n${sinkLines(sink)
+          .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+          .join('')}`,
+    )
+    .join('')
 
 /** The blanks that a line begins with: one may point at a place in the line above. */
 const marginOf = (line: string): string => /^ */.exec(line)?.[0] ?? ''

@@ -1,10 +1,10 @@
 import { Socket } from 'node:net'
-import { gunzip } from 'node:zlib'
 import { Observable } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
-import { TransportError } from '../model/errors.js'
+import type { TransportError } from '../model/errors.js'
 import { transportErrorOf } from './transport-error.js'
 import { createTurns } from './turns.js'
+import { LONGEST_BODY, unpack } from './unpack.js'
 
 /** A request as a transport sends it. */
 export interface HttpRequest {
@@ -46,8 +46,6 @@ export interface Connections {
 }
 
 const LONGEST_CONNECT_MS = 5_000
-/** As it is sent, and unpacked. The longest answer of a whole market is a third of it. */
-const LONGEST_BODY = 32 * 1024 * 1024
 
 export interface ConnectionOptions {
   readonly redirect?: Redirect
@@ -162,7 +160,7 @@ const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiv
       chunks.push(chunk)
     },
     onResponseEnd() {
-      decompress(headers['content-encoding'], joined(chunks), (error, whole) => {
+      unpack(headers['content-encoding'], chunks, (error, whole) => {
         if (isOver) return
         isOver = true
         // Only a 200 is read: a broken body must not hide what the status says.
@@ -190,12 +188,4 @@ const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiv
     isOver = true
     started?.abort(new Error('cancelled'))
   }
-}
-
-const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-
-const decompress = (encoding: unknown, body: Buffer, done: (error: Error | null, whole: Buffer) => void): void => {
-  if (encoding === 'gzip') gunzip(body, { maxOutputLength: LONGEST_BODY }, done)
-  else if (encoding === undefined || encoding === 'identity') done(null, body)
-  else done(new TransportError('protocol', `unasked content-encoding ${String(encoding)}`), body)
 }

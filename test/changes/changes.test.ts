@@ -5,7 +5,7 @@ import { bandChanges, circuitChanges, newActions, newDeals, surveillanceChanges 
 import { listingChanges } from '../../src/changes/listing-changes.js'
 import type { Stock } from '../../src/model/stock.js'
 
-const stock = (Symbol: string, ISIN: string): Stock => ({ Symbol, ISIN, Name: `${Symbol} Ltd`, Sid: '1', FnoFlag: 0 })
+const stock = (symbol: string, ISIN: string): Stock => ({ Symbol: symbol, ISIN, Name: `${symbol} Ltd`, Sid: '1', FnoFlag: 0 })
 
 const gist = ({ section, change, symbol, from = '', to = '' }: Change): string => [section, change, symbol, from, to].join(' ').trim()
 
@@ -41,7 +41,7 @@ describe('the master list', () => {
 
 describe('lists of the market', () => {
   it('tell who came under surveillance, who left it, and whose stage changed', () => {
-    const row = (Symbol: string, Stage: string) => ({ Symbol, ISIN: `I${Symbol}`, Stage })
+    const row = (symbol: string, Stage: string) => ({ Symbol: symbol, ISIN: `I${symbol}`, Stage })
     const lists = { before: [row('A', 'I'), row('B', 'I'), row('C', 'I')], after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')] }
     expect(surveillanceChanges('ASM', lists).map(gist)).toEqual([
       'surveillance changed B I II',
@@ -56,12 +56,12 @@ describe('lists of the market', () => {
   })
 
   it('tell changed bands by all bands, series by series, and by what the exchange alone says', () => {
-    const row = (Symbol: string, Series: string, Band: string) => ({ Symbol, Series, Band })
+    const row = (symbol: string, Series: string, Band: string) => ({ Symbol: symbol, Series, Band })
     const complete = {
       before: [row('A', 'EQ', '20'), row('A', 'W1', '20'), row('B', 'EQ', '5')],
       after: [row('A', 'EQ', 'No Band'), row('A', 'W1', '20'), row('B', 'EQ', '5'), row('N', 'EQ', '5')],
     }
-    const said = (Symbol: string, From: string, To: string) => ({ Symbol, Series: 'EQ', From, To })
+    const said = (symbol: string, From: string, To: string) => ({ Symbol: symbol, Series: 'EQ', From, To })
     const announced = { before: [said('B', '10', '5')], after: [said('A', '20', 'No Band'), said('B', '10', '5'), said('C', '5', '10')] }
     expect(bandChanges(complete, announced).map(({ symbol, detail }) => `${symbol} ${detail}`)).toEqual([
       'A from 20 % to no band',

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { readTarget, type Target } from '../export/targets.js'
 import { EXIT_CODES, exampleText, settingsText } from '../help.js'
 import { stocksOption, streamsOption, wholeOption } from '../options.js'
 import { progressModes } from '../progress.js'
@@ -36,6 +37,11 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
     .option('--accept-shrink', 'lists may hold less than 70 % of what they held before')
     .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
+    .option(
+      '--sink <target>',
+      'then load all into market.duckdb, parquet:DIR or postgres://…; may be given again',
+      (text: string, before: readonly Target[] = []) => [...before, readTarget('--sink', text)],
+    )
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
     .option('--json', 'print the run report as JSON, and nothing else, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))

@@ -1,0 +1,50 @@
+import { catchError, concat, concatMap, defer, map, type Observable, of, tap, toArray } from 'rxjs'
+import { messageOf } from '../../model/errors.js'
+import type { Ending } from '../conduct.js'
+import type { Shell } from '../parts.js'
+import type { RunFlags } from '../run-flags.js'
+import { untilSignal } from '../signals.js'
+import type { Line } from '../terminal.js'
+import { clean } from '../text.js'
+import { type Exported, exported, exportedLines } from './export.js'
+import { exportInto, type Target } from './targets.js'
+
+/** What a sink of a run was given, or why it was not. */
+export type AfterRun = Exported | { readonly sink: string; readonly error: string }
+
+interface Place {
+  readonly out: string
+  readonly shell: Shell
+}
+
+/** Loads the outputs of a run that has ended into its sinks. A sink that fails costs the run nothing but its exit code; emits once. */
+export const loadedAfter = (
+  { report, signal }: Ending,
+  { sinks }: Pick<RunFlags, 'sinks'>,
+  { out, shell }: Place,
+): Observable<{ readonly sinks: readonly AfterRun[]; readonly code: number }> => {
+  const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
+  if (sinks.length === 0 || !hasOutputs) return of({ sinks: [], code: 0 })
+  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, shell))))
+  return concat(...loading).pipe(
+    toArray(),
+    untilSignal(shell.signal$),
+    map((all) => (typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted: what was there stays' }] : all)),
+    map((all) => ({ sinks: all, code: all.some((one) => 'error' in one) ? 1 : 0 })),
+  )
+}
+
+const loaded = (target: Target, out: string): Observable<AfterRun> =>
+  defer(() => exportInto(target)).pipe(
+    concatMap((sink) => exported(sink, out)),
+    catchError((error: unknown) => of({ sink: target.kind, error: messageOf(error) })),
+  )
+
+const tellFailure = (one: AfterRun, { stderr }: Shell): void => {
+  if ('error' in one)
+    stderr.write(`scripstream: the run is in place, but its sink is not: ${clean(one.error)}\n  again: scripstream export --to …\n`)
+}
+
+/** For people. */
+export const sinkLines = (one: AfterRun): readonly Line[] =>
+  'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : exportedLines(one).slice(-2)

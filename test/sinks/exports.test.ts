@@ -1,0 +1,171 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lastValueFrom, toArray } from 'rxjs'
+import { afterAll, describe, expect, it } from 'vitest'
+import { duckdb } from '../../sinks/duckdb.js'
+import type { Export } from '../../sinks/export.js'
+import { parquet } from '../../sinks/parquet.js'
+import { postgres } from '../../sinks/postgres.js'
+import { StorageError, UsageError } from '../../src/model/errors.js'
+import { openDuck } from '../../src/tables/duckdb.js'
+import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
+
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
+const DAY = 1_093_372_200
+const URL = 'postgres://postgres@127.0.0.1:5432/test'
+const SCHEMA = `exports_test_${process.pid}`
+
+const folder = (changes: Parameters<typeof folderWith>[0] = {}): string =>
+  folderWith({
+    'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Tab\tand \\ "line"\n', Sid: '1594', FnoFlag: 1, More: [1] }],
+    'ohlcv_data/INFY.csv': `${HEADER}${DAY},1,2,0.5,1.5,10\n${DAY + 86_400},2,3,1,2.5,20\n${DAY},9,9,9,9,90\nnever,1,1,1,1,1\n`,
+    'ohlcv_data/TCS.csv': `${HEADER}${DAY},5,5,5,5,50\n`,
+    ...changes,
+  })
+
+const loaded = async (sink: Export, out: string) => {
+  const all = await lastValueFrom(sink.write(out).pipe(toArray()))
+  return Object.fromEntries(all.map(({ table, rows, leftOut }) => [table, [rows, leftOut]]))
+}
+
+const CANDLES = [
+  ['INFY', '2004-08-25', '9', '90'],
+  ['INFY', '2004-08-26', '2.5', '20'],
+  ['TCS', '2004-08-25', '5', '50'],
+]
+
+const asked = async (sql: string, before: readonly string[] = []): Promise<readonly (readonly string[])[]> => {
+  const { connection, close } = await openDuck()
+  try {
+    for (const statement of before) await connection.run(statement)
+    return (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String))
+  } finally {
+    close()
+  }
+}
+
+const inFile = (path: string, sql: string) => asked(sql, [`ATTACH '${path}' AS db (READ_ONLY)`, 'USE db'])
+
+const server = await postgresThere()
+async function postgresThere(): Promise<boolean> {
+  const { default: connect } = await import('postgres')
+  const sql = connect(URL, { max: 1, connect_timeout: 2, onnotice: () => undefined })
+  try {
+    await sql`SELECT 1`
+    return true
+  } catch {
+    process.stderr.write('skipped, for no PostgreSQL answers at 127.0.0.1:5432\n')
+    return false
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+describe.skipIf(!isThere)('an export to DuckDB', () => {
+  it('holds each candle once, the last of the file, and is the same when it is done again', async () => {
+    const out = folder()
+    const path = join(out, 'market.duckdb')
+    for (const _ of ['once', 'again']) {
+      expect(await loaded(duckdb(path), out)).toMatchObject({ master: [1, 0], candles: [3, 2], deals: [0, 0] })
+      expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
+    }
+    expect(await inFile(path, 'SELECT typeof(date), typeof(close), typeof(volume) FROM candles LIMIT 1')).toEqual([
+      ['DATE', 'DOUBLE', 'BIGINT'],
+    ])
+    expect(await inFile(path, "SELECT comment FROM duckdb_columns() WHERE table_name = 'candles' AND column_name = 'date'")).toEqual([
+      ['trading day in India'],
+    ])
+  })
+
+  it('leaves what was there where a file cannot be read, and tables that are not its own', async () => {
+    const out = folder()
+    const path = join(out, 'market.duckdb')
+    await loaded(duckdb(path), out)
+    await asked('SELECT 1', [`ATTACH '${path}' AS db`, 'CREATE TABLE db.mine AS SELECT 42 AS x'])
+    writeFileSync(join(out, 'ohlcv_data/TCS.csv'), `${HEADER}${DAY},7,7,7,7,70\n`)
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[{"sym":"A"},{"s')
+    await expect(loaded(duckdb(path), out)).rejects.toThrow(/bulk_block_deals/)
+    expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
+    rmSync(join(out, 'bulk_block_deals.json'))
+    await loaded(duckdb(path), out)
+    expect(await inFile(path, "SELECT x, (SELECT volume FROM candles WHERE symbol = 'TCS') FROM mine")).toEqual([['42', '70']])
+  })
+
+  it('refuses a file that is no database', async () => {
+    const out = folder({ 'x.duckdb': 'notes '.repeat(1_000) })
+    await expect(loaded(duckdb(join(out, 'x.duckdb')), out)).rejects.toThrow(UsageError)
+  })
+})
+
+describe.skipIf(!isThere)('an export to Parquet', () => {
+  it('makes a folder for each table, candles by year, and is the same when it is done again', async () => {
+    const out = folder()
+    const place = join(out, 'parquet')
+    for (const _ of ['once', 'again']) {
+      expect(await loaded(parquet(place), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
+      expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+      expect(readdirSync(join(place, 'candles'))).toEqual(['year=2004'])
+      expect(readdirSync(place).filter((name) => name.startsWith('.'))).toEqual([])
+    }
+  })
+
+  it('leaves what is not its own, and what was there where a file cannot be read', async () => {
+    const out = folder({ 'parquet/notes.txt': 'mine' })
+    const place = join(out, 'parquet')
+    await loaded(parquet(place), out)
+    const before = treeOf(place)
+    expect(Object.keys(before)).toContain('notes.txt')
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
+    await expect(loaded(parquet(place), out)).rejects.toThrow(/bulk_block_deals/)
+    const { ...after } = treeOf(place)
+    expect(after).toEqual(before)
+    const foreign = folder({ 'parquet/deals/thesis.docx': 'mine' })
+    await expect(loaded(parquet(join(foreign, 'parquet')), foreign)).rejects.toThrow(/thesis\.docx, which no export made/)
+  })
+})
+
+describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
+  const told = async (sql: string): Promise<readonly Record<string, unknown>[]> => {
+    const { default: connect } = await import('postgres')
+    const client = connect(URL, { max: 1, onnotice: () => undefined })
+    try {
+      return await client.unsafe(sql)
+    } finally {
+      await client.end()
+    }
+  }
+  afterAll(() => told(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
+
+  it('holds what the folder holds, typed and with comments, when it is done again too', async () => {
+    const out = folder()
+    const sink = postgres(URL, { schema: SCHEMA })
+    const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
+    for (const _ of ['once', 'again']) {
+      expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
+      expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
+      expect(await told(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([{ name: 'Tab\tand \\ "line"\n', more: [1] }])
+    }
+    expect(
+      await told(
+        `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
+      ),
+    ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
+    rmSync(join(out, 'ohlcv_data/TCS.csv'))
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
+    await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
+    expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
+    rmSync(join(out, 'bulk_block_deals.json'))
+    await loaded(sink, out)
+    expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+  })
+})
+
+describe.skipIf(!isThere)('the password of an address', () => {
+  it('is never told', async () => {
+    const sink = postgres('postgres://me:hunter2secret@127.0.0.1:1/x')
+    expect(sink.name).not.toContain('hunter2')
+    const failure = await loaded(sink, folder()).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(StorageError)
+    expect(String(failure)).not.toContain('hunter2')
+  })
+})
