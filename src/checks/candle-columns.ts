@@ -31,8 +31,6 @@ const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
 const INDIA_SECONDS = 19_800
 const DAY_SECONDS = 86_400
 const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
-/** The shortest line that is a candle: a timestamp of one digit and five more. */
-const SHORTEST_LINE = 12
 
 /** The calendar day of a day number. */
 export const dayOfNumber = (number: number): Day => dayAt(number * DAY_SECONDS * 1_000)
@@ -43,8 +41,7 @@ export const numberOfDay = (day: Day): number => Date.parse(`${day}T00:00:00Z`) 
 /** Reads a candle file from its bytes, which takes a tenth of the time that its text would. */
 export const readCandles = (bytes: Buffer): ReadCandles => {
   if (!bytes.subarray(0, HEADER.length).equals(HEADER)) return { candles: emptyColumns(0), fault: 'its first line is not the header' }
-  const room = Math.ceil((bytes.length - HEADER.length) / SHORTEST_LINE)
-  const columns = emptyColumns(room)
+  const columns = emptyColumns(linesIn(bytes))
   const cells = new Float64Array(6)
   let [at, line, length] = [HEADER.length, 2, 0]
   let fault: string | undefined
@@ -56,6 +53,12 @@ export const readCandles = (bytes: Buffer): ReadCandles => {
     at = end + 1
   }
   return { candles: { ...columns, length }, ...(fault === undefined ? {} : { fault }) }
+}
+
+const linesIn = (bytes: Buffer): number => {
+  let lines = 0
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1
+  return lines
 }
 
 const emptyColumns = (room: number): CandleColumns => ({
