@@ -24,7 +24,7 @@ export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, js
         .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)
         .join('')
     return defer(async () => {
-      const { diff } = await import('../changes/diff.js')
+      const { diff } = await import('./folder-readers.js')
       return diff(settings.out, { exchange: settings.exchange, only, symbols })
     }).pipe(
       map((difference) => {

@@ -43,7 +43,7 @@ export const verifyCommand: Command<VerifyFlags> = ({ out, config, only, symbols
       stdout.write(`${lines.map((line) => paintLine(line, Number.POSITIVE_INFINITY, stdout)).join('\n')}\n`)
     }
     return defer(async () => {
-      const { verify } = await import('../checks/verify.js')
+      const { verify } = await import('./folder-readers.js')
       return verify(settings.out, verifying)
     }).pipe(
       map((verification) => {
