@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { fstatSync, futimesSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { fstatSync, futimesSync, readFileSync } from 'node:fs'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { bufferOf } from '../src/model/bytes.js'
 import { fileAt } from './file-at.js'
@@ -32,7 +32,7 @@ export const writeWhole = async (path: string, parts: Iterable<Part>, writing: W
   const chunks = chunksOf(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
   const second = chunks.next().value
-  if (second === undefined) return !writing.isNew && (await holds(path, first)) ? first.length : replace(path, [first], writing)
+  if (second === undefined) return !writing.isNew && holds(path, first) ? first.length : replace(path, [first], writing)
   return replace(path, all([first, second], chunks), writing)
 }
 
@@ -100,8 +100,7 @@ function* all<T>(first: Iterable<T>, then: Iterable<T>): Generator<T> {
   yield* then
 }
 
-const holds = async (path: string, bytes: Buffer): Promise<boolean> =>
-  fileAt(path)?.size === bytes.length && (await readFile(path)).equals(bytes)
+const holds = (path: string, bytes: Buffer): boolean => fileAt(path)?.size === bytes.length && readFileSync(path).equals(bytes)
 
 const areAlike = async (one: string, other: string): Promise<boolean> => {
   if (fileAt(one)?.size !== fileAt(other)?.size) return false

@@ -2,6 +2,7 @@ import { map, of, switchMap } from 'rxjs'
 import type { RowList } from '../src/model/outcome.js'
 import { type CandlesPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
+import type { Part } from './atomic-file.js'
 import { csvText } from './csv-text.js'
 import type { Files } from './files.js'
 import { placing } from './placing.js'
@@ -19,23 +20,28 @@ export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkC
     const [first] = candles
     const from = Number(first?.[0])
     const lines = candles.csv ?? csvText([...candles])
-    const older$ = whole ? of('') : files.read(file).pipe(map((stored) => olderThan(from, stored ?? '', output.columns)))
-    return { file, write$: older$.pipe(switchMap((older) => files.write(file, [header, older, lines], asOf))) }
+    const before$ = whole ? of(header) : files.read(file).pipe(map((stored) => older(from, stored, header)))
+    return { file, write$: before$.pipe(switchMap((before) => files.write(file, [before, lines], asOf))) }
   })
 }
 
-/** The stored rows before a timestamp; none of a file with another header. Walks back from the end, where new candles belong. */
-const olderThan = (from: number, stored: string, columns: readonly string[]): string => {
-  const header = `${columns.join(',')}\n`
-  if (!stored.startsWith(header)) return ''
+const LINE_FEED = 10
+
+/**
+ * The header and the stored rows before a timestamp; the header alone of a file with another one. Walks back from the end, where new
+ * candles belong.
+ */
+const older = (from: number, stored: Buffer | undefined, header: string): Part => {
+  if (stored?.toString('latin1', 0, header.length) !== header) return header
+  const columns = header.split(',').length
   let end = stored.length
   while (end > header.length) {
-    const start = stored.lastIndexOf('\n', end - 2) + 1
-    const cells = stored.slice(start, end).split(',').map(Number)
+    const start = stored.lastIndexOf(LINE_FEED, end - 2) + 1
+    const cells = stored.toString('utf8', start, end).split(',').map(Number)
     // A torn line may begin with a part of a timestamp, and so pass for an old one.
-    const isWhole = stored[end - 1] === '\n' && cells.length === columns.length && !cells.some(Number.isNaN)
+    const isWhole = stored[end - 1] === LINE_FEED && cells.length === columns && !cells.some(Number.isNaN)
     if (isWhole && (cells[0] as number) < from) break
     end = start
   }
-  return stored.slice(header.length, end)
+  return stored.subarray(0, end)
 }

@@ -32,7 +32,7 @@ const OPENED = Buffer.from('[\n')
 
 /** A stored JSON document; nothing if there is no such file. One that is no JSON is a `DamagedFile`. */
 export const readDocument = (files: Files, file: string): Observable<unknown> =>
-  files.read(file).pipe(map((text) => (text === undefined ? undefined : parse(text, file))))
+  files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parse(bytes.toString(), file))))
 
 const parse = (text: string, file: string): unknown => {
   try {

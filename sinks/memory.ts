@@ -11,7 +11,11 @@ export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: n
 /** Outputs in memory, all at once and without a promise: for tests on virtual time and for embedding. */
 export const memory = (files: MemoryFiles = new Map()): Storage =>
   storageOver({
-    read: (file) => defer(() => of(files.get(file)?.text)),
+    read: (file) =>
+      defer(() => {
+        const stored = files.get(file)
+        return of(stored && Buffer.from(stored.text))
+      }),
     exists: (file) => defer(() => of(files.has(file))),
     records: (file) => defer(() => from(recordsOf(files.get(file)?.text ?? '[]', file))),
     tail: (file) =>

@@ -15,7 +15,7 @@ export const storageOver = (files: Files): Storage => ({
   stored: {
     exists: files.exists,
     tail: files.tail,
-    text: files.read,
+    text: (file) => files.read(file).pipe(map((bytes) => bytes?.toString())),
     document: (file) => readDocument(files, file),
   },
   begin: files.begin,
