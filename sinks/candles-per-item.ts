@@ -2,9 +2,8 @@ import { map, of, switchMap } from 'rxjs'
 import type { RowList } from '../src/model/outcome.js'
 import { type CandlesPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import type { Part } from './atomic-file.js'
 import { csvText } from './csv-text.js'
-import type { Files } from './files.js'
+import type { Files, Part } from './files.js'
 import { placing } from './placing.js'
 
 /**

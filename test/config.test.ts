@@ -184,7 +184,7 @@ describe('a wrong setting', () => {
 
   it('is a setting that there is none of, with where to look', () => {
     const configFile = fileOf({ newLimit: 5 })
-    expect(complaintOf({ configFile })).toMatch(/"newLimit".*README/)
+    expect(complaintOf({ configFile })).toMatch(/"newLimit"\. Did you mean newsLimit\? .*--help/)
     expect(complaintOf({ configFile })).toContain(configFile)
   })
 
@@ -196,7 +196,7 @@ describe('a wrong setting', () => {
       'large-moves': 20,
     })
     expect(complaintOf({ env: { SCRIPSTREAM_VERIFY: 'large-move=20' } })).toMatch(
-      /^SCRIPSTREAM_VERIFY names "large-move", which is no check\. Checks: errors, warnings, .*large-moves/,
+      /^SCRIPSTREAM_VERIFY names "large-move", which is no check\. Did you mean large-moves\? Checks: errors, warnings, .*large-moves/,
     )
   })
 

@@ -133,7 +133,7 @@ describe('the exit code of a run', () => {
       ),
     )
     expect(await code).toBe(1)
-    expect(shell.err.text()).toMatch(/unexpected error: TypeError: x is not a function\n {2}at /)
+    expect(shell.err.text()).toMatch(/unexpected error: TypeError: x is not a function\n +at /)
     expect(shell.out.text()).toMatch(/^Failed: x is not a function\./)
   })
 })

@@ -70,6 +70,6 @@ describe('a run that is told to end', () => {
     const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Continuing run')
-    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'report.json', 'source.json'])
+    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'previous', 'report.json', 'source.json'])
   })
 })

@@ -46,7 +46,9 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     const { text, script } = await records({ answer: (asked) => (isAbout(asked, BETA) ? stranger : { data: [{ a: 1 }] }) })
     expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
     expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
-    expect(script.problems).toEqual([expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^identity: .*INE999999999/) })])
+    expect(script.problems).toEqual([
+      expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^POST \S+ \S+: identity: .*INE999999999/) }),
+    ])
   })
 
   it.each([{ data: [] }, { data: null }])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
