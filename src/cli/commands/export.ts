@@ -23,7 +23,8 @@ What is there afterwards is what the folder holds, however often it is done: in
 one transaction (or, of Parquet, a folder that is moved into place), so that a
 failure leaves what was there. Of two candles of one day, the last in the file
 counts; one whose day cannot be read is left out. What else lies there stays.
-It needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also: npm install postgres
+It needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
+npm install postgres
 `
 
 export const addExport: AddCommand = (program, { shell, parts, act }) => {

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { defer } from 'rxjs'
 import { jsonText } from '../../model/json-text.js'
 import { exampleText } from '../help.js'
 import { wholeOption } from '../options.js'
@@ -28,8 +29,9 @@ const examples = [
 ] as const
 
 const NOTE = `
-It reads the files as they are, in place, and nothing but them: a statement that writes, sets, or
-reaches elsewhere is refused. It needs DuckDB: npm install @duckdb/node-api
+It reads the files as they are, in place, and nothing but them: a statement that
+writes, sets, or reaches elsewhere is refused. It needs DuckDB:
+npm install @duckdb/node-api
 `
 
 export const addQuery: AddCommand = (program, { shell, parts, act }) => {
@@ -48,10 +50,14 @@ export const addQuery: AddCommand = (program, { shell, parts, act }) => {
     .addOption(wholeOption('--rows <n>', 'rows that a table shows, the first and the last half', [1, 100_000]).default(40))
     .option('--json', 'the list of tables as JSON; with a statement, the same as --format json')
     .addHelpText('after', NOTE + exampleText(examples))
-    .action((typed: string | undefined, { json, format, file, ...rest }: QueryInput) => {
-      const sql = statementIn(typed, file, readText)
-      if (sql === undefined) return act(printed(shell, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople())))
-      const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
-      return act(queryCommand(flags, shell, parts))
-    })
+    .action((typed: string | undefined, { json, format, file, ...rest }: QueryInput) =>
+      act(
+        defer(() => {
+          const sql = statementIn(typed, file, readText)
+          if (sql === undefined) return printed(shell, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople()))
+          const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
+          return queryCommand(flags, shell, parts)
+        }),
+      ),
+    )
 }
