@@ -1,5 +1,6 @@
 import { type Change, SECTIONS, type Section } from '../changes/change.js'
 import type { Difference } from '../changes/diff.js'
+import { minuteAt } from '../model/trading-day.js'
 import { count, counted } from './format.js'
 import type { Line } from './terminal.js'
 import { clean, wrap } from './text.js'
@@ -17,7 +18,7 @@ export const changeLines = (difference: Difference, columns: number): readonly L
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
   const sums = kinds.map(([section, number]) => `${section} ${count(number)}`).join(', ')
-  const what = `run ${run}${asOf === undefined ? '' : `, as of ${asOf},`} against run ${since.run}${since.asOf === undefined ? '' : `, as of ${since.asOf}`}`
+  const what = `run ${run}${asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))},`} against run ${since.run}${since.asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(since.asOf))}`}`
   return [
     ...plain(`${kinds.length === 0 ? 'No change' : counted(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
     ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),

@@ -1,5 +1,6 @@
 import { CHECKS, type CheckName, type Finding } from '../checks/finding.js'
 import type { Verification } from '../checks/verification.js'
+import { minuteAt } from '../model/trading-day.js'
 import { count, counted, duration } from './format.js'
 import { tableOf } from './table.js'
 import type { Line, Style } from './terminal.js'
@@ -45,7 +46,7 @@ const headLines = (
   const [word, style]: [string, Style] = isWrong ? ['Wrong', 'red'] : findings.length > 0 ? ['Look', 'yellow'] : ['Sound', 'green']
   const until = sessions.last === undefined ? '' : ` of ${counted(sessions.count, 'session')} to ${sessions.last}`
   const what = `${counted(stocks, 'stock')}, ${counted(files, 'file')}, ${counted(candles, 'candle')}${until}`
-  const run = asOf === undefined ? '' : `, as of ${asOf}`
+  const run = asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))}`
   const text = `${word}: ${findings.length === 0 ? 'nothing' : counted(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${duration(tookMs)}).`
   const [first = '', ...more] = wrap(text, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]

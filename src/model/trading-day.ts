@@ -8,6 +8,9 @@ const INDIA_MS = 5.5 * 3_600_000
 /** The day in India at an instant (epoch milliseconds). */
 export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_MS).toISOString().slice(0, 10)
 
+/** The minute in India of an instant (epoch milliseconds), for people: `2026-02-12 20:00 IST`. */
+export const minuteAt = (instantMs: number): string => `${new Date(instantMs + INDIA_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
+
 /** The instant (epoch milliseconds) at which a wall clock in India shows `HH:MM` on a day. */
 export const instantOf = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
 
