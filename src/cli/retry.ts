@@ -26,11 +26,11 @@ export interface RetryContext {
  */
 export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings }: RetryContext): Observable<Retry> => {
   if (run.symbols !== undefined) throw new UsageError('--retry-failed knows its stocks: leave --symbols out')
-  const document = (name: string): Observable<unknown> =>
+  const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
     stored
       .document(`.scripstream/${name}`)
-      .pipe(catchError((error: unknown) => (error instanceof DamagedFile ? of(undefined) : throwError(() => error))))
-  return forkJoin([document('run.json'), document(MISSING), document('report.json')]).pipe(
+      .pipe(catchError((error: unknown) => (error instanceof DamagedFile ? of(damaged) : throwError(() => error))))
+  return forkJoin([document('run.json'), document(MISSING, DAMAGED), document('report.json')]).pipe(
     map(([unfinished, missing, report]) => {
       if (unfinished === undefined && missing === undefined && report === undefined)
         throw new UsageError(`--retry-failed: ${settings.out} holds no run that could be tried again: run without it first`)
@@ -40,10 +40,25 @@ export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings
           run: { ...run, ...chosenIn(unfinished.chosen) },
           note: 'The last run did not end: it goes on, which also asks for what failed in it.',
         }
+      const isKnown = isRow(missing) || (missing === undefined ? !tellsOfLoss(report) : isWhole(report))
+      if (!isKnown)
+        throw new UsageError(
+          `--retry-failed: ${settings.out}/.scripstream/${MISSING}, which names what failed, is ${missing === undefined ? 'not there' : 'damaged'}: run without it once`,
+        )
       return failedOf(run, missingIn(missing), { streams, settings }) ?? { report }
     }),
   )
 }
+
+/** Stands for a document that is none. */
+const DAMAGED = Symbol('damaged')
+
+/** Whether a report says that something is missing. */
+const tellsOfLoss = (report: unknown): boolean =>
+  isRow(report) && (report.missing !== undefined || report.outcome === 'partial' || report.outcome === 'failed')
+
+/** Whether a report says that nothing is missing. */
+const isWhole = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
 
 /** A run of what is missing from the streams that it is about and that are switched on. */
 const failedOf = (

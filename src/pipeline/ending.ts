@@ -21,7 +21,7 @@ import type { Drift, RunReport } from '../model/report.js'
 import type { Tally } from '../model/tally.js'
 import type { Activity } from './activity.js'
 import { CriticalFailure } from './graph.js'
-import { type Ended as EndedRun, MISSING, type Missing, missingAfter, missingIn } from './missing.js'
+import { allOf, type Ended as EndedRun, MISSING, type Missing, missingAfter, missingIn } from './missing.js'
 import type { Planned } from './plan.js'
 import type { Run } from './run.js'
 import type { Storage } from './storage.js'
@@ -31,7 +31,7 @@ const DRAIN_MS = 5_000
 /** Keeps the list of what is missing; emits it. Where nothing is and nothing was, there is none. */
 const keepMissing = ({ stored, keep }: Storage, ended: EndedRun): Observable<Missing> =>
   stored.document(`.scripstream/${MISSING}`).pipe(
-    catchError((error: unknown) => (error instanceof DamagedFile ? of({}) : throwError(() => error))),
+    catchError((error: unknown) => (error instanceof DamagedFile ? of(allOf(ended.plan)) : throwError(() => error))),
     concatMap((document) => {
       const missing = missingAfter(missingIn(document), ended)
       const isNeeded = document !== undefined || Object.keys(missing).length > 0

@@ -23,6 +23,10 @@ export const missingIn = (document: unknown): Missing =>
     }),
   )
 
+/** What counts as missing where the list of it cannot be read: all that this run could ask for, until it is asked for again. */
+export const allOf = (plan: readonly Planned[]): Missing =>
+  Object.fromEntries(plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [[stream.name, 'all'] as const])))
+
 /** Whether a stream may be narrowed to some of its items: what others follow must be whole. */
 export const isNarrowed = ({ name, offers }: StreamDefinition, { pairs }: Chosen): boolean =>
   offers === undefined && pairs !== undefined && Object.hasOwn(pairs, name)

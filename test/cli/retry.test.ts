@@ -1,0 +1,61 @@
+import { firstValueFrom, of, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { retryOf } from '../../src/cli/retry.js'
+import { DamagedFile, UsageError } from '../../src/model/errors.js'
+import { tinyRegistry } from './support.js'
+
+const damaged = Symbol('damaged')
+
+/** What `--retry-failed` comes to in a folder with such documents. */
+const retry = (documents: Readonly<Record<string, unknown>>) =>
+  firstValueFrom(
+    retryOf(
+      {},
+      {
+        folder: {
+          stored: {
+            exists: () => of(false),
+            tail: () => of(undefined),
+            text: () => of(undefined),
+            document: (file) => {
+              const found = documents[file.replace('.scripstream/', '')]
+              return found === damaged ? throwError(() => new DamagedFile(`${file} is damaged`)) : of(found)
+            },
+          },
+        },
+        streams: tinyRegistry,
+        settings: { out: 'data', fetchOhlcv: true },
+      },
+    ),
+  )
+
+const partial = { outcome: 'partial' }
+
+describe('a retry', () => {
+  it('is of what the list names', async () => {
+    expect(await retry({ 'report.json': partial, 'failed.json': { 'market-news': ['A'] } })).toMatchObject({
+      run: { only: ['market-news'], pairs: { 'market-news': ['A'] } },
+    })
+  })
+
+  it.each([
+    ['is gone', undefined, partial, 'is not there'],
+    ['is gone, where earlier runs missed something', undefined, { outcome: 'complete', missing: { 'market-news': 1 } }, 'is not there'],
+    ['is damaged', damaged, partial, 'is damaged'],
+    ['is no list', [], partial, 'is damaged'],
+    ['is damaged, as is the report', damaged, damaged, 'is damaged'],
+  ])('does not take it for nothing that the list %s', async (_, list, report, said) => {
+    await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(UsageError)
+    await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(
+      `data/.scripstream/failed.json, which names what failed, ${said}: run without it once`,
+    )
+  })
+
+  it.each([
+    ['was none', undefined],
+    ['is empty', {}],
+    ['is damaged', damaged],
+  ])('has nothing to ask for after a complete run, whose list %s', async (_, list) => {
+    expect(await retry({ 'report.json': { outcome: 'complete' }, 'failed.json': list })).toEqual({ report: { outcome: 'complete' } })
+  })
+})
