@@ -15,9 +15,14 @@ export const retrying = (args: readonly string[]): readonly string[] => [
   '--retry-failed',
 ]
 
-/** A command as a person would type it in a POSIX shell, but for the credentials of an address. */
+/**
+ * A command as a person would type it in a POSIX shell, but for the credentials of an address, in front of its host (up to the last
+ * `@`: a password may hold what should be escaped) or in its query.
+ */
 export const commandLine = (args: readonly string[]): string =>
-  ['scripstream', ...args.map((arg) => quote(arg.replace(/(\w:\/\/)[^/@]*@/g, '$1…@')))].join(' ')
+  ['scripstream', ...args.map((arg) => quote(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(' ')
+
+const SECRET_PARAMETER = /([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*/gi
 
 const SELECTIONS = ['--only', '--skip', '--symbols']
 

@@ -276,6 +276,14 @@ describe('the command to run next', () => {
     )
   })
 
+  test.each([
+    ['postgres://me:secret@db/market', "'postgres://…@db/market'"],
+    ['postgres:postgres://me:se@cr/et@db/market', "'postgres:postgres://…@db/market'"],
+    ['--sink=postgres://db/market?user=me&password=secret&ssl=on', "'--sink=postgres://db/market?user=me&password=…&ssl=on'"],
+  ])('shows no credentials of an address: %s', (address, shown) => {
+    expect(commandLine(['run', address])).toBe(`scripstream run ${shown}`)
+  })
+
   test('chooses other streams, however they were chosen before', () => {
     expect(withOnly(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y'])).toEqual([
       'run',
