@@ -4,6 +4,7 @@ import { lastValueFrom, NEVER, of, Subject, takeUntil, tap } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
 import type { HttpRequest, Transport } from '../../src/provider/http.js'
@@ -85,7 +86,7 @@ export const tryRun = async ({ out, hangs, fails, now, stocks = STOCKS, ...optio
     // Nothing settled lacks its line in a journal, for a while.
     for (let quiet = 0; quiet < 50; quiet++) {
       await new Promise((resolve) => setImmediate(resolve))
-      const settled = events.filter(({ type }) => type === 'settled').length
+      const settled = events.filter((event) => event.type === 'settled' && !isLost(event)).length
       if (hung.length === 0 || linesIn(out) !== settled) quiet = 0
     }
     crash$.next()
@@ -95,7 +96,7 @@ export const tryRun = async ({ out, hangs, fails, now, stocks = STOCKS, ...optio
 }
 
 const linesIn = (out: string): number =>
-  journalsIn(out).reduce((lines, file) => lines + readFileSync(file, 'utf8').split('\n').length - 1, 0)
+  journalsIn(out).reduce((lines, file) => lines + (readFileSync(file, 'utf8').match(/^\{"item":/gm)?.length ?? 0), 0)
 
 export const journalsIn = (out: string): readonly string[] => {
   const path = join(out, '.scripstream', 'journals')

@@ -1,0 +1,91 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { firstValueFrom } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { folder } from '../../sinks/folder.js'
+import { retryOf } from '../../src/cli/retry.js'
+import type { RunOptions } from '../../src/pipeline/start.js'
+import { streams } from '../../streams/index.js'
+import { treeOf } from '../crash/support.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { copyOf, STOCKS, STREAMS, type Tried, type Trying, tryRun } from './support.js'
+
+const SYMBOLS = STOCKS.map(({ Sym }) => Sym)
+const CALLS = ['fundamental', 'announcements', 'getLiveNews', 'getDataH'] as const
+
+/** A run of what failed before; nothing if nothing did. */
+const retry = async (trying: Trying): Promise<Tried | undefined> => {
+  const storage = folder(trying.out)
+  const found = await firstValueFrom(retryOf({}, { folder: storage, streams, settings: { fetchOhlcv: true, out: trying.out } }))
+  return 'run' in found ? tryRun({ ...found.run, ...trying }) : undefined
+}
+
+const missingIn = (out: string): unknown => JSON.parse(readFileSync(join(out, '.scripstream', 'failed.json'), 'utf8'))
+
+const hangs = (request: string): boolean => /GAMMA|DELTA/.test(request)
+
+const oneOf = (failing: readonly string[]) => (request: string) => failing.includes(request)
+
+describe('what failed', () => {
+  const failing = fc.subarray(CALLS.flatMap((call) => SYMBOLS.map((symbol) => `${call} ${symbol}`)))
+  const run = fc.record({
+    how: fc.constantFrom('retry', 'only', 'symbols', 'killed'),
+    failing,
+    only: fc.subarray([...STREAMS], { minLength: 1 }),
+    symbols: fc.subarray(SYMBOLS, { minLength: 1 }),
+  })
+
+  it('is kept in mind through retries, other runs and broken-off ones, until a retry has mended it all', async () => {
+    const golden = temporaryFolder()
+    await tryRun({ out: golden })
+    await fc.assert(
+      fc.asyncProperty(failing, fc.array(run, { maxLength: 3 }), async (first, runs) => {
+        const out = temporaryFolder()
+        await tryRun({ out, fails: oneOf(first) })
+        for (const { how, failing, only, symbols } of runs) {
+          const fails = oneOf(failing)
+          if (how === 'retry') await retry({ out, fails })
+          else if (how === 'killed') await tryRun({ out, fails, hangs })
+          else await tryRun({ out, fails, ...(how === 'only' ? { only } : { symbols }) })
+        }
+        // The first may go on with a run that was broken off.
+        for (let again = 0; again < 2; again += 1) await retry({ out })
+        expect(await retry({ out })).toBeUndefined()
+        expect(treeOf(out)).toEqual(treeOf(golden))
+      }),
+      { seed: 20_260_212, numRuns: 8 },
+    )
+  }, 30_000)
+
+  it('goes on with a retry that was broken off, and is told of what is no longer listed', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, fails: oneOf(['getLiveNews ALPHA', 'getLiveNews DELTA', 'announcements BETA']) })
+    expect((await retry({ out, hangs }))?.report).toBeUndefined()
+    const stocks = STOCKS.filter(({ Sym }) => Sym !== 'BETA')
+    const unlisted = copyOf(out)
+    const goneOn = await retry({ out: unlisted, stocks, fails: oneOf(['getLiveNews DELTA']), fresh: true })
+    expect(goneOn?.report?.scripts['new-announcements']).toMatchObject({
+      outcome: 'success',
+      problems: [{ reason: 'no longer listed, so not asked for: BETA' }],
+    })
+    expect(missingIn(unlisted)).toEqual({ 'market-news': ['DELTA'] })
+
+    const mended = await retry({ out })
+    expect(mended?.asked).toEqual(['getLiveNews DELTA'])
+    expect([mended?.report?.outcome, missingIn(out)]).toEqual(['complete', {}])
+  })
+
+  it('is all that is not asked for, where the list of it is damaged', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, fails: oneOf(['getLiveNews ALPHA']) })
+    const list = join(out, '.scripstream', 'failed.json')
+    writeFileSync(list, '{"market-news": ["AL')
+    await expect(retry({ out })).rejects.toThrow('failed.json, which names what failed, is damaged')
+    const { report } = await tryRun({ out, only: ['new-announcements'] })
+    expect(report?.missing).toMatchObject({ 'market-news': 'all' })
+    expect(report?.missing).not.toHaveProperty('new-announcements')
+    expect((await retry({ out }))?.asked).toContain('getLiveNews ALPHA')
+    expect(missingIn(out)).not.toHaveProperty('market-news')
+  })
+})
