@@ -62,7 +62,8 @@ describe('what failed', () => {
         let wasKilled = false
         for (const { how, failing, only, symbols } of runs) {
           const fails = oneOf(failing)
-          const asked = { retry: [...missing], only: pairsOf(only), symbols: pairsOf(undefined, symbols), killed: [] }[how]
+          const scopes = { retry: [...missing], only: pairsOf(only), symbols: pairsOf(undefined, symbols), killed: [] }
+          const asked: readonly string[] = scopes[how]
           missing = new Set([...missing].filter((pair) => !asked.includes(pair)).concat(asked.filter(fails)))
           if (how === 'retry') await retry({ out, fails })
           else if (how === 'killed') await tryRun({ out, fails, hangs })
