@@ -38,6 +38,17 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
   return { journal: journalOver(facts, spool, found), close: spool.close }
 }
 
+/** The items, by the names of their files, that a run which continues would find in place. Only reads. */
+export const itemsInPlace = async (path: string, root: string): Promise<ReadonlySet<string>> => {
+  const items = new Set<string>()
+  for await (const line of linesIn(path)) {
+    if (!isLine(line) || !isInPlace(line.files, root)) continue
+    if (line.degraded === undefined) items.add(line.item)
+    else items.delete(line.item)
+  }
+  return items
+}
+
 interface TakingOver {
   readonly facts: JournalFacts
   readonly spool: FileSpool

@@ -18,7 +18,7 @@ export interface Provider {
 }
 
 /** Pause before each simulated answer: a run is over soon, but not before anyone has seen it go. */
-const SIMULATED_LATENCY_MS = 40
+export const SIMULATED_LATENCY_MS = 40
 
 const SIMULATED_STOCKS = 500
 

@@ -5,6 +5,7 @@ import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'
 import { addGraph } from './graph.js'
 import { addList } from './list.js'
+import { addPlan } from './plan.js'
 import { addQuery } from './query.js'
 import { addRun } from './run.js'
 import { addSimulate } from './simulate.js'
@@ -14,6 +15,7 @@ import { addVerify } from './verify.js'
 /** All commands, in the order in which `--help` lists them. */
 export const commands: readonly AddCommand[] = [
   addRun,
+  addPlan,
   addStream,
   addQuery,
   addExport,

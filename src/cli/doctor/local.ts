@@ -1,12 +1,13 @@
-import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { messageOf, UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { planRun } from '../../pipeline/plan.js'
 import { checkRequirements } from '../../pipeline/requirements.js'
+import { freeBytes, nearestExisting } from '../disk.js'
 import { bytes } from '../format.js'
 
 /** Something on this machine that a run needs, or that is worth knowing. */
@@ -60,8 +61,6 @@ const folderChecks = (folder: string): readonly Check[] => {
   return [writableCheck(folder, existing, isThere), diskCheck(existing), ...(isThere ? [lockCheck(folder)].flat() : [])]
 }
 
-const nearestExisting = (path: string): string => (existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path)))
-
 const writableCheck = (folder: string, existing: string, isThere: boolean): Check => {
   const probe = join(existing, `.scripstream-doctor-${process.pid}`)
   try {
@@ -76,8 +75,7 @@ const writableCheck = (folder: string, existing: string, isThere: boolean): Chec
 
 const diskCheck = (existing: string): Check => {
   try {
-    const { bavail, bsize } = statfsSync(existing)
-    const free = bavail * bsize
+    const free = freeBytes(existing)
     const isEnough = free >= NEEDED_BYTES
     return {
       what: 'disk',

@@ -1,0 +1,31 @@
+import type { Settings } from '../../model/settings.js'
+import type { Forecast } from './forecast.js'
+import { hostsOf } from './hosts.js'
+import { type Span, sumOf } from './span.js'
+
+const whole = ({ least, most }: Span): Span => ({ least: Math.round(least), most: Math.round(most) })
+
+/** A plan for programs: times in milliseconds, sizes in bytes, `least` and `most` where only bounds are known. */
+export const planDocument = (forecast: Forecast, settings: Settings, freeBytes: number | undefined): object => {
+  const { asOf, stocks, latency, standing, streams, time, notes } = forecast
+  return {
+    asOf: new Date(asOf).toISOString(),
+    finishedBefore: standing.finishedBefore ?? null,
+    continues: standing.continues ?? null,
+    stocks: stocks === undefined ? null : { number: stocks.items.length, known: stocks.known },
+    latency,
+    requests: sumOf(streams.map(({ requests }) => requests)),
+    ms: whole(time),
+    bytes: streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0),
+    freeBytes: freeBytes ?? null,
+    streams: streams.map(({ stream: { name, phase }, demand, requests, workers, time: own, perSecond, footprint }) => ({
+      ...{ name, phase, items: demand.items, known: demand.known, inPlace: demand.inPlace, requests, workers, ms: whole(own) },
+      calls: [...demand.calls].map(([{ name: call, host }, span]) => ({ name: call, service: host, requests: span })),
+      limitedTo: perSecond === undefined ? null : perSecond,
+      bytes: footprint?.bytes ?? null,
+      bytesFrom: footprint?.from ?? null,
+    })),
+    services: hostsOf(forecast, settings).map(({ service, at, requests }) => ({ service, at: at ?? null, requests })),
+    notes,
+  }
+}

@@ -1,0 +1,96 @@
+import type { RunReport, ScriptReport } from '../../model/report.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { MEASURED } from './measured.js'
+import { type Demand, requestsOf } from './requests.js'
+import { longest, NONE, plus, type Span, sumOf, times } from './span.js'
+
+/** How long a request is taken to last, and where that figure is from. */
+export interface Latency {
+  readonly ms: number
+  readonly from: 'given' | 'last run' | 'simulation' | 'assumed'
+}
+
+export const USUAL_LATENCY_MS = 100
+
+/** With fewer requests than so many for each worker, what a stream took says little about one request. */
+const ENOUGH = 3
+
+/** The workers of a stream under the settings in force. */
+export type WorkersOf = (stream: StreamDefinition) => number
+
+/**
+ * What a request took in the last run, the time of this machine included: the middle one of what the streams over a list show, each of
+ * which had all its workers busy. Nothing where no stream tells it, being limited, continued or too short.
+ */
+export const latencyIn = (
+  { scripts }: Pick<RunReport, 'scripts'>,
+  demands: readonly Demand[],
+  workersOf: WorkersOf,
+): number | undefined => {
+  const shown = demands.flatMap(({ stream }) => {
+    const script = scripts[stream.name]
+    if (script === undefined || stream.work.of === undefined || !isTelling(script)) return []
+    const asked = itemsIn(script) - script.items.skipped
+    const workers = workersOf(stream)
+    return asked >= ENOUGH * workers ? [(script.durationMs * workers) / asked] : []
+  })
+  return shown.sort((one, other) => one - other)[Math.floor(shown.length / 2)]
+}
+
+const isTelling = ({ outcome, rateLimited, takenOver, retries }: ScriptReport): boolean =>
+  outcome === 'success' && rateLimited === 0 && takenOver === 0 && retries === 0
+
+const itemsIn = ({ items }: ScriptReport): number => Object.values(items).reduce((total, number) => total + number, 0)
+
+/** Requests a second that a stream came to in the last run while its host limited the rate; nothing where it was not limited. */
+export const limitIn = ({ scripts }: Pick<RunReport, 'scripts'>, { name }: StreamDefinition): number | undefined => {
+  const { rateLimited = 0, requests = 0, durationMs = 0 } = scripts[name] ?? {}
+  const answered = requests - rateLimited
+  return rateLimited > 0 && answered > 0 && durationMs > 0 ? (answered * 1_000) / durationMs : undefined
+}
+
+/** How long a stream takes by itself: its rounds shared by its workers, but never less than its longest item, or than a limit allows. */
+export const timeOf = (demand: Demand, { workers, latencyMs, perSecond }: Pace): Span => {
+  const busy = times(longest([times(demand.rounds, 1 / workers), demand.longest]), latencyMs)
+  return perSecond === undefined ? busy : longest([busy, times(requestsOf(demand), 1_000 / perSecond)])
+}
+
+export interface Pace {
+  readonly workers: number
+  readonly latencyMs: number
+  readonly perSecond?: number | undefined
+}
+
+export interface Timed {
+  readonly stream: StreamDefinition
+  readonly time: Span
+}
+
+/** How long a run takes: phase 1 step by step, then the longest of what runs side by side, a stream after the one that it follows. */
+export const wholeTime = (timed: readonly Timed[]): Span => {
+  const isCore = ({ stream }: Timed): boolean => stream.phase === 'core'
+  const later = timed.filter((one) => !isCore(one))
+  const endOf = ({ stream, time }: Timed): Span => {
+    const source = later.find(({ stream: { name } }) => name === stream.work.of)
+    return source === undefined ? time : plus(endOf(source), time)
+  }
+  return plus(sumOf(timed.filter(isCore).map(({ time }) => time)), later.length === 0 ? NONE : longest(later.map(endOf)))
+}
+
+/** What a stream leaves on the disk, and where that figure is from; nothing where nobody can tell. */
+export interface Footprint {
+  readonly bytes: number
+  readonly from: 'last run' | 'captured'
+}
+
+export const footprintOf = (demand: Demand, stocks: number, last: Pick<RunReport, 'scripts'> | undefined): Footprint | undefined => {
+  const { stream, items } = demand
+  const script = last?.scripts[stream.name]
+  const before = script === undefined ? 0 : itemsIn(script)
+  if (script !== undefined && script.bytes > 0 && before > 0)
+    return { bytes: Math.round((script.bytes * items) / before), from: 'last run' }
+  const size = MEASURED[stream.name]
+  if (size === undefined) return undefined
+  const number = { item: items, stock: stocks, run: 1 }[size.per]
+  return { bytes: size.bytes * number, from: 'captured' }
+}

@@ -1,0 +1,138 @@
+import { resolve } from 'node:path'
+import { catchError, defer, forkJoin, map, type Observable, of, switchMap, throwError } from 'rxjs'
+import type { RunOptions } from '../../collector.js'
+import { isLoss } from '../../model/errors.js'
+import type { RunReport } from '../../model/report.js'
+import { isRow } from '../../model/row.js'
+import type { Settings } from '../../model/settings.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { planRun } from '../../pipeline/plan.js'
+import { configurationOf } from '../../pipeline/record.js'
+import type { Stored } from '../../pipeline/storage.js'
+import { MASTER } from '../../pipeline/work.js'
+import { type Footprint, footprintOf, type Latency, latencyIn, limitIn, timeOf, USUAL_LATENCY_MS, wholeTime } from './estimate.js'
+import { createListing, type Worklist } from './items.js'
+import { MEASURED_REQUESTS } from './measured.js'
+import { type Demand, demandsOf, requestsOf } from './requests.js'
+import type { Span } from './span.js'
+import { type Standing, standingOf } from './standing.js'
+
+/** What is known before a run is planned. */
+export interface Forecasting {
+  readonly streams: readonly StreamDefinition[]
+  readonly settings: Settings
+  readonly stored: Stored
+  readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'asOf' | 'fresh' | 'variant'>
+  /** How many stocks there are, where the folder does not say it. */
+  readonly stocks: number | undefined
+  /** How long a request takes, if that was said or follows from who is asked. */
+  readonly latency: Latency | undefined
+  /** The current instant, epoch milliseconds. */
+  readonly now: number
+}
+
+export interface StreamForecast {
+  readonly demand: Demand
+  readonly stream: StreamDefinition
+  readonly requests: Span
+  readonly workers: number
+  readonly time: Span
+  /** Requests a second that the host granted in the last run, if it limited them. */
+  readonly perSecond: number | undefined
+  readonly footprint: Footprint | undefined
+}
+
+/** What a run would ask, how long it would take, and what it would leave. */
+export interface Forecast {
+  readonly asOf: number
+  /** The stocks of the run; nothing where none of its streams asks for stocks. */
+  readonly stocks: Worklist | undefined
+  readonly latency: Latency
+  readonly standing: Standing
+  /** Empty where a complete run leaves nothing to ask. */
+  readonly streams: readonly StreamForecast[]
+  readonly time: Span
+  /** What should be known of the figures. */
+  readonly notes: readonly string[]
+}
+
+/** Plans a run over what is stored in a folder, with nobody asked and nothing touched. Errors with `UsageError` for wrong names or symbols. */
+export const forecastOf = (forecasting: Forecasting): Observable<Forecast> =>
+  defer(() => {
+    const { streams, settings, stored, run, now } = forecasting
+    const plan = planRun(streams, settings, run)
+    const chosen = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
+    const { symbols, variant, fresh = false } = run
+    const wanted = { run: '', asOf: run.asOf ?? now, configuration: configurationOf({ settings, plan, symbols, variant }) }
+    const names = chosen.map(({ name }) => name)
+    const intent = { wanted, isInstantGiven: run.asOf !== undefined, fresh, streams: names }
+    return forkJoin([defer(() => standingOf(resolve(settings.out), intent)), lastReport(stored)]).pipe(
+      switchMap(([standing, last]) => forecastAfter(forecasting, { chosen, standing, last })),
+    )
+  })
+
+interface Before {
+  readonly chosen: readonly StreamDefinition[]
+  readonly standing: Standing
+  readonly last: RunReport | undefined
+}
+
+const forecastAfter = (forecasting: Forecasting, { chosen, standing, last }: Before): Observable<Forecast> => {
+  const { streams, settings, stored, run } = forecasting
+  const notes = new Set<string>()
+  const notice = (text: string): void => void notes.add(text)
+  const listing = { streams, stored, exchange: settings.exchange, symbols: run.symbols, stocks: forecasting.stocks, notice }
+  const worklistOf = createListing(listing)
+  const workersOf = ({ name, workers }: StreamDefinition): number => settings.workers[name] ?? workers
+  const running = standing.finishedBefore === undefined ? chosen : []
+  const usual = (stream: StreamDefinition, foreseen: number): number => usualRequests(stream, foreseen, last)
+  const asking = { settings, stored, asOf: standing.asOf, worklistOf, isInPlace: standing.isInPlace, usual }
+  const needsStocks = running.some(({ work }) => work.of === MASTER)
+  return forkJoin([demandsOf(running, asking), needsStocks ? worklistOf(MASTER) : of(undefined)]).pipe(
+    map(([demands, stocks]): Forecast => {
+      const latency = forecasting.latency ?? latencyFrom(last, demands, workersOf)
+      const forecasts = demands.map((demand): StreamForecast => {
+        const { stream } = demand
+        const workers = workersOf(stream)
+        const perSecond = last && limitIn(last, stream)
+        return {
+          ...{ demand, stream, workers, perSecond, requests: requestsOf(demand) },
+          time: timeOf(demand, { workers, latencyMs: latency.ms, perSecond }),
+          footprint: footprintOf(demand, stocks?.items.length ?? 0, last),
+        }
+      })
+      return { asOf: standing.asOf, stocks, latency, standing, streams: forecasts, time: wholeTime(forecasts), notes: [...notes] }
+    }),
+  )
+}
+
+const latencyFrom = (last: RunReport | undefined, demands: readonly Demand[], workersOf: (stream: StreamDefinition) => number): Latency => {
+  const ms = last && latencyIn(last, demands, workersOf)
+  return ms === undefined ? { ms: USUAL_LATENCY_MS, from: 'assumed' } : { ms, from: 'last run' }
+}
+
+/** Of a stream that made more requests than can be told from outside: half as many again as last time, since some evenings bring more. */
+const usualRequests = ({ name, work }: StreamDefinition, foreseen: number, last: RunReport | undefined): number => {
+  if (work.of !== undefined) return foreseen
+  const { requests = 0, retries = 0, takenOver = 0 } = last?.scripts[name] ?? {}
+  const before = takenOver === 0 ? requests - retries : 0
+  if (before > foreseen) return Math.ceil(before * 1.5)
+  return Math.max(foreseen, before > 0 ? 0 : (MEASURED_REQUESTS[name] ?? 0))
+}
+
+/** The report of the last run, if there is one that can be read. */
+const lastReport = (stored: Stored): Observable<RunReport | undefined> =>
+  stored.document('.scripstream/report.json').pipe(
+    map((report) => (isReport(report) ? report : undefined)),
+    catchError((error: unknown) => (isLoss(error) ? of(undefined) : throwError(() => error))),
+  )
+
+const isReport = (report: unknown): report is RunReport & Record<string, unknown> =>
+  isRow(report) &&
+  isRow(report.scripts) &&
+  Object.values(report.scripts).every(
+    (script) =>
+      isRow(script) &&
+      isRow(script.items) &&
+      ['durationMs', 'requests', 'retries', 'rateLimited', 'takenOver', 'bytes'].every((field) => typeof script[field] === 'number'),
+  )

@@ -1,0 +1,21 @@
+import { type Host, hosts, type Settings } from '../../model/settings.js'
+import type { Forecast } from './forecast.js'
+import { plus, type Span } from './span.js'
+
+/** What a service would be asked in all. */
+export interface HostForecast {
+  readonly service: Host
+  /** Where it is, without its path; nothing if no address is set. */
+  readonly at: string | undefined
+  readonly requests: Span
+}
+
+export const hostsOf = ({ streams }: Pick<Forecast, 'streams'>, { urls }: Settings): readonly HostForecast[] => {
+  const requests = new Map<Host, Span>()
+  for (const { demand } of streams)
+    for (const [{ host }, span] of demand.calls) requests.set(host, plus(requests.get(host) ?? { least: 0, most: 0 }, span))
+  return hosts.flatMap((service): readonly HostForecast[] => {
+    const [asked, url] = [requests.get(service), urls[service]]
+    return asked === undefined ? [] : [{ service, at: url === undefined ? undefined : new URL(url).host, requests: asked }]
+  })
+}

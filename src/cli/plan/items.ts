@@ -1,0 +1,78 @@
+import { catchError, map, type Observable, of, shareReplay, throwError } from 'rxjs'
+import { isLoss } from '../../model/errors.js'
+import type { Item } from '../../model/outcome.js'
+import { isRow, type Row } from '../../model/row.js'
+import { type Stock, stockItems } from '../../model/stock.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { narrowTo } from '../../pipeline/narrow.js'
+import { fileOf } from '../../pipeline/output.js'
+import type { Stored } from '../../pipeline/storage.js'
+import { MASTER } from '../../pipeline/work.js'
+import { USUAL_ITEMS } from './measured.js'
+
+/** What a stream works on, and how that is known: from the folder, because it was said, taken for granted, or not at all. */
+export interface Worklist {
+  readonly items: readonly Item[]
+  readonly known: 'stored' | 'given' | 'assumed' | 'unknown'
+}
+
+export interface Listing {
+  readonly streams: readonly StreamDefinition[]
+  readonly stored: Stored
+  readonly exchange: string
+  readonly symbols: readonly string[] | undefined
+  /** How many stocks there are, where the folder does not say it. */
+  readonly stocks: number | undefined
+  readonly notice: (text: string) => void
+}
+
+/** Tells what streams work on: what the stream that they follow left in the folder, or as many made-up items. Each list is read once. */
+export const createListing = (listing: Listing): ((source: string) => Observable<Worklist>) => {
+  const lists = new Map<string, Observable<Worklist>>()
+  return (source) => {
+    const list$ = lists.get(source) ?? worklistOf(source, listing).pipe(shareReplay(1))
+    lists.set(source, list$)
+    return list$
+  }
+}
+
+const worklistOf = (source: string, listing: Listing): Observable<Worklist> =>
+  storedRows(source, listing).pipe(
+    map((rows) => {
+      const offers = listing.streams.find(({ name }) => name === source)?.offers
+      const items = offers?.(rows, () => undefined) ?? []
+      if (items.length > 0) return { items: source === MASTER ? narrowed(items, listing) : items, known: 'stored' }
+      return source === MASTER ? madeUpStocks(listing) : madeUpItems(source)
+    }),
+  )
+
+/** The rows that the last run of a stream left, of which it makes what it offers. A file that cannot be read counts as none. */
+const storedRows = (source: string, { streams, stored, exchange, notice }: Listing): Observable<readonly Row[]> => {
+  const stream = streams.find(({ name }) => name === source)
+  const [part] = stream?.work.parts ?? []
+  if (stream === undefined || part === undefined) return of([])
+  return stored.document(fileOf(stream.outputs[0], exchange, part)).pipe(
+    map((rows) => (Array.isArray(rows) ? rows.filter(isRow) : [])),
+    catchError((error: unknown) => {
+      if (!isLoss(error)) return throwError(() => error)
+      notice(error.message)
+      return of([])
+    }),
+  )
+}
+
+const narrowed = (items: readonly Item[], { symbols, notice }: Listing): readonly Item[] =>
+  narrowTo(symbols, (event) => event.type === 'noticed' && notice(event.text))(items)
+
+const madeUpStocks = ({ symbols, stocks }: Listing): Worklist => {
+  const number = stocks ?? USUAL_ITEMS[MASTER] ?? 0
+  const names = symbols ?? Array.from({ length: number }, (_, place) => `STOCK${place + 1}`)
+  const made = names.map((name, place): Stock => ({ Symbol: name, ISIN: `IN${place}`, Name: name, Sid: `${place + 1}`, FnoFlag: 0 }))
+  return { items: stockItems(made), known: (symbols ?? stocks) === undefined ? 'assumed' : 'given' }
+}
+
+const madeUpItems = (source: string): Worklist => {
+  const number = USUAL_ITEMS[source]
+  const items = Array.from({ length: number ?? 0 }, (_, rank): Item => ({ key: `${rank}`, rank, fileName: `${source} ${rank}`, value: {} }))
+  return { items, known: number === undefined ? 'unknown' : 'assumed' }
+}

@@ -1,0 +1,109 @@
+import type { Settings } from '../../model/settings.js'
+import { bytes, count, counted, duration } from '../format.js'
+import { byPhase } from '../phases.js'
+import { type Column, tableOf } from '../table.js'
+import type { Line } from '../terminal.js'
+import { clean, cut, wrap } from '../text.js'
+import type { Forecast, StreamForecast } from './forecast.js'
+import { type HostForecast, hostsOf } from './hosts.js'
+import { notesOf } from './notes.js'
+import { type Span, sumOf } from './span.js'
+
+export interface Printing {
+  readonly settings: Settings
+  readonly columns: number
+  /** Bytes that are free where the outputs go, if the system tells it. */
+  readonly free: number | undefined
+}
+
+/** A plan for people: each stream, each service, and how the figures come about. */
+export const planLines = (forecast: Forecast, { settings, columns, free }: Printing): readonly Line[] => {
+  const wrapped = (text: string): readonly Line[] => wrap(clean(text), columns).map((line): Line => [[line]])
+  const { finishedBefore } = forecast.standing
+  if (finishedBefore !== undefined) {
+    const stands = `Nothing would be asked: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, and every file is in place.`
+    return [...wrapped(stands), ...wrapped('A run with --fresh would ask all the same; plan --fresh says what.')]
+  }
+  return [
+    ...wrapped(`A run into ${settings.out} as of ${minuteOf(forecast.asOf)} would ask this; nothing was asked to say so.`),
+    [],
+    ...streamTable(forecast, columns),
+    [],
+    ...tableOf(hostColumns(columns), hostsOf(forecast, settings)),
+    [],
+    ...notesOf(forecast, free).flatMap(wrapped),
+  ]
+}
+
+/** `2026-02-12 20:00 in India` */
+const minuteOf = (instant: number): string => `${new Date(instant + INDIA_MS).toISOString().slice(0, 16).replace('T', ' ')} in India`
+
+const INDIA_MS = 5.5 * 3_600_000
+
+interface Row {
+  readonly name: string
+  readonly requests: string
+  readonly services: string
+  readonly workers: string
+  readonly time: string
+  readonly disk: string
+  readonly kind: 'stream' | 'title' | 'total'
+}
+
+const streamTable = (forecast: Forecast, columns: number): readonly Line[] => {
+  const { streams } = forecast
+  const rows = byPhase(streams.map(({ stream }) => stream)).flatMap(({ title, members }): readonly Row[] => [
+    { name: title, kind: 'title', requests: '', services: '', workers: '', time: '', disk: '' },
+    ...streams.filter(({ stream }) => members.includes(stream)).map(rowOf),
+  ])
+  return tableOf(streamColumns(columns), [...rows, totalOf(forecast)])
+}
+
+const rowOf = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): Row => ({
+  kind: 'stream',
+  name: `  ${stream.name}`,
+  requests: spanText(requests, count),
+  services: [...new Set([...demand.calls].filter(([, { most }]) => most > 0).map(([{ host }]) => host))].join(', '),
+  workers: count(workers),
+  time: spanText(time, duration),
+  disk: footprint === undefined ? '?' : bytes(footprint.bytes),
+})
+
+const totalOf = ({ streams, time }: Forecast): Row => ({
+  kind: 'total',
+  name: counted(streams.length, 'stream'),
+  requests: spanText(sumOf(streams.map(({ requests }) => requests)), count),
+  services: '',
+  workers: '',
+  time: spanText(time, duration),
+  disk: bytes(streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)),
+})
+
+/** One text where both bounds read the same. */
+const spanText = ({ least, most }: Span, textOf: (value: number) => string): string => {
+  const [low, high] = [textOf(least), textOf(most)]
+  return low === high ? low : `${low}-${high}`
+}
+
+const streamColumns = (columns: number): readonly Column<Row>[] => [
+  {
+    title: 'stream',
+    align: 'left',
+    cell: ({ name }) => name,
+    style: ({ kind }) => (({ stream: 'cyan', title: 'bold', total: 'bold' }) as const)[kind],
+  },
+  { title: 'requests', align: 'right', cell: ({ requests }) => requests, style: ({ kind }) => (kind === 'total' ? 'bold' : undefined) },
+  { title: 'workers', align: 'right', cell: ({ workers }) => workers },
+  { title: 'time', align: 'right', cell: ({ time }) => time, style: ({ kind }) => (kind === 'total' ? 'bold' : undefined) },
+  { title: 'disk', align: 'right', cell: ({ disk }) => disk, style: ({ kind }) => (kind === 'total' ? 'bold' : undefined) },
+  { title: 'asks', align: 'left', cell: ({ services }) => cut(services, Math.max(8, columns - FIXED)), style: () => 'dim' },
+]
+
+/** What the columns before the last one take at most. */
+const FIXED = 66
+
+const hostColumns = (columns: number): readonly Column<HostForecast>[] => [
+  { title: 'service', align: 'left', cell: ({ service }) => service },
+  { title: 'requests', align: 'right', cell: ({ requests }) => spanText(requests, count) },
+  { title: 'address', align: 'left', cell: ({ at }) => (at === undefined ? 'not set' : cut(clean(at), columns - 32)), style: () => 'dim' },
+]

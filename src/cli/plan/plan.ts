@@ -1,0 +1,60 @@
+import { resolve } from 'node:path'
+import { defer, map } from 'rxjs'
+import { jsonText } from '../../model/json-text.js'
+import { freeBytes, nearestExisting } from '../disk.js'
+import type { Command } from '../parts.js'
+import { type Asked, asking, SIMULATED_LATENCY_MS, settingsFor } from '../provider.js'
+import { exitCodeOf, untilSignal } from '../signals.js'
+import { paintLine, sizeOf } from '../terminal.js'
+import { planDocument } from './document.js'
+import type { Latency } from './estimate.js'
+import { type Forecasting, forecastOf } from './forecast.js'
+import { planLines } from './lines.js'
+
+export interface PlanFlags extends Asked {
+  readonly out: string | undefined
+  readonly run: Forecasting['run']
+  /** How many stocks there are, where the folder holds no master list. */
+  readonly stocks: number | undefined
+  /** Milliseconds that a request takes. */
+  readonly latency: number | undefined
+  readonly json: boolean
+}
+
+/** Says what a run would ask of whom, how long it would take and what it would leave, without asking anyone; emits the exit code. */
+export const planCommand: Command<PlanFlags> = (flags, shell, parts) =>
+  defer(() =>
+    asking(flags, { settings: settingsFor(flags, shell, parts), parts }, ({ settings, variant }) =>
+      forecastOf({
+        ...{ settings, streams: parts.streams, stored: parts.storage(settings).stored, run: { ...flags.run, ...variant } },
+        ...{ stocks: flags.stocks ?? flags.simulate, latency: latencyFor(flags), now: shell.scheduler.now() },
+      }).pipe(map((forecast) => ({ forecast, settings }))),
+    ),
+  ).pipe(
+    untilSignal(shell.signal$),
+    map((planned) => {
+      if (typeof planned === 'string') return exitCodeOf(planned)
+      const { forecast, settings } = planned
+      const free = freeAt(settings.out)
+      const text = flags.json
+        ? `${jsonText(planDocument(forecast, settings, free), 2)}\n`
+        : planLines(forecast, { settings, free, columns: sizeOf(shell.stdout).columns })
+            .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+            .join('')
+      shell.stdout.write(text)
+      return 0
+    }),
+  )
+
+const latencyFor = ({ latency, simulate }: PlanFlags): Latency | undefined => {
+  if (latency !== undefined) return { ms: latency, from: 'given' }
+  return simulate === undefined ? undefined : { ms: SIMULATED_LATENCY_MS, from: 'simulation' }
+}
+
+const freeAt = (folder: string): number | undefined => {
+  try {
+    return freeBytes(nearestExisting(resolve(folder)))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,133 @@
+import { concatMap, EMPTY, forkJoin, from, map, mergeMap, type Observable, of, reduce, toArray } from 'rxjs'
+import type { Item } from '../../model/outcome.js'
+import type { Settings } from '../../model/settings.js'
+import { askedOnce } from '../../pipeline/asked-once.js'
+import type { StreamDefinition, Tools } from '../../pipeline/define-stream.js'
+import type { Stored } from '../../pipeline/storage.js'
+import type { AnyEndpoint } from '../../provider/endpoint.js'
+import type { Worklist } from './items.js'
+import { type Asked, type Failing, probe } from './probe.js'
+import { longest, NONE, plus, type Span, sumOf } from './span.js'
+
+/** What the work of some items asks: of each call, and one after the other. */
+interface Tally {
+  readonly calls: ReadonlyMap<AnyEndpoint, Span>
+  /** Rounds of requests that follow each other, over all items, */
+  readonly rounds: Span
+  /** and of the item that has most of them. */
+  readonly longest: Span
+}
+
+/** What a stream would ask. */
+export interface Demand extends Tally {
+  readonly stream: StreamDefinition
+  /** How many items it is about, and how many of them an unfinished run left in place. */
+  readonly items: number
+  readonly inPlace: number
+  readonly known: Worklist['known']
+}
+
+export interface Asking {
+  readonly settings: Settings
+  readonly stored: Stored
+  /** "Now" of the run, epoch milliseconds. */
+  readonly asOf: number
+  readonly worklistOf: (source: string) => Observable<Worklist>
+  /** Whether an item is in place already and not asked for. */
+  readonly isInPlace: (stream: string, item: Item) => boolean
+  /** The most requests that a stream is thought to make, of which so many are foreseen: answers may lead to more. */
+  readonly usual: (stream: StreamDefinition, foreseen: number) => number
+}
+
+/** Items whose files are read at the same time. */
+const AT_ONCE = 16
+
+const NOTHING: Tally = { calls: new Map(), rounds: NONE, longest: NONE }
+
+/**
+ * What each of the streams would ask in a run, by its own work over what is stored. `least` is a run in which all goes well, `most` one in
+ * which a list is had from its last source or day only; what fails for one stock, and is asked again, is in neither.
+ */
+export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking): Observable<readonly Demand[]> => {
+  const shared = { nothing: askedOnce(), missing: askedOnce() }
+  const toolsFor = (failing: Failing): Omit<Tools, 'ask'> => ({
+    ...{ stored: asking.stored, settings: asking.settings, asOf: asking.asOf, shared: shared[failing] },
+    ...{ after: () => EMPTY, acceptShrink: true, notice: () => undefined },
+  })
+  const tallyOf = (stream: StreamDefinition, items: readonly Item[]): Observable<Tally> => {
+    const failings: readonly Failing[] = stream.work.of === undefined ? ['nothing', 'missing'] : ['nothing']
+    const probed = (item: Item): Observable<Tally> =>
+      forkJoin(failings.map((failing) => probe(stream, item, { tools: toolsFor(failing), failing }))).pipe(map(tallyOfItem))
+    return from(items).pipe(mergeMap(probed, AT_ONCE), reduce(together, NOTHING))
+  }
+  return from(streams).pipe(
+    concatMap((stream) => {
+      const { of: source, parts } = stream.work
+      const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : asking.worklistOf(source)
+      return list$.pipe(
+        mergeMap(({ items, known }) => {
+          const asked = items.filter((item) => !asking.isInPlace(stream.name, item))
+          const facts = { stream, items: items.length, inPlace: items.length - asked.length, known }
+          return tallyOf(stream, asked).pipe(map((tally): Demand => ({ ...facts, ...tally })))
+        }),
+      )
+    }),
+    toArray(),
+    map((demands) => {
+      const reached = new Set(demands.flatMap(({ calls }) => [...calls.keys()]))
+      return demands.map((demand) => withPages(withUnreached(demand, reached), asking.usual))
+    }),
+  )
+}
+
+/** An item's requests, from what it asked in each way of failing. What was asked at first is what it needs; other calls are further sources. */
+const tallyOfItem = (probes: readonly (readonly Asked[])[]): Tally => {
+  const [needed = []] = probes
+  const first = new Set(needed.filter(({ round }) => round === 0).map(({ endpoint }) => endpoint))
+  const least = needed.filter(({ endpoint }) => first.has(endpoint))
+  const numberIn = (all: readonly Asked[], endpoint: AnyEndpoint): number => all.filter((one) => one.endpoint === endpoint).length
+  const roundsIn = (all: readonly Asked[]): number => new Set(all.map(({ round }) => round)).size
+  const rounds = { least: roundsIn(least), most: Math.max(...probes.map(roundsIn)) }
+  const calls = [...new Set(probes.flat().map(({ endpoint }) => endpoint))].map((endpoint): [AnyEndpoint, Span] => [
+    endpoint,
+    { least: numberIn(least, endpoint), most: Math.max(...probes.map((all) => numberIn(all, endpoint))) },
+  ])
+  return { calls: new Map(calls), rounds, longest: rounds }
+}
+
+const together = (one: Tally, other: Tally): Tally => {
+  const calls = new Map(one.calls)
+  for (const [endpoint, span] of other.calls) calls.set(endpoint, plus(calls.get(endpoint) ?? NONE, span))
+  return { calls, rounds: plus(one.rounds, other.rounds), longest: longest([one.longest, other.longest]) }
+}
+
+/** A call that needs the answer of another one is not reached where nothing is answered: at most it is made once for each item. */
+const withUnreached = (demand: Demand, reached: ReadonlySet<AnyEndpoint>): Demand => {
+  const { stream, items, inPlace, calls } = demand
+  const unreached = stream.endpoints.filter((endpoint) => calls.size > 0 && !reached.has(endpoint))
+  const once: Span = { least: 0, most: unreached.length }
+  const each: Span = { least: 0, most: items - inPlace }
+  return {
+    ...demand,
+    calls: new Map([...calls, ...unreached.map((endpoint) => [endpoint, each] as const)]),
+    rounds: plus(demand.rounds, { least: 0, most: once.most * each.most }),
+    longest: plus(demand.longest, once),
+  }
+}
+
+/** Pages that an answer promises follow one after the other. */
+const withPages = (demand: Demand, usual: Asking['usual']): Demand => {
+  const [first] = demand.calls
+  const foreseen = requestsOf(demand).most
+  const more: Span = { least: 0, most: usual(demand.stream, foreseen) - foreseen }
+  if (first === undefined || more.most === 0) return demand
+  return {
+    ...demand,
+    calls: new Map([...demand.calls, [first[0], plus(first[1], more)]]),
+    rounds: plus(demand.rounds, more),
+    longest: plus(demand.longest, more),
+  }
+}
+
+/** How many requests a stream would make in all. */
+export const requestsOf = ({ calls }: Pick<Tally, 'calls'>): Span => sumOf(calls.values())
