@@ -1,5 +1,5 @@
-import { addCompletion } from './completion.js'
 import type { AddCommand } from './context.js'
+import { addCompletion } from './completion.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'
@@ -15,13 +15,13 @@ import { addVerify } from './verify.js'
 /** All commands, in the order in which `--help` lists them. */
 export const commands: readonly AddCommand[] = [
   addRun,
-  addPlan,
   addStream,
   addQuery,
   addExport,
   addVerify,
   addDiff,
   addDoctor,
+  addPlan,
   addSimulate,
   addList,
   addGraph,
