@@ -19,8 +19,9 @@ const ENOUGH = 3
 export type WorkersOf = (stream: StreamDefinition) => number
 
 /**
- * What a request took in the last run, the time of this machine included: the middle one of what the streams over a list show, each of
- * which had all its workers busy. Nothing where no stream tells it, being limited, continued or too short.
+ * What a request took in the last run, the time of this machine included: the least of what the streams over a list show, each of which
+ * had all its workers busy, since streams side by side hold each other up. Nothing where none tells it, being limited, continued or too
+ * short.
  */
 export const latencyIn = (
   { scripts }: Pick<RunReport, 'scripts'>,
@@ -34,7 +35,7 @@ export const latencyIn = (
     const workers = workersOf(stream)
     return asked >= ENOUGH * workers ? [(script.durationMs * workers) / asked] : []
   })
-  return shown.sort((one, other) => one - other)[Math.floor(shown.length / 2)]
+  return shown.length === 0 ? undefined : Math.min(...shown)
 }
 
 const isTelling = ({ outcome, rateLimited, takenOver, retries }: ScriptReport): boolean =>

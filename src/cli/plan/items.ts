@@ -14,6 +14,8 @@ import { USUAL_ITEMS } from './measured.js'
 export interface Worklist {
   readonly items: readonly Item[]
   readonly known: 'stored' | 'given' | 'assumed' | 'unknown'
+  /** Whether the items are made up, so that nothing is stored of any of them: what one asks, all of them ask. */
+  readonly isMadeUp?: boolean
 }
 
 export interface Listing {
@@ -68,11 +70,11 @@ const madeUpStocks = ({ symbols, stocks }: Listing): Worklist => {
   const number = stocks ?? USUAL_ITEMS[MASTER] ?? 0
   const names = symbols ?? Array.from({ length: number }, (_, place) => `STOCK${place + 1}`)
   const made = names.map((name, place): Stock => ({ Symbol: name, ISIN: `IN${place}`, Name: name, Sid: `${place + 1}`, FnoFlag: 0 }))
-  return { items: stockItems(made), known: (symbols ?? stocks) === undefined ? 'assumed' : 'given' }
+  return { items: stockItems(made), known: (symbols ?? stocks) === undefined ? 'assumed' : 'given', isMadeUp: symbols === undefined }
 }
 
 const madeUpItems = (source: string): Worklist => {
   const number = USUAL_ITEMS[source]
   const items = Array.from({ length: number ?? 0 }, (_, rank): Item => ({ key: `${rank}`, rank, fileName: `${source} ${rank}`, value: {} }))
-  return { items, known: number === undefined ? 'unknown' : 'assumed' }
+  return { items, known: number === undefined ? 'unknown' : 'assumed', isMadeUp: true }
 }

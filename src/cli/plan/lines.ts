@@ -1,8 +1,8 @@
 import type { Settings } from '../../model/settings.js'
 import { bytes, count, counted, duration } from '../format.js'
 import { byPhase } from '../phases.js'
-import { type Column, tableOf } from '../table.js'
-import type { Line } from '../terminal.js'
+import { type Column, tableOf, widestOf } from '../table.js'
+import type { Line, Style } from '../terminal.js'
 import { clean, cut, wrap } from '../text.js'
 import type { Forecast, StreamForecast } from './forecast.js'
 import { type HostForecast, hostsOf } from './hosts.js'
@@ -25,7 +25,7 @@ export const planLines = (forecast: Forecast, { settings, columns, free }: Print
     return [...wrapped(stands), ...wrapped('A run with --fresh would ask all the same; plan --fresh says what.')]
   }
   return [
-    ...wrapped(`A run into ${settings.out} as of ${minuteOf(forecast.asOf)} would ask this; nothing was asked to say so.`),
+    ...wrapped(`What a run into ${settings.out} as of ${minuteOf(forecast.asOf)} would do. Nobody was asked.`),
     [],
     ...streamTable(forecast, columns),
     [],
@@ -56,7 +56,10 @@ const streamTable = (forecast: Forecast, columns: number): readonly Line[] => {
     { name: title, kind: 'title', requests: '', services: '', workers: '', time: '', disk: '' },
     ...streams.filter(({ stream }) => members.includes(stream)).map(rowOf),
   ])
-  return tableOf(streamColumns(columns), [...rows, totalOf(forecast)])
+  const all = [...rows, totalOf(forecast)]
+  const room = columns - widestOf(tableOf(FIGURES, all)) - 2
+  const asks: Column<Row> = { title: 'asks', align: 'left', cell: ({ services }) => cut(services, Math.max(8, room)), style: () => 'dim' }
+  return tableOf([...FIGURES, asks], all)
 }
 
 const rowOf = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): Row => ({
@@ -85,22 +88,20 @@ const spanText = ({ least, most }: Span, textOf: (value: number) => string): str
   return low === high ? low : `${low}-${high}`
 }
 
-const streamColumns = (columns: number): readonly Column<Row>[] => [
+const inTotal = ({ kind }: Row): Style | undefined => (kind === 'total' ? 'bold' : undefined)
+
+const FIGURES: readonly Column<Row>[] = [
   {
     title: 'stream',
     align: 'left',
     cell: ({ name }) => name,
-    style: ({ kind }) => (({ stream: 'cyan', title: 'bold', total: 'bold' }) as const)[kind],
+    style: ({ kind }) => (kind === 'stream' ? 'cyan' : 'bold'),
   },
-  { title: 'requests', align: 'right', cell: ({ requests }) => requests, style: ({ kind }) => (kind === 'total' ? 'bold' : undefined) },
+  { title: 'requests', align: 'right', cell: ({ requests }) => requests, style: inTotal },
   { title: 'workers', align: 'right', cell: ({ workers }) => workers },
-  { title: 'time', align: 'right', cell: ({ time }) => time, style: ({ kind }) => (kind === 'total' ? 'bold' : undefined) },
-  { title: 'disk', align: 'right', cell: ({ disk }) => disk, style: ({ kind }) => (kind === 'total' ? 'bold' : undefined) },
-  { title: 'asks', align: 'left', cell: ({ services }) => cut(services, Math.max(8, columns - FIXED)), style: () => 'dim' },
+  { title: 'time', align: 'right', cell: ({ time }) => time, style: inTotal },
+  { title: 'disk', align: 'right', cell: ({ disk }) => disk, style: inTotal },
 ]
-
-/** What the columns before the last one take at most. */
-const FIXED = 66
 
 const hostColumns = (columns: number): readonly Column<HostForecast>[] => [
   { title: 'service', align: 'left', cell: ({ service }) => service },

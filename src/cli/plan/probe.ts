@@ -14,7 +14,8 @@ export interface Asked {
 /** How every request of a probe fails: with nothing had, so that all there is to ask is asked, or because it is not there. */
 export type Failing = 'nothing' | 'missing'
 
-const failureOf = (failing: Failing): CollectError => (failing === 'nothing' ? new NothingAnswered('not asked') : new HttpError(404))
+/** Made once: a trace for each of many thousand requests takes half a second. */
+const FAILURES: Readonly<Record<Failing, CollectError>> = { nothing: new NothingAnswered('not asked'), missing: new HttpError(404) }
 
 /**
  * Begins the work of an item with an `ask` that sends nothing and lets every request fail; emits what would have been asked. What is
@@ -36,7 +37,7 @@ export const probe = (
         return timer(0, asapScheduler).pipe(
           switchMap(() => {
             round = Math.max(round, own + 1)
-            return throwError(() => failureOf(failing))
+            return throwError(() => FAILURES[failing])
           }),
         )
       })

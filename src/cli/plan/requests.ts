@@ -7,7 +7,7 @@ import type { Stored } from '../../pipeline/storage.js'
 import type { AnyEndpoint } from '../../provider/endpoint.js'
 import type { Worklist } from './items.js'
 import { type Asked, type Failing, probe } from './probe.js'
-import { longest, NONE, plus, type Span, sumOf } from './span.js'
+import { longest, NONE, plus, type Span, sumOf, times } from './span.js'
 
 /** What the work of some items asks: of each call, and one after the other. */
 interface Tally {
@@ -65,10 +65,13 @@ export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking):
       const { of: source, parts } = stream.work
       const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : asking.worklistOf(source)
       return list$.pipe(
-        mergeMap(({ items, known }) => {
+        mergeMap(({ items, known, isMadeUp = false }) => {
           const asked = items.filter((item) => !asking.isInPlace(stream.name, item))
           const facts = { stream, items: items.length, inPlace: items.length - asked.length, known }
-          return tallyOf(stream, asked).pipe(map((tally): Demand => ({ ...facts, ...tally })))
+          const tally$ = isMadeUp
+            ? tallyOf(stream, asked.slice(0, 1)).pipe(map((tally) => repeated(tally, asked.length)))
+            : tallyOf(stream, asked)
+          return tally$.pipe(map((tally): Demand => ({ ...facts, ...tally })))
         }),
       )
     }),
@@ -100,6 +103,12 @@ const together = (one: Tally, other: Tally): Tally => {
   for (const [endpoint, span] of other.calls) calls.set(endpoint, plus(calls.get(endpoint) ?? NONE, span))
   return { calls, rounds: plus(one.rounds, other.rounds), longest: longest([one.longest, other.longest]) }
 }
+
+const repeated = ({ calls, rounds, longest: one }: Tally, number: number): Tally => ({
+  calls: new Map([...calls].map(([endpoint, span]) => [endpoint, times(span, number)])),
+  rounds: times(rounds, number),
+  longest: one,
+})
 
 /** A call that needs the answer of another one is not reached where nothing is answered: at most it is made once for each item. */
 const withUnreached = (demand: Demand, reached: ReadonlySet<AnyEndpoint>): Demand => {
