@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { changedSince, notedRun } from '../../../sinks/complete-run.js'
+import { codeOf } from '../../../sinks/file-error.js'
 import { itemsInPlace } from '../../../sinks/folder-journal.js'
 import { recordIn } from '../../../sinks/run-record.js'
 import type { Item } from '../../model/outcome.js'
@@ -34,7 +35,7 @@ export const standingOf = async (root: string, { wanted, isInstantGiven, fresh, 
   if (unfinished !== undefined) {
     if (!isContinued(unfinished, wanted, isInstantGiven)) return anew
     const inPlace = new Map<string, ReadonlySet<string>>()
-    for (const stream of streams) inPlace.set(stream, await itemsInPlace(join(state, 'journals', `${stream}.ndjson`), root))
+    for (const stream of streams) inPlace.set(stream, await inJournal(join(state, 'journals', `${stream}.ndjson`), root))
     return {
       asOf: unfinished.asOf,
       continues: unfinished.run,
@@ -46,3 +47,10 @@ export const standingOf = async (root: string, { wanted, isInstantGiven, fresh, 
   const isAsLeft = (await changedSince(complete, root)) === undefined
   return isAsLeft ? { ...anew, finishedBefore: complete.run.report.finishedAt } : anew
 }
+
+/** A run that is at work beside us may take its journal away at any time. */
+const inJournal = (path: string, root: string): Promise<ReadonlySet<string>> =>
+  itemsInPlace(path, root).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return new Set<string>()
+    throw error
+  })
