@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
-import { catalogue, columnsOf } from '../src/tables/catalogue.js'
+import { columnsOf } from '../src/tables/catalogue.js'
 import { named, quoted } from '../src/tables/sql.js'
 import type { Table } from '../src/tables/table.js'
-import { type Export, type Exporting, exportTo, type Loaded, timed } from './export.js'
+import { type Export, type Exporting, exportTo, type Loaded, loadedFrom } from './export.js'
 import { doubledIn, lastOf } from './unique.js'
 
 const TARGET = 'target'
@@ -14,11 +14,11 @@ export const duckdb = (path: string): Export =>
     const { connection } = exporting
     await attach(exporting, path)
     await connection.run('BEGIN')
-    const loaded: Loaded[] = []
-    for (const table of catalogue) {
-      loaded.push({ table: table.name, ...(await timed(exporting, () => load(exporting, table))) })
+    const loaded = await loadedFrom(exporting, async (table) => {
+      const rows = await load(exporting, table)
       await comment(exporting, table)
-    }
+      return rows
+    })
     await connection.run('COMMIT')
     await connection.run(`DETACH ${TARGET}`)
     return loaded

@@ -1,10 +1,12 @@
 import { Observable } from 'rxjs'
-import { StorageError, UsageError } from '../src/model/errors.js'
+import { messageOf, StorageError, UsageError } from '../src/model/errors.js'
 import { catalogue } from '../src/tables/catalogue.js'
 import { type Duck, openDuck } from '../src/tables/duckdb.js'
-import { folderAt } from '../src/tables/folder.js'
+import { type Folder, folderAt } from '../src/tables/folder.js'
 import { errorOf } from '../src/tables/query.js'
+import type { Reading } from '../src/tables/records.js'
 import { named } from '../src/tables/sql.js'
+import type { Table } from '../src/tables/table.js'
 import { selectOf } from '../src/tables/view.js'
 
 /** A table as it was loaded. */
@@ -14,11 +16,14 @@ export interface Loaded {
   /** Rows of the files that are not among them: a key that came again later, or no day that could be read. */
   readonly leftOut: number
   readonly ms: number
+  /** Whether none of its files are there, so that the place keeps what it holds of it. */
+  readonly isSkipped: boolean
 }
 
 /**
  * Brings the outputs of a folder into a database or files for analysis. What is there afterwards is what the folder holds, however often
- * it is done; until all is in place, it is what was there before.
+ * it is done; until all is in place, it is what was there before. A table of which no file is there is skipped and keeps what it holds:
+ * an output that is missing is no output that is empty.
  */
 export interface Export {
   /** Where it goes, without secrets. */
@@ -34,6 +39,8 @@ export interface Export {
 /** An export under way: DuckDB with a view for each table. */
 export interface Exporting {
   readonly connection: Duck['connection']
+  /** The tables of which files are there. */
+  readonly tables: readonly Table[]
   readonly isStopped: () => boolean
 }
 
@@ -42,16 +49,25 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
   write: (out) =>
     new Observable((subscriber) => {
       let duck: Duck | undefined
-      const all = async (): Promise<readonly Loaded[]> => {
-        const folder = await folderAt(out)
+      const isStopped = (): boolean => subscriber.closed
+      const attempt = async (folder: Folder, reading: Reading): Promise<readonly Loaded[]> => {
         duck = await openDuck()
         try {
-          for (const table of catalogue) await duck.connection.run(`CREATE VIEW ${named(table.name)} AS ${await selectOf(table, folder)}`)
-          return await load({ connection: duck.connection, isStopped: () => subscriber.closed })
+          const tables = await viewsIn(duck, folder, reading)
+          if (tables.length === 0) throw new UsageError(`${out} holds no output to load: make some with "scripstream run --out ${out}"`)
+          return await load({ connection: duck.connection, tables, isStopped })
         } finally {
           duck.close()
           duck = undefined
         }
+      }
+      const all = async (): Promise<readonly Loaded[]> => {
+        const folder = await folderAt(out)
+        // Candle files as a run writes them are read fast; where one is not, all is taken back and read again, more patiently.
+        return await attempt(folder, 'sound').catch((error: unknown) => {
+          if (isStopped() || !/CSV Error|Conversion Error/i.test(messageOf(error))) throw error
+          return attempt(folder, 'any')
+        })
       }
       all().then(
         (tables) => {
@@ -64,6 +80,17 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
     }),
 })
 
+/** Makes a view of each table of which files are there, and tells which these are. */
+const viewsIn = async ({ connection }: Duck, folder: Folder, reading: Reading): Promise<readonly Table[]> => {
+  const tables: Table[] = []
+  for (const table of catalogue) {
+    if ((await folder.filesOf(table)).every(({ found }) => found.length === 0)) continue
+    await connection.run(`CREATE VIEW ${named(table.name)} AS ${await selectOf(table, folder, reading)}`)
+    tables.push(table)
+  }
+  return tables
+}
+
 /** Nobody typed the SQL of an export: what DuckDB finds wrong is not wrong usage. */
 const asStorageError = (error: unknown, name: string): unknown => {
   const told = error instanceof Error && error.name === 'Error' ? errorOf(error) : error
@@ -72,9 +99,18 @@ const asStorageError = (error: unknown, name: string): unknown => {
     : told
 }
 
-/** Runs a part of an export, unless it was stopped, and tells how long it took. */
-export const timed = async <T>({ isStopped }: Exporting, act: () => Promise<T>): Promise<T & { readonly ms: number }> => {
-  if (isStopped()) throw new StorageError('the export was stopped')
-  const from = performance.now()
-  return { ...(await act()), ms: Math.round(performance.now() - from) }
+/** Loads table by table, unless the export is stopped, and tells of all of the catalogue. */
+export const loadedFrom = async (
+  { tables, isStopped }: Exporting,
+  load: (table: Table) => Promise<Pick<Loaded, 'rows' | 'leftOut'>>,
+): Promise<readonly Loaded[]> => {
+  const loaded: Loaded[] = []
+  for (const table of catalogue) {
+    if (isStopped()) throw new StorageError('the export was stopped')
+    const from = performance.now()
+    const isSkipped = !tables.includes(table)
+    const { rows, leftOut } = isSkipped ? { rows: 0, leftOut: 0 } : await load(table)
+    loaded.push({ table: table.name, rows, leftOut, ms: Math.round(performance.now() - from), isSkipped })
+  }
+  return loaded
 }

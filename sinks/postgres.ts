@@ -3,10 +3,10 @@ import { pipeline } from 'node:stream/promises'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
 import { CollectError, messageOf, StorageError, UsageError } from '../src/model/errors.js'
 import { redactorOf } from '../src/model/redact.js'
-import { catalogue, columnsOf } from '../src/tables/catalogue.js'
+import { columnsOf } from '../src/tables/catalogue.js'
 import { named, quoted } from '../src/tables/sql.js'
 import type { SqlType, Table } from '../src/tables/table.js'
-import { type Export, type Exporting, exportTo, type Loaded, timed } from './export.js'
+import { type Export, type Exporting, exportTo, type Loaded, loadedFrom } from './export.js'
 import { doubledIn, uniqueOf } from './unique.js'
 
 export interface PostgresOptions {
@@ -32,13 +32,10 @@ export const postgres = (url: string, { schema = 'scripstream' }: PostgresOption
   return exportTo(url === '' ? 'PostgreSQL' : redact(url), async (exporting) => {
     const sql = await opened(url)
     try {
-      const loaded: Loaded[] = []
-      await sql.begin(async (transaction) => {
+      return await sql.begin(async (transaction) => {
         await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${named(schema)}`)
-        for (const table of catalogue)
-          loaded.push({ table: table.name, ...(await timed(exporting, () => load(exporting, transaction, { table, schema }))) })
+        return await loadedFrom(exporting, (table) => load(exporting, transaction, { table, schema }))
       })
-      return loaded
     } catch (error) {
       if (error instanceof CollectError) throw error
       throw new StorageError(`PostgreSQL cannot be loaded: ${redact(messageOf(error) || codeIn(error))}`)

@@ -1,6 +1,6 @@
 import { columnsOf } from './catalogue.js'
 import type { Folder, Item } from './folder.js'
-import { recordsOf } from './records.js'
+import { type Reading, recordsOf } from './records.js'
 import { named, pathOf, quoted } from './sql.js'
 import { type Column, EXTRA, type Table } from './table.js'
 
@@ -8,13 +8,13 @@ import { type Column, EXTRA, type Table } from './table.js'
  * The SELECT that reads a table from the files of a folder, as they are now. A value that does not fit its column is NULL there and
  * stands in `extra`; where there are no files, there are no rows.
  */
-export const selectOf = async (table: Table, folder: Folder): Promise<string> => {
+export const selectOf = async (table: Table, folder: Folder, reading?: Reading): Promise<string> => {
   const groups = (await folder.filesOf(table)).filter(({ found }) => found.length > 0)
   if (groups.length === 0) return nothingOf(table)
   const item = itemIn(table, await folder.itemsOf(table))
   const values = table.columns.map((column) => `${valueIn(column, table, item)} AS ${named(column.name)}`)
   const extra = table.shape === 'candles' ? [] : [`${extraOf(table)} AS ${EXTRA.name}`]
-  return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => recordsOf(table, files)).join(' UNION ALL ')})`
+  return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => recordsOf(table, files, reading)).join(' UNION ALL ')})`
 }
 
 const nothingOf = (table: Table): string =>

@@ -1,7 +1,8 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { duckdb } from '../../sinks/duckdb.js'
 import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
@@ -9,6 +10,11 @@ import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { openDuck } from '../../src/tables/duckdb.js'
 import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
+
+vi.mock('node:fs/promises', async (original) => {
+  const all = await original<typeof import('node:fs/promises')>()
+  return { ...all, rename: vi.fn(all.rename) }
+})
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const DAY = 1_093_372_200
@@ -66,7 +72,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
     for (const _ of ['once', 'again']) {
-      expect(await loaded(duckdb(path), out)).toMatchObject({ master: [1, 0], candles: [3, 2], deals: [0, 0] })
+      expect(await loaded(duckdb(path), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
       expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
     }
     expect(await inFile(path, 'SELECT typeof(date), typeof(close), typeof(volume) FROM candles LIMIT 1')).toEqual([
@@ -89,6 +95,32 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     rmSync(join(out, 'bulk_block_deals.json'))
     await loaded(duckdb(path), out)
     expect(await inFile(path, "SELECT x, (SELECT volume FROM candles WHERE symbol = 'TCS') FROM mine")).toEqual([['42', '70']])
+  })
+
+  it('reads sound candle files fast, to the same rows as any others', async () => {
+    const sound = `${DAY},1,2,0.5,1.5,10\n${DAY + 86_400},2,,1,2.5,12.7\n`
+    const place = (name: string) => join(out, `${name}.duckdb`)
+    const out = folder({ 'ohlcv_data/INFY.csv': HEADER + sound })
+    await loaded(duckdb(place('fast')), out)
+    writeFileSync(join(out, 'ohlcv_data/WIDE.csv'), `${HEADER}${DAY},1,2,3,4,5,6\n${DAY + 86_400},1\n`)
+    await loaded(duckdb(place('any')), out)
+    const sql = "FROM candles WHERE symbol <> 'WIDE' ORDER BY ALL"
+    const rows = await inFile(place('fast'), sql)
+    expect(rows).toHaveLength(3)
+    expect(rows[1]).toEqual(['INFY', '2004-08-26', '2', 'null', '1', '2.5', 'null'])
+    expect(await inFile(place('any'), sql)).toEqual(rows)
+    expect(await inFile(place('any'), "SELECT count(*) FROM candles WHERE symbol = 'WIDE'")).toEqual([['2']])
+  })
+
+  it('keeps a table of which no file is there, and says so', async () => {
+    const out = folder()
+    const path = join(out, 'market.duckdb')
+    await loaded(duckdb(path), out)
+    rmSync(join(out, 'ohlcv_data'), { recursive: true })
+    const all = await lastValueFrom(duckdb(path).write(out).pipe(toArray()))
+    expect(all.filter(({ isSkipped }) => !isSkipped).map(({ table }) => table)).toEqual(['master'])
+    expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
+    await expect(loaded(duckdb(path), folderWith({}))).rejects.toThrow(/holds no output to load/)
   })
 
   it('refuses a file that is no database', async () => {
@@ -119,8 +151,42 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     await expect(loaded(parquet(place), out)).rejects.toThrow(/bulk_block_deals/)
     const { ...after } = treeOf(place)
     expect(after).toEqual(before)
-    const foreign = folder({ 'parquet/deals/thesis.docx': 'mine' })
+    rmSync(join(out, 'bulk_block_deals.json'))
+    rmSync(join(out, 'ohlcv_data'), { recursive: true })
+    await loaded(parquet(place), out)
+    expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+    const foreign = folder({ 'parquet/master/thesis.docx': 'mine' })
     await expect(loaded(parquet(join(foreign, 'parquet')), foreign)).rejects.toThrow(/thesis\.docx, which no export made/)
+  })
+})
+
+describe.skipIf(!isThere)('a move of Parquet that is broken off', () => {
+  const moved = async () => {
+    const out = folder()
+    const place = join(out, 'parquet')
+    await loaded(parquet(place), out)
+    return { out, place, before: treeOf(place) }
+  }
+
+  it('is taken back upon an error', async () => {
+    const { out, place, before } = await moved()
+    const failing = vi.mocked(rename).mockImplementation(async (from, to) => {
+      if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+      renameSync(from, to)
+    })
+    await expect(loaded(parquet(place), out)).rejects.toThrow(/EIO/)
+    failing.mockReset()
+    expect(treeOf(place)).toEqual(before)
+  })
+
+  it('by a kill leaves what was there, and the next export puts it back', async () => {
+    const { out, place, before } = await moved()
+    renameSync(join(place, 'candles'), join(place, '.before-candles'))
+    mkdirSync(join(place, '.before-master'))
+    rmSync(join(out, 'ohlcv_data'), { recursive: true })
+    await loaded(parquet(place), out)
+    expect(Object.keys(treeOf(place))).toEqual(Object.keys(before))
+    expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
   })
 })
 
@@ -155,6 +221,9 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
     await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
     expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
     rmSync(join(out, 'bulk_block_deals.json'))
+    await loaded(sink, out)
+    expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+    rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(sink, out)
     expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
   })

@@ -6,7 +6,7 @@ import type { RunFlags } from '../run-flags.js'
 import { untilSignal } from '../signals.js'
 import type { Line } from '../terminal.js'
 import { clean } from '../text.js'
-import { type Exported, exported, exportedLines } from './export.js'
+import { type Exported, endingLines, exported } from './export.js'
 import { exportInto, type Target } from './targets.js'
 
 /** What a sink of a run was given, or why it was not. */
@@ -47,4 +47,4 @@ const tellFailure = (one: AfterRun, { stderr }: Shell): void => {
 
 /** For people. */
 export const sinkLines = (one: AfterRun): readonly Line[] =>
-  'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : exportedLines(one).slice(-2)
+  'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : endingLines(one)

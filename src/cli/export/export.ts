@@ -65,22 +65,31 @@ export const exported = (sink: Export, out: string): Observable<Exported> =>
     )
   })
 
-/** For people: each table with its rows, and what was left out. */
-export const exportedLines = ({ sink, ms, tables }: Exported): readonly Line[] => {
-  const rows = tables.reduce((total, table) => total + table.rows, 0)
-  const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
-  const lines = tableOf(
+/** For people: each table with its rows, and what there is to say of all. */
+export const exportedLines = (one: Exported): readonly Line[] => [
+  ...tableOf(
     [
       { title: 'table', align: 'left', cell: ({ table }: Loaded) => table },
-      { title: 'rows', align: 'right', cell: (table: Loaded) => count(table.rows) },
-      { title: 'time', align: 'right', cell: (table: Loaded) => duration(table.ms) },
+      { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: Loaded) => (isSkipped ? '-' : count(rows)) },
+      { title: 'time', align: 'right', cell: ({ ms, isSkipped }: Loaded) => (isSkipped ? '-' : duration(ms)) },
     ],
-    tables,
-  )
-  const head: Line = [
-    ['Loaded', 'green'],
-    [` into ${clean(sink)}: ${counted(rows, 'row')} in ${counted(tables.length, 'table')}, ${duration(ms)}`],
+    one.tables,
+  ),
+  [],
+  ...endingLines(one),
+]
+
+/** For people: how much was loaded, what was left out, and what was skipped. */
+export const endingLines = ({ sink, ms, tables }: Exported): readonly Line[] => {
+  const rows = tables.reduce((total, table) => total + table.rows, 0)
+  const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
+  const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
+  const head = ` into ${clean(sink)}: ${counted(rows, 'row')} in ${counted(tables.length - skipped.length, 'table')}, ${duration(ms)}`
+  const notes = [
+    ...(leftOut > 0 ? [`${counted(leftOut, 'candle')} left out: their day came again later in the file, or could not be read`] : []),
+    ...(skipped.length > 0
+      ? [`Skipped, for none of their files is there: ${skipped.join(', ')}. What was loaded of them before stays.`]
+      : []),
   ]
-  const note = `${counted(leftOut, 'candle')} left out: their day came again later in the file, or could not be read`
-  return [...lines, [], head, ...(leftOut > 0 ? [[[note, 'yellow']] as Line] : [])]
+  return [[['Loaded', 'green'], [head]], ...notes.map((text): Line => [[text, 'yellow']])]
 }
