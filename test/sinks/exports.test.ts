@@ -90,7 +90,9 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     await asked('SELECT 1', [`ATTACH '${path}' AS db`, 'CREATE TABLE db.mine AS SELECT 42 AS x'])
     writeFileSync(join(out, 'ohlcv_data/TCS.csv'), `${HEADER}${DAY},7,7,7,7,70\n`)
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{"sym":"A"},{"s')
+    writeFileSync(join(out, 'master_isin_map.json'), '[]')
     await expect(loaded(duckdb(path), out)).rejects.toThrow(/bulk_block_deals/)
+    expect(await inFile(path, 'SELECT symbol FROM master')).toEqual([['INFY']])
     expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
     rmSync(join(out, 'bulk_block_deals.json'))
     await loaded(duckdb(path), out)
@@ -226,7 +228,7 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(sink, out)
     expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
-  })
+  }, 20_000)
 })
 
 describe.skipIf(!isThere)('the password of an address', () => {

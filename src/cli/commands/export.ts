@@ -20,8 +20,9 @@ const examples = [
 
 const NOTE = `
 What is there afterwards is what the folder holds, however often it is done: in
-one transaction (or, of Parquet, a folder that is moved into place), so that a
-failure leaves what was there. Of two candles of one day, the last in the file
+one transaction (or, of Parquet, folders that are moved into place), so that a
+failure leaves what was there. A table of which no file is there is skipped and
+keeps what was loaded before. Of two candles of one day, the last in the file
 counts; one whose day cannot be read is left out. What else lies there stays.
 It needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
 npm install postgres
