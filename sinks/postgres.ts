@@ -6,7 +6,9 @@ import { redactorOf } from '../src/model/redact.js'
 import { columnsOf } from '../src/tables/catalogue.js'
 import { named, quoted } from '../src/tables/sql.js'
 import type { SqlType, Table } from '../src/tables/table.js'
-import { type Export, type Exporting, exportTo, type Loaded, loadedFrom } from './export.js'
+import type { Export, Loaded } from './export.js'
+import { type Exporting, exportTo, loadedFrom } from './exporting.js'
+import { loadPostgres } from './postgres-package.js'
 import { doubledIn, uniqueOf } from './unique.js'
 
 export interface PostgresOptions {
@@ -58,15 +60,6 @@ const opened = async (url: string): Promise<Sql> => {
   } catch {
     // Its message holds the address.
     throw new UsageError('the address of PostgreSQL cannot be read: postgres://user:password@host:5432/database')
-  }
-}
-
-/** The package, which is loaded only where it is needed. */
-export const loadPostgres = async (): Promise<typeof import('postgres')> => {
-  try {
-    return (await import('postgres')).default
-  } catch (error) {
-    throw new UsageError('this needs the PostgreSQL client, which is not installed: npm install postgres', { cause: error })
   }
 }
 

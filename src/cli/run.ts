@@ -1,4 +1,4 @@
-import { catchError, concatMap, defer, finalize, map, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
+import { catchError, concatMap, defer, finalize, forkJoin, map, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
 import { misspelt } from '../config.js'
 import { messageOf } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
@@ -9,6 +9,7 @@ import type { Log } from '../pipeline/log.js'
 import type { Telemetry } from '../pipeline/telemetry.js'
 import { conduct, type Ending } from './conduct.js'
 import { loadedAfter } from './export/after-run.js'
+import { exportInto } from './export/targets.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
 import { asking, settingsFor } from './provider.js'
@@ -27,6 +28,15 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
   defer(() => {
     for (const line of misspelt(shell.env)) shell.stderr.write(`scripstream: ${clean(line)}\n`)
     const settings = settingsFor(flags, shell, parts)
+    if (flags.sinks.length === 0) return begun(flags, settings, shell, parts)
+    // What a sink lacks is told before anything is asked.
+    return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target)))).pipe(
+      switchMap(() => begun(flags, settings, shell, parts)),
+    )
+  })
+
+const begun = (flags: RunFlags, settings: Settings, shell: Shell, parts: Parts): Observable<number> =>
+  defer(() => {
     if (!flags.retryFailed) return conducted(flags, settings, shell, parts)
     return retryOf(flags.run, { folder: parts.storage(settings), streams: parts.streams, settings }).pipe(
       switchMap((retry) => {

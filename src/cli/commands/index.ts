@@ -1,5 +1,5 @@
-import type { AddCommand } from './context.js'
 import { addCompletion } from './completion.js'
+import type { AddCommand } from './context.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'

@@ -42,7 +42,9 @@ const loaded = (target: Target, out: string): Observable<AfterRun> =>
 
 const tellFailure = (one: AfterRun, { stderr }: Shell): void => {
   if ('error' in one)
-    stderr.write(`scripstream: the run is in place, but its sink is not: ${clean(one.error)}\n  again: scripstream export --to …\n`)
+    stderr.write(
+      `scripstream: the run is in place, but its sink is not: ${clean(one.error)}\n  scripstream export loads it again, and asks nobody.\n`,
+    )
 }
 
 /** For people. */

@@ -32,8 +32,8 @@ export const exportInto = async ({ kind, place }: Target, { schema }: { readonly
     case 'parquet':
       return (await import('../../../sinks/parquet.js')).parquet(place)
     case 'postgres': {
-      const { loadPostgres, postgres } = await import('../../../sinks/postgres.js')
-      await loadPostgres()
+      await (await import('../../../sinks/postgres-package.js')).loadPostgres()
+      const { postgres } = await import('../../../sinks/postgres.js')
       return postgres(place, schema === undefined ? {} : { schema })
     }
   }
