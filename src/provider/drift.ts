@@ -38,6 +38,8 @@ interface Layout {
 
 interface Entry extends Omit<Drift, 'stream' | 'endpoint' | 'of'> {
   answers: number
+  /** How many records, of those looked at. */
+  records: number
   last: number
   readonly node: Node
   readonly isUsual: boolean
@@ -77,12 +79,14 @@ const watchOf = (stream: string, endpoint: string, shape: Shape) => {
     const key = `${facts.kind}\n${facts.field}\n${facts.seen ?? ''}`
     const known = entries.get(key)
     if (known || entries.size >= MOST_KEPT) return known
-    const entry = { ...facts, answers: 0, last: 0, example: whom }
+    const entry = { ...facts, answers: 0, records: 0, last: 0, example: whom }
     entries.set(key, entry)
     return entry
   }
   const hit = (entry: Entry | undefined): void => {
-    if (entry === undefined || entry.last === answer) return
+    if (entry === undefined) return
+    entry.records += 1
+    if (entry.last === answer) return
     entry.last = answer
     entry.answers += 1
   }
@@ -109,6 +113,7 @@ const watchOf = (stream: string, endpoint: string, shape: Shape) => {
       node.last = answer
       node.answers += 1
     }
+    node.records += 1
     const layout = hasNames(row, node.usual) ? node.usual : layoutOf(node, Object.keys(row))
     node.usual = layout
     const { names, fields, drifts } = layout
@@ -141,8 +146,8 @@ const watchOf = (stream: string, endpoint: string, shape: Shape) => {
     if ((bit & ~rootMask) !== 0) wrongKind(root, 'the answer', shape.allows.join('|'), value)
     else if (bit !== 0) within(root, value)
   }
-  const isWorthTelling = ({ isUsual, answers, node }: Entry): boolean =>
-    !isUsual || (node.answers >= FEWEST_TO_JUDGE && answers * 2 > node.answers)
+  const isWorthTelling = ({ isUsual, records, node }: Entry): boolean =>
+    !isUsual || (node.answers >= FEWEST_TO_JUDGE && records === node.records)
   const watch: Watch = {
     of: (about) => {
       whom = about

@@ -17,6 +17,8 @@ export interface ShapeNode<Layout> {
   readonly known: ReadonlyMap<string, Known<Layout>>
   /** How many answers held one. */
   answers: number
+  /** How many were looked at. */
+  records: number
   last: number
   /** What is known of each order of names that was seen: nearly all records of a place have the same. */
   readonly layouts: Map<string, Layout>
@@ -26,7 +28,7 @@ export interface ShapeNode<Layout> {
 /** What there is to know of a record of such a shape, at a path of the answer. */
 export const nodeOf = <Layout>(path: string, { fields, allows }: Shape): ShapeNode<Layout> => {
   const own = allows.includes('list') ? `${path}[]` : path
-  const node = { path: own, answers: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
+  const node = { path: own, answers: 0, records: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
   const known = Object.entries(fields).map(([given, field]): Known<Layout> => {
     const name = given.replace(/[?~]$/, '')
     const kinds = (typeof field === 'string' ? field.split('|') : field.allows) as readonly Kind[]

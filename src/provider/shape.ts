@@ -8,7 +8,7 @@ export interface Shape {
 
 /**
  * The fields of a record by name: a kind, kinds joined by `|`, or what is nested there. Null passes everywhere. A name ending in `?` may
- * be absent; one ending in `~` is absent here and there, so that only its absence from most answers is worth telling.
+ * be absent; one ending in `~` is absent here and there, so that it is gone only where no record has it.
  */
 export type Fields = { readonly [name: string]: string | Shape }
 
