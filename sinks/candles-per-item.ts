@@ -1,4 +1,5 @@
 import { map, of, switchMap } from 'rxjs'
+import { bufferOf } from '../src/model/bytes.js'
 import type { RowList } from '../src/model/outcome.js'
 import { type CandlesPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
@@ -19,7 +20,9 @@ export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkC
     const [first] = candles
     const from = Number(first?.[0])
     const lines = candles.csv ?? csvText([...candles])
-    const before$ = whole ? of(header) : files.read(file).pipe(map((stored) => older(from, stored, header)))
+    const before$ = whole
+      ? of(header)
+      : files.read(file).pipe(map((stored) => (stored === undefined ? header : older(from, bufferOf(stored), header))))
     return { file, write$: before$.pipe(switchMap((before) => files.write(file, [before, lines], asOf))) }
   })
 }
@@ -30,8 +33,8 @@ const LINE_FEED = 10
  * The header and the stored rows before a timestamp; the header alone of a file with another one. Walks back from the end, where new
  * candles belong.
  */
-const older = (from: number, stored: Buffer | undefined, header: string): Part => {
-  if (stored?.toString('latin1', 0, header.length) !== header) return header
+const older = (from: number, stored: Buffer, header: string): Part => {
+  if (stored.toString('latin1', 0, header.length) !== header) return header
   const columns = header.split(',').length
   let end = stored.length
   while (end > header.length) {

@@ -9,7 +9,7 @@ export type Part = string | Uint8Array
 /** Where files lie: the little that the sinks need of a file system. Paths are relative, with `/`. Each call emits once, but `records`. */
 export interface Files {
   /** All of its bytes; nothing if there is no such file. */
-  read(file: string): Observable<Buffer | undefined>
+  read(file: string): Observable<Uint8Array | undefined>
   exists(file: string): Observable<boolean>
   /** Nothing if there is no such file. */
   tail(file: string): Observable<Tail | undefined>

@@ -1,4 +1,5 @@
 import { map, type Observable } from 'rxjs'
+import { bufferOf } from '../src/model/bytes.js'
 import { DamagedFile } from '../src/model/errors.js'
 import type { Files, Part } from './files.js'
 
@@ -32,7 +33,7 @@ const OPENED = Buffer.from('[\n')
 
 /** A stored JSON document; nothing if there is no such file. One that is no JSON is a `DamagedFile`. */
 export const readDocument = (files: Files, file: string): Observable<unknown> =>
-  files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parse(bytes.toString(), file))))
+  files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parse(bufferOf(bytes).toString(), file))))
 
 const parse = (text: string, file: string): unknown => {
   try {

@@ -11,6 +11,7 @@ import { type Exporting, exportTo, loadedFrom } from './exporting.js'
 import { loadPostgres } from './postgres-package.js'
 import { doubledIn, uniqueOf } from './unique.js'
 
+/** How a PostgreSQL database is loaded. */
 export interface PostgresOptions {
   /** The schema that holds the tables; `scripstream` if absent. Made if it is not there. */
   readonly schema?: string

@@ -1,4 +1,5 @@
 import { map, type Observable, tap } from 'rxjs'
+import { bufferOf } from '../src/model/bytes.js'
 import { jsonText } from '../src/model/json-text.js'
 import type { Output } from '../src/pipeline/output.js'
 import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
@@ -15,7 +16,7 @@ export const storageOver = (files: Files): Storage => ({
   stored: {
     exists: files.exists,
     tail: files.tail,
-    text: (file) => files.read(file).pipe(map((bytes) => bytes?.toString())),
+    text: (file) => files.read(file).pipe(map((bytes) => bytes && bufferOf(bytes).toString())),
     document: (file) => readDocument(files, file),
   },
   begin: files.begin,

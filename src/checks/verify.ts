@@ -9,6 +9,7 @@ import type { RunReport } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { type Stock, stockItems } from '../model/stock.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { fileOf } from '../pipeline/output.js'
 import { MASTER } from '../pipeline/work.js'
 import { candleChecks } from './candle-checks.js'
 import { dayOfNumber } from './candle-columns.js'
@@ -57,11 +58,8 @@ export const verify = async (root: string, { streams, exchange, only = checkName
     ...candles.findings,
     ...leftovers(all),
   ]
-  const findings = inOrder(
-    onePerFile(found).filter(
-      ({ check, symbol }) => only.includes(check) && (wanted === undefined || (symbol !== undefined && wanted.has(symbol))),
-    ),
-  )
+  const isWanted = wanted === undefined ? () => true : ofStocks(wanted, { stocks, streams, exchange })
+  const findings = inOrder(onePerFile(found).filter((finding) => only.includes(finding.check) && isWanted(finding)))
   const last = candles.sessions.at(-1)
   return {
     folder: root,
@@ -75,6 +73,17 @@ export const verify = async (root: string, { streams, exchange, only = checkName
     findings,
     passed: passedLimits(findings, limits),
   }
+}
+
+/** Whether a finding is of one of these stocks, by its symbol or by its file, which may be gone. */
+const ofStocks = (
+  wanted: ReadonlySet<string>,
+  { stocks, streams, exchange }: Pick<Verifying, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
+): ((finding: Finding) => boolean) => {
+  const items = stockItems(stocks).filter(({ key }) => wanted.has(key))
+  const outputs = streams.filter(({ work }) => work.of === MASTER).flatMap((stream) => stream.outputs)
+  const files = new Set(outputs.flatMap((output) => items.map((item) => fileOf(output, exchange, item))))
+  return ({ symbol, file }) => (symbol !== undefined && wanted.has(symbol)) || (file !== undefined && files.has(file))
 }
 
 const filesIn = async (
@@ -119,9 +128,10 @@ const brokenOff = async (root: string, all: readonly StreamFiles[]): Promise<rea
     )
 }
 
+/** Files of what is listed no more; none where the list names nothing that is here, for then it is the list that is wrong. */
 const leftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
   all
-    .filter(({ isPerItem }) => isPerItem)
+    .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
     .flatMap(({ stream, files }) =>
       files
         .filter(({ item }) => item === undefined)

@@ -47,7 +47,7 @@ const headLines = (
   const until = sessions.last === undefined ? '' : ` of ${counted(sessions.count, 'session')} to ${sessions.last}`
   const what = `${counted(stocks, 'stock')}, ${counted(files, 'file')}, ${counted(candles, 'candle')}${until}`
   const run = asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))}`
-  const text = `${word}: ${findings.length === 0 ? 'nothing' : counted(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${duration(tookMs)}).`
+  const text = `${word}: ${findings.length === 0 ? 'no findings' : counted(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${duration(tookMs)}).`
   const [first = '', ...more] = wrap(text, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
 }
@@ -86,8 +86,8 @@ const checkLines = (check: CheckName, findings: readonly Finding[], columns: num
 }
 
 /** What a finding is about: the stock and its day, or the file, or the day alone. */
-const nameOf = ({ symbol, day, file }: Finding): string =>
-  clean([symbol ?? file, day].filter((part) => part !== undefined).join(' ') || 'folder')
+const nameOf = ({ check, symbol, day, file }: Finding): string =>
+  clean([check === 'files' ? (file ?? symbol) : (symbol ?? file), day].filter((part) => part !== undefined).join(' ') || 'folder')
 
 const section = (title: string, texts: readonly string[], columns: number): readonly Line[] =>
   texts.length === 0

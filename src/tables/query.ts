@@ -13,18 +13,19 @@ import { selectOf } from './view.js'
 export interface Asked {
   /** Its rows, streamed. */
   readonly result: DuckDBResult
-  readonly interrupt: () => void
   readonly close: () => void
 }
 
 /**
  * Asks the files of a folder. The database is in memory, its tables are views over the files as they are now, and it can open these
- * files and no others; nothing is written but what a large sort puts aside in the system's temporary folder. Errors: `UsageError` for a
- * statement that is wrong or not let through, `DamagedFile` for a file that cannot be read.
+ * files and no others; nothing is written but what a large sort puts aside in the system's temporary folder. What `onBegin` is given breaks
+ * it off, also before there is a first row. Errors: `UsageError` for a statement that is wrong or not let through, `DamagedFile` for a file
+ * that cannot be read.
  */
-export const ask = async (sql: string, out: string): Promise<Asked> => {
+export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<Asked> => {
   const folder = await folderAt(out)
   const duck = await openDuck({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
+  onBegin(() => duck.connection.interrupt())
   try {
     const statement = await statementOf(duck.connection, sql)
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
@@ -34,7 +35,7 @@ export const ask = async (sql: string, out: string): Promise<Asked> => {
       files.flat().flatMap(({ found }) => found),
     )
     for (const [table, select] of selects) await viewOf(duck, table, select)
-    return { result: await duck.connection.stream(statement.sql), interrupt: () => duck.connection.interrupt(), close: duck.close }
+    return { result: await duck.connection.stream(statement.sql), close: duck.close }
   } catch (error) {
     duck.close()
     throw errorOf(error)

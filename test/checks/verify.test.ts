@@ -448,6 +448,23 @@ describe('what is asked of a check', () => {
     expect(await gists({ symbols: [names.c] })).toEqual([])
   })
 
+  it('of some stocks takes in their files that are gone, and no others', async () => {
+    const folder = copyOf(clean)
+    const { symbol, file } = someFiling(folder)
+    const other = symbol === names.c ? names.b : names.c
+    folder.remove(file)
+    expect((await verified(folder, { symbols: [symbol] })).findings).toMatchObject([{ check: 'files', severity: 'error', file }])
+    expect((await verified(folder, { symbols: [other] })).findings).toEqual([])
+  })
+
+  it('calls no file a leftover where the list itself is torn', async () => {
+    const folder = copyOf(clean)
+    folder.put('all_indices_list.json', folder.text('all_indices_list.json').slice(0, 3_000))
+    expect((await verified(folder, { only: ['files', 'leftovers'] })).findings).toMatchObject([
+      { check: 'files', file: 'all_indices_list.json' },
+    ])
+  })
+
   it('is how much is allowed', async () => {
     const folder = twoFaults()
     const passed = async (limits: Record<string, number>) => (await verified(folder, { limits })).passed

@@ -62,6 +62,6 @@ test('a summary fits its columns', () => {
 
 test('a sound folder takes one sentence', () => {
   expect(textOf(200, { findings: [], counts: countsOf([], ['files']), notes: [], passed: [] })).toEqual([
-    'Sound: nothing in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+    'Sound: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
   ])
 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DamagedFile } from '../../src/model/errors.js'
 import { fileNamesOf } from '../../src/model/file-name.js'
 import { catalogue, columnsOf } from '../../src/tables/catalogue.js'
+import { ask } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
@@ -84,6 +85,15 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
     out = market.out
     folders.push(market.remove)
   }, 60_000)
+
+  it('can be broken off before there is a first row', async () => {
+    const stops: (() => void)[] = []
+    const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
+    const asked = ask(endless, out, (stop) => stops.push(stop))
+    const again = setInterval(() => stops[0]?.(), 5)
+    await expect(asked).rejects.toThrow(/INTERRUPT/)
+    clearInterval(again)
+  })
 
   it.each(catalogue.map(({ name }) => name))('%s has a row for each record in the files', async (name) => {
     const wanted = counts[name]?.(out)

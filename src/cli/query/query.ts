@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
-import type { Asked } from '../../tables/query.js'
 import type { Command, Shell } from '../parts.js'
 import { exitCodeOf, untilSignal } from '../signals.js'
 import { paintLine, sizeOf } from '../terminal.js'
@@ -21,7 +20,7 @@ export interface QueryFlags {
 /** Asks the files of the output folder and prints the answer on stdout. A signal interrupts it. */
 export const queryCommand: Command<QueryFlags> = (flags, shell, { loadSettings, streams }) =>
   new Observable<number>((subscriber) => {
-    let asked: Asked | undefined
+    let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
       const { out } = loadSettings({
         flags: flags.out === undefined ? {} : { out: flags.out },
@@ -30,7 +29,7 @@ export const queryCommand: Command<QueryFlags> = (flags, shell, { loadSettings, 
         streams,
       })
       const { ask, errorOf } = await import('../../tables/query.js')
-      asked = await ask(flags.sql, out)
+      const asked = await ask(flags.sql, out, (stop) => (interrupt = stop))
       try {
         if (!subscriber.closed) await print(asked.result, flags, shell)
       } catch (error) {
@@ -46,7 +45,7 @@ export const queryCommand: Command<QueryFlags> = (flags, shell, { loadSettings, 
       },
       (error: unknown) => subscriber.error(error),
     )
-    return () => asked?.interrupt()
+    return () => interrupt()
   }).pipe(
     untilSignal(shell.signal$),
     map((end) => (typeof end === 'string' ? exitCodeOf(end) : end)),
