@@ -49,8 +49,9 @@ const treeOf = async (connection: DuckDBConnection, sql: string): Promise<Row> =
 const refusalOf = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
   // DuckDB's parser says where it stumbled, in words.
   if (type === 'parser') await connection.extractStatements(sql)
+  const ofPivots = /\bPIVOT\b/i.test(sql) ? '\na PIVOT needs its values: PIVOT … ON … IN (…) USING …' : ''
   return new UsageError(
-    'query only reads: one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN of one is let through\n(a PIVOT needs its values: PIVOT … ON … IN (…) USING …)',
+    `query only reads: one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN of one is let through${ofPivots}`,
   )
 }
 

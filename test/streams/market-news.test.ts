@@ -115,6 +115,6 @@ describe('market-news', () => {
   it('ends a stock whose answer is a page as an error that says so', async () => {
     const { script } = await news([], { answer: () => '<!DOCTYPE html><html>Access Denied</html>' })
     expect(script.items).toMatchObject({ error: 1 })
-    expect(script.problems[0]?.reason).toMatch(/html.*<!DOCTYPE html>/)
+    expect(script.problems[0]?.reason).toMatch(/: html: .*"Access Denied"/)
   })
 })

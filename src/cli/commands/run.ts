@@ -33,7 +33,7 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .addOption(streamsOption('--skip', 'all streams but these', names))
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
     .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
-    .option('--retry-failed', 'exactly what failed last time: the stocks of each stream that report.json counts as missing')
+    .option('--retry-failed', 'exactly what failed last time, of each stream')
     .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
     .option('--accept-shrink', 'lists may hold less than 70 % of what they held before')
     .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
