@@ -64,7 +64,7 @@ it('a thousand swapped answers are all refused as another stock’s', async () =
   for (const stream of ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators']) {
     const { script, stored } = await outcome({ stream, answer })
     expect(script.outcome).toBe('failed')
-    expect(script.error).toMatch(/identity: the answer is about INE/)
+    expect(script.error).toMatch(/identity: the answer is about another stock \(INE/)
     expect(stored).toEqual([])
   }
   expect(swapped).toBeGreaterThanOrEqual(1_000)
