@@ -84,7 +84,7 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
   )
 }
 
-/** Work that has not asked for anything when it is begun is reading a file: the worker asks for another item meanwhile. */
+/** Work that has not asked for anything when it is begun waits for something else: the worker asks for another item meanwhile. */
 const resting = <T>(work$: Observable<T>, { rest }: Slot): Observable<T> =>
   new Observable((subscriber) => {
     const subscription = work$.subscribe(subscriber)
