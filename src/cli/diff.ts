@@ -4,6 +4,7 @@ import type { Difference } from '../changes/diff.js'
 import { jsonText } from '../model/json-text.js'
 import { changeLines } from './changes.js'
 import type { Command } from './parts.js'
+import { settingsFor } from './provider.js'
 import { paintLine, sizeOf } from './terminal.js'
 
 export interface DiffFlags {
@@ -17,8 +18,7 @@ export interface DiffFlags {
 /** Tells what the last run of a folder changed, and emits the exit code. */
 export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, parts) =>
   defer((): Observable<number> => {
-    const flags = out === undefined ? {} : { out }
-    const settings = parts.loadSettings({ flags, env, ...(config === undefined ? {} : { configFile: config }), streams: parts.streams })
+    const settings = settingsFor({ out, config }, { env }, parts)
     const textOf = (difference: Difference): string =>
       changeLines(difference, sizeOf(stdout).columns)
         .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)

@@ -4,6 +4,7 @@ import type { Verification } from '../checks/verification.js'
 import { jsonText } from '../model/json-text.js'
 import { findingLines } from './findings.js'
 import type { Command } from './parts.js'
+import { settingsFor } from './provider.js'
 import { paintLine, sizeOf } from './terminal.js'
 
 export interface VerifyFlags {
@@ -23,8 +24,7 @@ const USUAL_LIMITS = { errors: 0 }
 /** Checks the outputs of a folder, prints what was found, and emits the exit code. */
 export const verifyCommand: Command<VerifyFlags> = ({ out, config, only, symbols, json = false }, { stdout, env, scheduler }, parts) =>
   defer((): Observable<number> => {
-    const flags = out === undefined ? {} : { out }
-    const settings = parts.loadSettings({ flags, env, ...(config === undefined ? {} : { configFile: config }), streams: parts.streams })
+    const settings = settingsFor({ out, config }, { env }, parts)
     const startedAt = scheduler.now()
     const verifying = {
       streams: parts.streams,

@@ -11,14 +11,13 @@ interface Span {
 }
 
 /** What is used of `@opentelemetry/api`, which is not loaded here: an app that wants traces has it, and hands it over. */
-export interface TracingApi<Context> {
+export interface TracingApi<Context, Own extends Span> {
   readonly context: { active(): Context }
   readonly trace: {
     getTracer(name: string): {
-      startSpan(name: string, options: { startTime: number; attributes: Record<string, string | number | boolean> }, context: Context): Span
+      startSpan(name: string, options: { startTime: number; attributes: Record<string, string | number | boolean> }, context: Context): Own
     }
-    // biome-ignore lint/suspicious/noExplicitAny: the API's own span, which only it knows whole
-    setSpan(context: Context, span: any): Context
+    setSpan(context: Context, span: Own): Context
   }
 }
 
@@ -29,7 +28,7 @@ const FAILED = 2
  * to the tracer provider that the app has registered.
  */
 export const spans =
-  <Context>({ context, trace }: TracingApi<Context>): Telemetry =>
+  <Context, Own extends Span>({ context, trace }: TracingApi<Context, Own>): Telemetry =>
   () => {
     const tracer = trace.getTracer('scripstream')
     const streams = new Map<string, { readonly span: Span; readonly within: Context }>()

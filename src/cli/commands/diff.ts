@@ -1,19 +1,11 @@
-import { SECTIONS, type Section, sectionNames } from '../../changes/change.js'
-import { diffCommand } from '../diff.js'
+import { SECTIONS, sectionNames } from '../../changes/change.js'
+import { type DiffFlags, diffCommand } from '../diff.js'
 import { exampleText } from '../help.js'
 import { namesOption } from '../options.js'
 import { sizeOf } from '../terminal.js'
 import { wrap } from '../text.js'
 import { readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
-
-interface DiffInput {
-  readonly out?: string
-  readonly config?: string
-  readonly only?: readonly Section[]
-  readonly symbols?: readonly string[]
-  readonly json?: boolean
-}
 
 const examples = [
   ['scripstream diff', 'what the last run into ./data changed'],
@@ -48,5 +40,5 @@ export const addDiff: AddCommand = (program, { shell, parts, act }) => {
     .option('--symbols <symbols>', 'only what concerns these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all changes as JSON, and nothing else, on stdout')
     .addHelpText('after', () => exampleText(examples) + sectionsText() + EXIT_CODES)
-    .action((input: DiffInput) => act(diffCommand(input, shell, parts)))
+    .action((flags: DiffFlags) => act(diffCommand(flags, shell, parts)))
 }

@@ -1,19 +1,11 @@
-import { CHECKS, type CheckName, checkNames } from '../../checks/finding.js'
+import { CHECKS, checkNames } from '../../checks/finding.js'
 import { exampleText } from '../help.js'
 import { namesOption } from '../options.js'
 import { sizeOf } from '../terminal.js'
 import { wrap } from '../text.js'
 import { readSymbols } from '../values.js'
-import { verifyCommand } from '../verify.js'
+import { type VerifyFlags, verifyCommand } from '../verify.js'
 import type { AddCommand } from './context.js'
-
-interface VerifyInput {
-  readonly out?: string
-  readonly config?: string
-  readonly only?: readonly CheckName[]
-  readonly symbols?: readonly string[]
-  readonly json?: boolean
-}
 
 const examples = [
   ['scripstream verify', 'everything in ./data'],
@@ -47,5 +39,5 @@ export const addVerify: AddCommand = (program, { shell, parts, act }) => {
     .option('--symbols <symbols>', 'only what is found of these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all findings as JSON, and nothing else, on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + EXIT_CODES)
-    .action((input: VerifyInput) => act(verifyCommand(input, shell, parts)))
+    .action((flags: VerifyFlags) => act(verifyCommand(flags, shell, parts)))
 }

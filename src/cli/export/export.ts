@@ -3,6 +3,7 @@ import type { Export, Loaded } from '../../../sinks/export.js'
 import { jsonText } from '../../model/json-text.js'
 import { count, counted, duration } from '../format.js'
 import type { Command } from '../parts.js'
+import { settingsFor } from '../provider.js'
 import { exitCodeOf, untilSignal } from '../signals.js'
 import { tableOf } from '../table.js'
 import { type Line, paintLine } from '../terminal.js'
@@ -25,14 +26,9 @@ export interface Exported {
 }
 
 /** Loads the output folder into each target, one after the other, and prints what went where. */
-export const exportCommand: Command<ExportFlags> = (flags, shell, { loadSettings, streams }) =>
+export const exportCommand: Command<ExportFlags> = (flags, shell, parts) =>
   defer(() => {
-    const { out } = loadSettings({
-      flags: flags.out === undefined ? {} : { out: flags.out },
-      env: shell.env,
-      ...(flags.config === undefined ? {} : { configFile: flags.config }),
-      streams,
-    })
+    const { out } = settingsFor(flags, shell, parts)
     return concat(...flags.to.map((target) => defer(() => exportInto(target, flags)).pipe(concatMap((sink) => exported(sink, out)))))
   }).pipe(
     tap((one) => {

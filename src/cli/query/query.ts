@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { Command, Shell } from '../parts.js'
+import { settingsFor } from '../provider.js'
 import { exitCodeOf, untilSignal } from '../signals.js'
 import { paintLine, sizeOf } from '../terminal.js'
 import type { Bunch, ColumnFacts } from './cells.js'
@@ -18,16 +18,11 @@ export interface QueryFlags {
 }
 
 /** Asks the files of the output folder and prints the answer on stdout. A signal interrupts it. */
-export const queryCommand: Command<QueryFlags> = (flags, shell, { loadSettings, streams }) =>
+export const queryCommand: Command<QueryFlags> = (flags, shell, parts) =>
   new Observable<number>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
-      const { out } = loadSettings({
-        flags: flags.out === undefined ? {} : { out: flags.out },
-        env: shell.env,
-        ...(flags.config === undefined ? {} : { configFile: flags.config }),
-        streams,
-      })
+      const { out } = settingsFor(flags, shell, parts)
       const { ask, errorOf } = await import('../../tables/query.js')
       const asked = await ask(flags.sql, out, (stop) => (interrupt = stop))
       try {
@@ -65,7 +60,7 @@ const print = async (result: DuckDBResult, { format, rows }: QueryFlags, { stdou
   for await (const text of write(columns, cellsOf(result))) {
     // A reader that has seen enough, such as head, is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
-    if (!stdout.write(text)) await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => undefined)
+    await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
   }
 }
 
