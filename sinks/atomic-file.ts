@@ -5,9 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { bufferOf } from '../src/model/bytes.js'
 import { fileAt } from './file-at.js'
 import { codeOf } from './file-error.js'
-import type { Part } from './files.js'
-
-const CHUNK = 1 << 20
+import { LONG_PART, type Part } from './files.js'
 
 export interface Writing {
   /** The modification time that the file gets, epoch milliseconds: the instant as of which its content holds. */
@@ -31,9 +29,10 @@ export const isTemporary = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[
 export const writeWhole = async (path: string, parts: Iterable<Part>, writing: Writing = {}): Promise<number> => {
   const chunks = chunksOf(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
+  if (first.length >= LONG_PART) return replace(path, all([first], chunks), writing)
   const second = chunks.next().value
-  if (second === undefined) return !writing.isNew && holds(path, first) ? first.length : replace(path, [first], writing)
-  return replace(path, all([first, second], chunks), writing)
+  if (second !== undefined) return replace(path, all([first, second], chunks), writing)
+  return !writing.isNew && holds(path, first) ? first.length : replace(path, [first], writing)
 }
 
 const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, signal }: Writing): Promise<number> => {
@@ -42,8 +41,8 @@ const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, signal }:
   try {
     const bytes = await writeChunks(handle, chunks, asOf).finally(() => handle.close())
     if (signal?.aborted) throw new Error('the write was aborted')
-    // A single chunk was compared before it was written.
-    if (bytes > CHUNK && (await areAlike(temporary, path))) await rm(temporary)
+    // What is shorter was compared before it was written.
+    if (bytes >= LONG_PART && (await areAlike(temporary, path))) await rm(temporary)
     else await rename(temporary, path)
     return bytes
   } catch (error) {
@@ -76,24 +75,27 @@ const writeChunks = async (handle: FileHandle, chunks: Iterable<Buffer>, asOf: n
   return bytes
 }
 
+/** Short parts together until they are long, and long ones as they are. What is short as a whole is a single chunk. */
 function* chunksOf(parts: Iterable<Part>): Generator<Buffer, undefined> {
   let chunk: Buffer[] = []
   let length = 0
-  for (const part of parts) {
-    const bytes = bytesOf(part)
-    chunk.push(bytes)
-    length += bytes.length
-    if (length < CHUNK) continue
-    yield joined(chunk)
+  const whole = (): Buffer => {
+    const bytes = chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk)
     chunk = []
     length = 0
+    return bytes
   }
-  if (length > 0) yield joined(chunk)
+  for (const part of parts) {
+    const bytes = bytesOf(part)
+    if (bytes.length >= LONG_PART && length > 0) yield whole()
+    chunk.push(bytes)
+    length += bytes.length
+    if (length >= LONG_PART) yield whole()
+  }
+  if (length > 0) yield whole()
 }
 
 const bytesOf = (part: Part): Buffer => (typeof part === 'string' ? Buffer.from(part) : bufferOf(part))
-
-const joined = (parts: readonly Buffer[]): Buffer => (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
 
 function* all<T>(first: Iterable<T>, then: Iterable<T>): Generator<T> {
   yield* first
@@ -106,7 +108,7 @@ const areAlike = async (one: string, other: string): Promise<boolean> => {
   if (fileAt(one)?.size !== fileAt(other)?.size) return false
   const handles = await Promise.all([open(one), open(other)])
   try {
-    const buffers = handles.map(() => Buffer.alloc(CHUNK))
+    const buffers = handles.map(() => Buffer.alloc(LONG_PART))
     for (;;) {
       const [mine, others] = await Promise.all(
         handles.map(async (handle, index) => (await handle.read(buffers[index] as Buffer)).bytesRead),

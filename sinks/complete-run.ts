@@ -50,6 +50,15 @@ export const changedSince = async ({ files }: NotedRun, root: string): Promise<s
   return changed
 }
 
+/** The outputs that were noted and are not there any more, in the order of the note. */
+export const goneSince = async ({ files }: Pick<NotedRun, 'files'>, root: string): Promise<readonly string[]> => {
+  const gone: string[] = []
+  await eachInTurn(Object.keys(files), (file) => {
+    if (!file.startsWith('.') && fileAt(join(root, file)) === undefined) gone.push(file)
+  })
+  return gone
+}
+
 const isNoted = (noted: unknown): noted is NotedRun & Record<string, unknown> =>
   isRow(noted) && isRecord(noted.run) && isRow(noted.run.report) && isScripts(noted.run.report.scripts) && isRow(noted.files)
 

@@ -22,9 +22,11 @@ const CAUSES: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error',
 }
 
+/** Why the file system failed, in words. */
+export const causeOf = (error: unknown): string => CAUSES[codeOf(error) ?? ''] ?? messageOf(error)
+
 /** A failure of the file system as one that ends the run, with the path and the cause; anything else, a bug, as it is. */
 export const storageErrorOf = (error: unknown, what: 'read' | 'written', path: string): unknown => {
-  const code = codeOf(error)
-  if (code === undefined || error instanceof StorageError) return error
-  return new StorageError(`${path} cannot be ${what}: ${CAUSES[code] ?? messageOf(error)}`, { cause: error })
+  if (codeOf(error) === undefined || error instanceof StorageError) return error
+  return new StorageError(`${path} cannot be ${what}: ${causeOf(error)}`, { cause: error })
 }

@@ -75,8 +75,9 @@ const taken = async (root: string, { folders, streams, outputs, choose }: Beginn
   const journals = join(state, 'journals')
   const record = choose(unfinished)
   const isContinued = unfinished !== undefined && record === unfinished
+  let notice: string | undefined
   if (!isContinued) {
-    await keepPrevious({ root, state, outputs, isGivenUp: unfinished !== undefined })
+    notice = await keepPrevious({ root, state, outputs, isGivenUp: unfinished !== undefined })
     // The record first: without it no journal is believed.
     await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })
@@ -102,6 +103,7 @@ const taken = async (root: string, { folders, streams, outputs, choose }: Beginn
     record,
     isContinued,
     ...(unfinished === undefined || isContinued ? {} : { givenUp: unfinished.run }),
+    ...(notice === undefined ? {} : { notice }),
     journals: new Map([...openJournals].map(([stream, { journal }]) => [stream, journal])),
     finish: (report) =>
       defer(() => finish(report)).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { catchError, defer, EMPTY, from, map, Observable, of, tap, throwError } from 'rxjs'
+import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, tap, throwError } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
+import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { type Aborted, writeWhole } from './atomic-file.js'
 import { codeOf, storageErrorOf } from './file-error.js'
@@ -9,7 +10,7 @@ import type { Part } from './files.js'
 import { folderSession } from './folder-session.js'
 import { knownNames } from './known-names.js'
 import { storageOver } from './storage-over.js'
-import { recordsIn } from './stored-records.js'
+import { ownerIn, recordsIn } from './stored-records.js'
 import { tailFrom } from './tail-from.js'
 
 const TAIL_BYTES = 1_024
@@ -35,15 +36,16 @@ export const folder = (out: string): Storage => {
         tap(() => names.add(path)),
       )
     })
+  const records = (file: string, read?: typeof ownerIn): Observable<Row> =>
+    defer(() => from(recordsIn(pathOf(file), file, read))).pipe(
+      mergeAll(),
+      catchError((error: unknown) => (codeOf(error) === 'ENOENT' ? EMPTY : throwError(() => storageErrorOf(error, 'read', pathOf(file))))),
+    )
   return storageOver({
     read: (file) => reading(file, (path) => readFileSync(path)),
     exists: (file) => reading(file, statSync).pipe(map((found) => found !== undefined)),
-    records: (file) =>
-      defer(() => from(recordsIn(pathOf(file), file))).pipe(
-        catchError((error: unknown) =>
-          codeOf(error) === 'ENOENT' ? EMPTY : throwError(() => storageErrorOf(error, 'read', pathOf(file))),
-        ),
-      ),
+    records: (file) => records(file),
+    owners: (file) => records(file, ownerIn),
     tail: (file) => reading(file, tailOf),
     write: writing,
     begin: (beginning) => folderSession(root, names, beginning),

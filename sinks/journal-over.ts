@@ -19,7 +19,7 @@ export interface Line {
 export interface Spool<Place> {
   /** Appends a line that carries records, each of them a JSON text; emits where they lie, once the line is written. */
   readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
-  /** The records in the given order and what stands between two records of an array, in parts of any size. */
+  /** The records in the given order and what stands between two records of an array, in parts as of `takeRecords`. */
   readonly read: (records: Iterable<RecordAt<Place>>) => Iterable<Part>
 }
 
@@ -58,10 +58,11 @@ export const journalOver = <Place>(
     carry: (rank, record) =>
       appended({ rank, status: 'carried' }, [record], facts, spool).pipe(map((lot) => void carried.push([rank, lot]))),
     takeRecords: () => {
-      const noted = [...ranks].flatMap(([item, rank]) => {
+      const noted: typeof carried = []
+      for (const [item, rank] of ranks) {
         const lot = lots.get(item)
-        return lot === undefined ? [] : [[rank, lot] as const]
-      })
+        if (lot) noted.push([rank, lot])
+      }
       const all = inOrder([...noted, ...carried.splice(0)])
       for (const known of [ranks, lots]) known.clear()
       return spool.read(all)

@@ -40,6 +40,18 @@ export const takeLock = async (path: string, now: number): Promise<() => void> =
   throw new StorageError(`${path} changes hands all the time: try again`)
 }
 
+/** Who holds a lock file: a process that may still be there, `nobody` where it is left behind; nothing where there is no lock. */
+export const holderOf = (path: string): Holder | 'nobody' | undefined => {
+  let held: string
+  try {
+    held = readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+  const holder = holderIn(held)
+  return holder !== undefined && isAlive(holder) ? holder : 'nobody'
+}
+
 /** Makes a file in one step with its content, so that nobody ever reads half of it; false if there is one. */
 const isMade = async (path: string, content: string): Promise<boolean> => {
   const temporary = besides(path)

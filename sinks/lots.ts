@@ -24,17 +24,18 @@ const keysOf = (keys: readonly string[]): Keys => {
   return keys.every((key) => key.length === length) ? { joined: keys.join(''), length } : keys
 }
 
-/** So much of a key is the day, where it is a date. */
-const HEAD = 10
+/** So much of a key is the day and the hour, where it is a date. */
+const HEAD = 13
 
-const headOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, HEAD)
+const headOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, 0, HEAD)
 
-const keyOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, Number.POSITIVE_INFINITY)
+/** What follows the head, which is all that tells records of one head apart: so short a text is a copy, which compares much faster than a part. */
+const tailOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, HEAD)
 
-const partOf = ({ keys = [] }: Lot<unknown>, nth: number, most: number): string => {
-  if (!('joined' in keys)) return keys[nth]?.slice(0, most) ?? ''
+const partOf = ({ keys = [] }: Lot<unknown>, nth: number, from: number, to = Number.POSITIVE_INFINITY): string => {
+  if (!('joined' in keys)) return keys[nth]?.slice(from, to) ?? ''
   const { joined, length } = keys
-  return joined.slice(nth * length, nth * length + Math.min(length, most))
+  return joined.slice(nth * length + Math.min(length, from), nth * length + Math.min(length, to))
 }
 
 /** All records by their keys, greatest first, then by the rank of their lot; a lot's own stay in their order, and so do lots of one rank. */
@@ -44,7 +45,7 @@ export function* inOrder<Place>(ranked: readonly (readonly [rank: number, lot: L
     for (const { place, count } of lots) for (let nth = 0; nth < count; nth += 1) yield [place, nth]
     return
   }
-  // Day by day: all keys at once would take more memory than anything else of a run.
+  // Hour by hour: all keys at once would take more memory than anything else of a run.
   const { heads, records } = byHead(lots)
   for (const [from, to] of heads)
     for (const { of, nth } of sorted(lots, records.subarray(from, to))) yield [(lots[of] as Lot<Place>).place, nth]
@@ -89,7 +90,7 @@ const byHead = (lots: readonly Lot<unknown>[]): ByHead => {
 }
 
 interface Keyed {
-  readonly key: string
+  readonly tail: string
   readonly of: number
   readonly nth: number
 }
@@ -98,7 +99,7 @@ const sorted = (lots: readonly Lot<unknown>[], records: Uint32Array): readonly K
   const keyed: Keyed[] = []
   for (let at = 0; at < records.length; at += 2) {
     const [of, nth] = [records[at] as number, records[at + 1] as number]
-    keyed.push({ key: keyOf(lots[of] as Lot<unknown>, nth), of, nth })
+    keyed.push({ tail: tailOf(lots[of] as Lot<unknown>, nth), of, nth })
   }
-  return keyed.sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))
+  return keyed.sort((one, other) => (one.tail < other.tail ? 1 : one.tail > other.tail ? -1 : 0))
 }

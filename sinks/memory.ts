@@ -1,4 +1,5 @@
-import { defer, from, of } from 'rxjs'
+import { defer, from, type Observable, of } from 'rxjs'
+import type { Row } from '../src/model/row.js'
 import type { Storage } from '../src/pipeline/storage.js'
 import { memorySession } from './memory-session.js'
 import { storageOver } from './storage-over.js'
@@ -9,15 +10,17 @@ import { tailFrom } from './tail-from.js'
 export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: number }>
 
 /** Outputs in memory, all at once and without a promise: for tests on virtual time and for embedding. */
-export const memory = (files: MemoryFiles = new Map()): Storage =>
-  storageOver({
+export const memory = (files: MemoryFiles = new Map()): Storage => {
+  const records = (file: string): Observable<Row> => defer(() => from(recordsOf(files.get(file)?.text ?? '[]', file)))
+  return storageOver({
     read: (file) =>
       defer(() => {
         const stored = files.get(file)
         return of(stored && Buffer.from(stored.text))
       }),
     exists: (file) => defer(() => of(files.has(file))),
-    records: (file) => defer(() => from(recordsOf(files.get(file)?.text ?? '[]', file))),
+    records,
+    owners: records,
     tail: (file) =>
       defer(() => {
         const stored = files.get(file)
@@ -25,9 +28,13 @@ export const memory = (files: MemoryFiles = new Map()): Storage =>
       }),
     write: (file, parts, asOf) =>
       defer(() => {
-        const text = Buffer.concat([...parts].map((part) => (typeof part === 'string' ? Buffer.from(part) : part))).toString()
+        // Each is copied as it comes: a long one may be another by the time that all are there.
+        const text = Buffer.concat(
+          Array.from(parts, (part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))),
+        ).toString()
         if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
     begin: memorySession,
   })
+}

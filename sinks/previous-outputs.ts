@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { isRow } from '../src/model/row.js'
 import { eachInTurn, filesLike } from './complete-run.js'
 import { fileAt } from './file-at.js'
-import { codeOf } from './file-error.js'
+import { causeOf, codeOf } from './file-error.js'
 import { stateDocument } from './state-document.js'
 
 const FOLDER = 'previous'
@@ -42,37 +42,39 @@ export interface Keeping {
 /**
  * Keeps what is in place before a run begins, under a second name: files are never written to, only replaced, so that a link stays as it
  * was and costs neither time nor space. Candles are left out, whose days tell by themselves what is new. Where it cannot be done, nothing
- * is kept, and the run goes on.
+ * is kept, and the run goes on: resolves to what there is to say of that.
  */
-export const keepPrevious = async ({ root, state, outputs, isGivenUp }: Keeping): Promise<void> => {
+export const keepPrevious = async ({ root, state, outputs, isGivenUp }: Keeping): Promise<string | undefined> => {
   const kept = outputs.filter((output) => output.endsWith('.json'))
   const beside = join(state, `${FOLDER}.next`)
   try {
     const before = isGivenUp ? await previousOutputs(state) : undefined
-    if (before && kept.every((output) => before.outputs.includes(output))) return
+    if (before && kept.every((output) => before.outputs.includes(output))) return undefined
     await removed(beside)
     const report = await stateDocument(join(state, 'report.json'))
     const { run, asOf } = isRow(report) ? report : {}
     mkdirSync(beside, { recursive: true })
     for (const output of kept) {
       mkdirSync(join(beside, dirname(output)), { recursive: true })
-      await eachInTurn(await filesLike(root, output), (file) => {
-        if (fileAt(join(root, file))) linked(join(root, file), join(beside, file))
-      })
+      await eachInTurn(await filesLike(root, output), (file) => linked(`${root}/${file}`, `${beside}/${file}`))
     }
     writeFileSync(join(beside, NOTE), `${JSON.stringify({ run, asOf, outputs: kept })}\n`)
     await removed(join(state, FOLDER))
     renameSync(beside, join(state, FOLDER))
-  } catch {
+    return undefined
+  } catch (error) {
     // Neither a full disk nor a file system without links may cost the run anything; what is half kept would tell of changes that are none.
     for (const folder of [beside, join(state, FOLDER)]) await removed(folder).catch(() => undefined)
+    return `what diff compares with could not be kept: ${causeOf(error)}`
   }
 }
 
 /** What systems say that have no links, or no more of them for this file. */
 const NO_LINKS: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
 
+/** What is no file is passed over. */
 const linked = (from: string, to: string): void => {
+  if (fileAt(from) === undefined) return
   try {
     linkSync(from, to)
   } catch (error) {

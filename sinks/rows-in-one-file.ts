@@ -1,15 +1,18 @@
 import {
+  AsyncSubject,
   catchError,
   concat,
   defer,
   EMPTY,
   filter,
+  finalize,
   ignoreElements,
   map,
   mergeMap,
   type Observable,
   of,
   reduce,
+  type Subscription,
   switchMap,
   tap,
   throwError,
@@ -43,14 +46,13 @@ const SHARE_EMPTIED = 0.3
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: Files): Sink => {
   const { exchange, asOf, listed, journal } = context
   const file = fileOf(output, exchange, { fileName: '' })
-  const written = (gathered: Gathered): Observable<never> => {
+  const written = (gathered: Gathered, had$: Observable<ReadonlySet<number>>): Observable<never> => {
     const { answered, hasLost } = gathered
     if (answered.size === 0 && hasLost) return EMPTY
-    const earlier$ = rankedRecords(files.records(file), listed)
-    const carriedOver$ = emptiedAtOnce(earlier$, gathered, context).pipe(
+    const carriedOver$ = emptiedAtOnce(had$, gathered, context).pipe(
       switchMap((emptied) => {
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
-        return earlier$.pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
+        return ranked(files.records(file), listed).pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
       }),
       mergeMap(({ rank, record }) => journal.carry(rank, record)),
     )
@@ -60,10 +62,17 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
   return (kept$) =>
     defer(() => {
       const gathered: Gathered = { answered: new Set(), empty: new Set(), hasLost: false }
+      const had$ = new AsyncSubject<ReadonlySet<number>>()
+      let reading: Subscription | undefined
+      const take = (kept: Kept): void => {
+        gather(gathered, kept)
+        // While answers are waited for, there is time to read what will be compared with them.
+        if (isMuchEmpty(gathered, context)) reading ??= ranksIn(ranked(files.owners(file), listed)).subscribe(had$)
+      }
       return concat(
-        kept$.pipe(tap((kept) => gather(gathered, kept))),
-        defer(() => written(gathered)),
-      )
+        kept$.pipe(tap(take)),
+        defer(() => written(gathered, had$)),
+      ).pipe(finalize(() => reading?.unsubscribe()))
     })
 }
 
@@ -79,32 +88,38 @@ const gather = (gathered: Gathered, { settled }: Kept): void => {
   if (settled.status === 'empty') gathered.empty.add(rank)
 }
 
+const isMuchEmpty = ({ empty }: Gathered, { acceptShrink }: SinkContext): boolean => empty.size >= FEWEST_EMPTIED && !acceptShrink
+
+/** The stocks that have a record. A damaged file is only in the way of who needs its records. */
+const ranksIn = (earlier$: Observable<Ranked>): Observable<ReadonlySet<number>> =>
+  earlier$.pipe(
+    reduce((ranks, { rank }) => ranks.add(rank), new Set<number>()),
+    catchError((error: unknown) => (error instanceof DamagedFile ? of(NONE) : throwError(() => error))),
+  )
+
 /** The stocks that had records and answer nothing now, if they are so many that they must keep them; says so. */
 const emptiedAtOnce = (
-  earlier$: Observable<Ranked>,
-  { answered, empty }: Gathered,
-  { acceptShrink, notice }: SinkContext,
+  had$: Observable<ReadonlySet<number>>,
+  gathered: Gathered,
+  context: SinkContext,
 ): Observable<ReadonlySet<number>> => {
-  if (empty.size < FEWEST_EMPTIED || acceptShrink) return of(NONE)
-  return earlier$.pipe(
-    filter(({ rank }) => answered.has(rank)),
-    reduce((had, { rank }) => had.add(rank), new Set<number>()),
-    map((had) => {
-      const emptied = new Set([...had].filter((rank) => empty.has(rank)))
-      if (emptied.size < FEWEST_EMPTIED || emptied.size <= SHARE_EMPTIED * had.size) return NONE
-      notice(
-        `${emptied.size} of ${had.size} stocks that had records answer nothing now: their records are kept (--accept-shrink lets them go)`,
+  if (!isMuchEmpty(gathered, context)) return of(NONE)
+  return had$.pipe(
+    map((ranks) => {
+      const had = [...ranks].filter((rank) => gathered.answered.has(rank))
+      const emptied = new Set(had.filter((rank) => gathered.empty.has(rank)))
+      if (emptied.size < FEWEST_EMPTIED || emptied.size <= SHARE_EMPTIED * had.length) return NONE
+      context.notice(
+        `${emptied.size} of ${had.length} stocks that had records answer nothing now: their records are kept (--accept-shrink lets them go)`,
       )
       return emptied
     }),
-    // A damaged file is only in the way of who needs its records.
-    catchError((error: unknown) => (error instanceof DamagedFile ? of(NONE) : throwError(() => error))),
   )
 }
 
 const NONE: ReadonlySet<number> = new Set()
 
-const rankedRecords = (records$: Observable<Row>, listed: readonly Item[]): Observable<Ranked> =>
+const ranked = (records$: Observable<Row>, listed: readonly Item[]): Observable<Ranked> =>
   defer(() => {
     const rankOf = ranksOf(listed)
     return records$.pipe(

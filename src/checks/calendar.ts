@@ -19,7 +19,8 @@ const SHARE = 0.5
 
 /**
  * A day is a session if at least half of the stocks that were listed then (from their first candle to their last) have a candle; where too
- * few stocks can tell, if half of the indices do.
+ * few stocks can tell, if half of the indices do. A day after the newest candle of all stocks is none, however many indices have it: the
+ * indices may have come without the stocks.
  */
 export const calendarOf = (stocks: readonly DaysHeld[], indices: readonly DaysHeld[]): Calendar => {
   const byStocks = countsOf(stocks)
@@ -28,13 +29,14 @@ export const calendarOf = (stocks: readonly DaysHeld[], indices: readonly DaysHe
   const sessions: number[] = []
   const findings: Finding[] = []
   const ofIndicesOnly: number[] = []
+  const newest = stocks.length < FEWEST_STOCKS ? Number.POSITIVE_INFINITY : byStocks.newest
   for (const day of days) {
     const stocksThen = byStocks.on(day)
     const indicesThen = byIndices.on(day)
     const isIndexSession = indicesThen.listed >= FEWEST_INDICES && indicesThen.trading >= SHARE * indicesThen.listed
-    if (stocksThen.listed < FEWEST_STOCKS) {
+    if (stocksThen.listed < FEWEST_STOCKS && day <= newest) {
       if (isIndexSession) sessions.push(day)
-    } else if (stocksThen.trading >= SHARE * stocksThen.listed) sessions.push(day)
+    } else if (stocksThen.trading > 0 && stocksThen.trading >= SHARE * stocksThen.listed) sessions.push(day)
     else if (stocksThen.trading > 0) findings.push(oddDay(day, stocksThen, indicesThen))
     else if (isIndexSession) ofIndicesOnly.push(day)
   }
@@ -66,8 +68,15 @@ const oddDaysOfIndices = (numbers: readonly number[]): readonly Finding[] => {
   return [{ check: 'odd-days', severity: 'warning', day, detail }]
 }
 
+interface Counts {
+  readonly days: () => Iterable<number>
+  /** The last day of any series. */
+  readonly newest: number
+  readonly on: (day: number) => Counted
+}
+
 /** How many of the series were listed on a day, and how many of those have a candle of it. */
-const countsOf = (all: readonly DaysHeld[]): { readonly days: () => Iterable<number>; readonly on: (day: number) => Counted } => {
+const countsOf = (all: readonly DaysHeld[]): Counts => {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { first, last } of all) {
     from = Math.min(from, first)
@@ -90,6 +99,7 @@ const countsOf = (all: readonly DaysHeld[]): { readonly days: () => Iterable<num
     days: function* () {
       for (let place = 0; place < length; place += 1) if ((trading[place] as number) > 0) yield from + place
     },
+    newest: to,
     on: (day) => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
   }
 }

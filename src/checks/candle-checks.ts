@@ -11,7 +11,7 @@ import { daysInOrder } from './days-in-order.js'
 import type { Finding } from './finding.js'
 import { impossibleCandles } from './impossible-candles.js'
 import type { KnownAction } from './known-actions.js'
-import { missingSessions, type SeriesDays, staleSymbol } from './missing-sessions.js'
+import { missingSessions, type SeriesDays, STALE_SESSIONS, staleSymbol } from './missing-sessions.js'
 import type { StreamFiles } from './outputs-in.js'
 import { type LastCloses, lastClosesOf, outsideBands } from './price-bands.js'
 import { priceMoves } from './price-moves.js'
@@ -29,6 +29,8 @@ interface Against {
   /** The rows of lists of the whole market, by their file. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** The symbols of the master list. */
+  readonly listed: readonly string[]
   /** The "now" of the folder's last run, epoch milliseconds; bands are of that day. */
   readonly asOf?: number
 }
@@ -71,6 +73,7 @@ export const candleChecks = async (root: string, all: readonly StreamFiles[], ag
       ...kept.findings,
       ...calendar.findings,
       ...kept.stocks.flatMap((series) => [...missingSessions(series, calendar), ...staleSymbol(series, calendar)]),
+      ...withoutCandles(kept, calendar, against),
       ...bandFindings(kept, against),
     ],
     notes: notesOn(kept, calendar, against),
@@ -98,6 +101,15 @@ const keep = (
   kept.stocks.push({ symbol: series.symbol, file: series.file, days, toldUntil })
   const closes = lastClosesOf(ordered)
   if (closes) kept.closes.push(closes)
+}
+
+/** Listed stocks of which no candle is there, where the market's are. A file that cannot be read is told as such. */
+const withoutCandles = ({ stocks, findings }: Kept, { sessions }: Calendar, { listed }: Against): readonly Finding[] => {
+  if (stocks.length === 0 || sessions.length <= STALE_SESSIONS) return []
+  const known = new Set([...stocks, ...findings].map(({ symbol }) => symbol))
+  return listed
+    .filter((symbol) => !known.has(symbol))
+    .map((symbol) => ({ check: 'stale-symbols', severity: 'warning', symbol, detail: 'no candle of it is there' }))
 }
 
 /** Bands are of the day of the run; closes of the session before it, over a long weekend too, still belong to them. */

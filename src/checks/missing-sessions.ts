@@ -18,7 +18,7 @@ const SESSIONS_AROUND = 120
 /** Where its candles begin or end nearer to the gap, so many in all will do. */
 const FEWEST_AROUND = 60
 
-const STALE_SESSIONS = 20
+export const STALE_SESSIONS = 20
 
 /**
  * Finds sessions that a stock lacks between its first candle and its last. Small stocks miss sessions all the time, because nobody trades

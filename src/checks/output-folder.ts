@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../../sinks/file-error.js'
+import { codeOf, storageErrorOf } from '../../sinks/file-error.js'
 import { stateDocument } from '../../sinks/state-document.js'
 import { closest } from '../model/closest.js'
 import { StorageError, UsageError } from '../model/errors.js'
@@ -13,17 +13,18 @@ const MASTER_MAP = 'master_isin_map.json'
 
 /** Rejects with a `StorageError`, which names the way out, where a path is no output folder. */
 export const checkFolder = async (root: string): Promise<void> => {
-  const isFolder = await stat(root).then(
-    (found) => found.isDirectory(),
-    (error: unknown) => {
-      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return false
-      throw new StorageError(`${root} cannot be read: ${codeOf(error)}`, { cause: error })
-    },
-  )
-  if (!isFolder) throw new StorageError(`there is no folder ${root}: name the one that "scripstream run" wrote to with --out`)
-  if (!existsSync(join(root, MASTER_MAP)))
+  if (!(await found(root))?.isDirectory())
+    throw new StorageError(`there is no folder ${root}: name the one that "scripstream run" wrote to with --out`)
+  if (!(await found(join(root, MASTER_MAP))))
     throw new StorageError(`${root} holds no master list (${MASTER_MAP}): "scripstream run --out ${root}" brings it`)
 }
+
+/** Nothing where there is nothing; what may not be looked at is an error. */
+const found = (path: string): Promise<Stats | undefined> =>
+  stat(path).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined
+    throw storageErrorOf(error, 'read', path)
+  })
 
 /** The report of the last run in a folder; nothing if there is none. */
 export const reportIn = async (root: string): Promise<RunReport | undefined> => {

@@ -62,7 +62,7 @@ const checkFile = async (
   switch (output.shape) {
     case 'rows-in-one-file': {
       const records: Row[] = []
-      for await (const { Symbol: symbol, ISIN } of recordsIn(path, file)) records.push({ Symbol: symbol, ISIN })
+      for await (const some of recordsIn(path, file)) for (const { Symbol: symbol, ISIN } of some) records.push({ Symbol: symbol, ISIN })
       return strayRecords(file, records, listed)
     }
     case 'document-per-item': {

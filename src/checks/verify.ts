@@ -48,6 +48,7 @@ export const verify = async (root: string, { streams, exchange, only = checkName
   const candles = await candleChecks(root, all, {
     rows: lists.rows,
     actions,
+    listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf) }),
   })
   const noted = { ...(report === undefined ? {} : { report }), ...(complete === undefined ? {} : { complete }) }

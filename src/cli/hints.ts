@@ -1,3 +1,4 @@
+import { kindOf } from '../model/errors.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { environmentNames } from '../model/settings.js'
 import { itemsOf } from './problems.js'
@@ -65,6 +66,9 @@ export const hintsOf = ({ scripts, error }: RunReport): readonly string[] => {
   return [...hints.flatMap((hint) => told(hint, reasons)), ...told(notFound, unknown)]
 }
 
+/** The same for one request that failed, of which a run would show no more than this reason; nothing where nobody can tell. */
+export const hintOn = (reason: string): string | undefined => [...hints, notFound].flatMap((hint) => told(hint, [reason]))[0]
+
 const reasonsOf = ({ problems, error, items }: ScriptReport): readonly string[] => [
   ...(error === undefined ? [] : [error]),
   // Only the first few failures are kept with their reasons.
@@ -73,7 +77,7 @@ const reasonsOf = ({ problems, error, items }: ScriptReport): readonly string[] 
 ]
 
 const told = ({ of, say }: Hint, reasons: readonly string[]): readonly string[] => {
-  const parts = reasons.flatMap((reason) => clean(reason).split('; ')).filter((part) => of.test(part))
+  const parts = reasons.flatMap((reason) => kindOf(clean(reason)).split('; ')).filter((part) => of.test(part))
   if (parts.length === 0) return []
   const hosts = [...new Set(parts.flatMap((part) => /\b(?:GET|POST) (\w+) \//.exec(part)?.[1] ?? []))]
   const services = hosts.length === 0 ? 'the provider' : hosts.join(', ')

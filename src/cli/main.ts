@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
 import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
@@ -49,6 +50,8 @@ const main = (): void => {
   outliveReader(process.stderr)
 
   const shell: Shell = {
+    // To look at `process.stdin` is to open it, and a pipe could then no longer be read in one go.
+    stdin: { isTTY: isatty(0) },
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,

@@ -10,6 +10,8 @@ import type { TerminalStream } from './terminal.js'
 
 /** The process as commands see it; nothing else of it is in their reach. */
 export interface Shell {
+  /** Whether what comes in is typed by a person. */
+  readonly stdin: { readonly isTTY: boolean }
   readonly stdout: TerminalStream
   readonly stderr: TerminalStream
   readonly env: NodeJS.ProcessEnv

@@ -20,12 +20,20 @@ export const runProgram = async (args: readonly string[], shell: Shell, parts: P
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    await programOf({ args, shell, parts, act }).parseAsync([...args], { from: 'user' })
+    const program = programOf({ args, shell, parts, act })
+    await program.parseAsync([...understood(args, program)], { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     return tellError(error, shell)
   }
+}
+
+/** Help on a command that there is not: its name alone, which is told with the one that was meant. */
+const understood = (args: readonly string[], { commands: known }: Command): readonly string[] => {
+  const [help, name] = args
+  const isUnknown = help === 'help' && name !== undefined && !known.some((command) => command.name() === name)
+  return isUnknown ? [name] : args
 }
 
 /** The program with all its commands. */

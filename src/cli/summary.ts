@@ -112,7 +112,7 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   ]
   return [
     [],
-    [['Written', 'bold'], [` to ${where}`]],
+    [['In place', 'bold'], [` in ${where}`]],
     ...lines.flatMap((line) => wrap(line, context.columns)).map((line): Line => [[line]]),
   ]
 }

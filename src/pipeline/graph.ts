@@ -75,8 +75,11 @@ interface Stocks {
 const inTurn = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: Run): Observable<readonly BranchEnd[]> =>
   concat(...streams.map((stream) => multicast(stocks, (shared) => work(stream, shared, run)))).pipe(toArray())
 
-const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: Run): Observable<readonly BranchEnd[]> =>
-  barrier(streams.map((stream) => work(stream, stocks, run)))
+/** What asks for a few lists begins first: others wait for them, and they would else stand behind the first requests of all stocks. */
+const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: Run): Observable<readonly BranchEnd[]> => {
+  const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
+  return barrier(listsFirst.map((stream) => work(stream, stocks, run)))
+}
 
 const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
   from(stocks).pipe(connect((each$) => branches({ count: stocks.length, each$ })))

@@ -32,7 +32,8 @@ export interface Journal {
   readonly carry: (rank: number, record: Row) => Observable<void>
   /**
    * The noted and carried records as JSON texts, or the bytes of such, in the order of the output file, with a comma and a line end between
-   * two, in parts of any size; those of a later note replace an item's earlier ones. To be taken once: where they lie is forgotten, so that a stream which has ended holds nothing.
+   * two, in parts of any size, of which one of 1 MiB or more only holds until the next is asked for; those of a later note replace an
+   * item's earlier ones. To be taken once: where they lie is forgotten, so that a stream which has ended holds nothing.
    */
   readonly takeRecords: () => Iterable<string | Uint8Array>
 }

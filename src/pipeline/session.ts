@@ -51,6 +51,8 @@ export interface Session {
   readonly complete?: CompleteRun
   /** What is no longer as a complete run left it that would have sufficed. */
   readonly changed?: string
+  /** Something to know of the place of storage that is no failure. */
+  readonly notice?: string
   /** The journal of each stream, with what an unfinished run noted. */
   readonly journals: ReadonlyMap<string, Journal>
   /** The run is over: record and journals go. The report is that of a complete run, upon which a later one may have nothing to do. */

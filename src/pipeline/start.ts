@@ -16,9 +16,9 @@ import { connectionsFor } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
 import { reported, stoppedBy } from './ending.js'
 import { graph } from './graph.js'
-import { tellOfHosts } from './host-notices.js'
 import type { Log } from './log.js'
 import { narrowTo } from './narrow.js'
+import { tellOfHosts, tellOfStorage } from './notices.js'
 import { type Planned, planRun } from './plan.js'
 import { configurationOf } from './record.js'
 import { checkRequirements } from './requirements.js'
@@ -98,6 +98,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     const begun = (session: Session): Observable<RunEvent> => {
       if (session.complete) return completeBefore(session.complete.report, { startedAt, finishedAt: clock() })
       telling.emit(startOf(plan, session, startedAt))
+      tellOfStorage(plan, session, telling.emit)
       return subscriber.closed
         ? EMPTY
         : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })

@@ -2,8 +2,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { DamagedFile, messageOf, UsageError } from '../model/errors.js'
+import { catalogue } from './catalogue.js'
 import { type Duck, openDuck } from './duckdb.js'
-import { folderAt } from './folder.js'
+import { type Folder, folderAt } from './folder.js'
 import { listed, named } from './sql.js'
 import { statementOf } from './statement.js'
 import type { Table } from './table.js'
@@ -29,11 +30,10 @@ export const ask = async (sql: string, out: string, onBegin: (interrupt: () => v
   try {
     const statement = await statementOf(duck.connection, sql)
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
-    const files = await Promise.all(statement.tables.map((table) => folder.filesOf(table)))
-    await shutIn(
-      duck,
-      files.flat().flatMap(({ found }) => found),
-    )
+    const files = await filesOf(statement.tables, folder)
+    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder)))
+      throw new UsageError(`${out} holds no output to ask: name another with --out, or make some with "scripstream run --out ${out}"`)
+    await shutIn(duck, files)
     for (const [table, select] of selects) await viewOf(duck, table, select)
     return { result: await duck.connection.stream(statement.sql), close: duck.close }
   } catch (error) {
@@ -41,6 +41,12 @@ export const ask = async (sql: string, out: string, onBegin: (interrupt: () => v
     throw errorOf(error)
   }
 }
+
+const filesOf = async (some: readonly Table[], folder: Folder): Promise<readonly string[]> =>
+  (await Promise.all(some.map(folder.filesOf))).flat().flatMap(({ found }) => found)
+
+/** Whether no table has any file. What cannot be looked at is no matter of a statement that does without it. */
+const isEmpty = async (folder: Folder): Promise<boolean> => (await filesOf(catalogue, folder).catch(() => undefined))?.length === 0
 
 /** From here on the database opens these files and no others, loads nothing, and cannot be told otherwise. */
 const shutIn = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {

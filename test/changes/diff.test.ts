@@ -193,7 +193,12 @@ describe('what was there before', () => {
     const folder = copyOf(first)
     folder.put('.scripstream/previous.next', 'a file is in the way')
     await again(folder)
-    expect(JSON.parse(folder.text('.scripstream/report.json'))).toMatchObject({ outcome: 'complete' })
+    const { outcome, scripts } = JSON.parse(folder.text('.scripstream/report.json'))
+    expect(outcome).toBe('complete')
+    expect(JSON.stringify(scripts).match(/could not be kept/g)).toHaveLength(1)
+    expect(scripts['master-data'].problems).toEqual([
+      { reason: 'what diff compares with could not be kept: a file is in the way of its folder' },
+    ])
     expect((await told(folder)).since).toBeNull()
   })
 

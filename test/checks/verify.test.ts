@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from '../../src/checks/finding.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
+import { temporaryFolder } from '../sinks/support.js'
 import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
@@ -245,6 +246,15 @@ const faults: readonly Planted[] = [
     detail: /^1 of 24 stocks/,
   },
   {
+    fault: 'a month that all indices have and no stock has yet',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -22))
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^most indices have a candle of 22 days on which no stock has one: 2026-02-12/,
+  },
+  {
     fault: 'a stock whose candles ended two months ago',
     plant: (folder) => {
       change(folder, names.a, (all) => all.slice(0, -40))
@@ -386,6 +396,31 @@ describe('a planted fault is found, and nothing else', () => {
   })
 })
 
+describe('the newest days', () => {
+  const endedBefore = (folder: OutputFolder, sessions: number, spared: number): void => {
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(spared))
+      change(folder, String(symbol), (all) => all.slice(0, -sessions))
+  }
+
+  it('of indices alone are no sessions that each stock lacks', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    endedBefore(folder, 1, 0)
+    const { sessions, findings } = await verified(folder)
+    expect(sessions.last).toBe('2026-02-11')
+    expect(findings.map(gist)).toEqual(['odd-days warning'])
+  })
+
+  it.each([3, 12])('that %i stocks have are sessions, and the others lack them', async (spared) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    endedBefore(folder, 22, spared)
+    const { sessions, findings } = await verified(folder, { only: ['stale-symbols', 'odd-days'] })
+    expect(sessions.last).toBe('2026-02-12')
+    expect(findings.map(({ check }) => check)).toEqual(Array.from({ length: 24 - spared }, () => 'stale-symbols'))
+  })
+})
+
 describe('files against what the run noted', () => {
   it.each([
     ['a file that is gone', (folder: OutputFolder, file: string) => folder.remove(file), /^it is gone; the last run left \d+ bytes$/],
@@ -414,9 +449,24 @@ describe('files against what the run noted', () => {
     if (file === 'ohlcv_data') folder.remove(`ohlcv_data/${names.a}.csv`)
     else if (text === undefined) folder.remove(file)
     else folder.put(file, text)
-    const { findings } = await verified(folder)
+    const { findings } = await verified(folder, { only: ['files'] })
     expect(findings.map(({ check, severity, detail: words }) => ({ check, severity, words }))).toEqual([
       { check: 'files', severity: 'error', words: expect.stringMatching(detail) },
+    ])
+  })
+
+  it('do not hide a listed stock without any candle, where no run noted anything', async () => {
+    const folder = copyOf(clean)
+    for (const file of ['complete.json', 'report.json']) folder.remove(`.scripstream/${file}`)
+    folder.remove(`ohlcv_data/${names.a}.csv`)
+    folder.put(
+      `ohlcv_data/${names.b}.csv`,
+      folder.text(`ohlcv_data/${names.b}.csv`).slice(0, folder.text(`ohlcv_data/${names.b}.csv`).indexOf('\n') + 1),
+    )
+    const { findings } = await verified(folder)
+    expect(findings.map(({ check, symbol, detail }) => [check, symbol, detail])).toEqual([
+      ['stale-symbols', names.a, 'no candle of it is there'],
+      ['stale-symbols', names.b, 'no candle of it is there'],
     ])
   })
 
@@ -479,6 +529,10 @@ describe('what is asked of a check', () => {
   it('is refused for a symbol that is not listed, and a folder without a market', async () => {
     await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
     await expect(verified(outputFolder(join(clean, 'none')))).rejects.toThrow(/there is no folder .*--out/)
+    const folder = temporaryFolder()
+    await expect(verified(outputFolder(folder))).rejects.toThrow(/holds no master list/)
+    symlinkSync('master_isin_map.json', join(folder, 'master_isin_map.json'))
+    await expect(verified(outputFolder(folder))).rejects.toThrow(/master_isin_map\.json cannot be read: ELOOP/)
     await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(StorageError)
   })
 })

@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runProgram } from '../../src/cli/program.js'
+import { sectionNames } from '../../src/changes/change.js'
+import { checkNames } from '../../src/checks/finding.js'
+import { targetForms } from '../../src/cli/export/targets.js'
+import { programOf, runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/index.js'
 import { createParts, createShell } from './support.js'
 
@@ -21,23 +24,25 @@ const has = (command: string, ...args: string[]): boolean => spawnSync(command, 
 /** What each shell offers for a line whose last word is being typed. */
 const asks: Readonly<Record<string, (line: string, file: string) => readonly [string, readonly string[]]>> = {
   bash: (line, file) => {
-    const words = line.split(' ').flatMap((word) => word.split(/(?<==)|(?==)/))
+    const words = line.split(' ').flatMap((word) => word.split(/(?<=[=:])|(?=[=:])/))
     const code = `source '${file}'; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _scripstream; printf '%s\\n' "\${COMPREPLY[@]}"`
     return ['bash', ['--norc', '-uc', code, 'bash', ...words]]
   },
   fish: (line, file) => ['fish', ['--no-config', '-c', `source '${file}'; complete -C '${line}' | string replace -r '\\t.*' ''`]],
 }
 
+const offeredBy = (name: string, file: string, line: string): readonly string[] => {
+  const [command, args] = asks[name]?.(line, file) ?? ['false', []]
+  const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', cwd: folder })
+  expect(stderr).toBe('')
+  return stdout.split('\n').filter((word) => word !== '')
+}
+
 describe.each(['bash', 'fish'])('in %s', (name) => {
   const file = join(folder, `completion.${name}`)
   beforeAll(async () => writeFileSync(file, await scriptFor(name)))
 
-  const offered = (line: string): readonly string[] => {
-    const [command, args] = asks[name]?.(line, file) ?? ['false', []]
-    const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', cwd: folder })
-    expect(stderr).toBe('')
-    return stdout.split('\n').filter((word) => word !== '')
-  }
+  const offered = (line: string): readonly string[] => offeredBy(name, file, line)
 
   test.skipIf(!has(name, '--version')).each([
     ['scripstream ', ['run', 'simulate', 'list', 'graph', 'completion']],
@@ -49,21 +54,71 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
     ['scripstream run --only market-news,all-i', ['market-news,all-indices']],
     ['scripstream completion f', ['fish']],
     ['scripstream run --config comp', [`completion.${name}`]],
+    ['scripstream verify --only spl', ['spliced-series']],
+    ['scripstream verify --only files,lar', ['files,large-moves']],
+    ['scripstream diff --only ci', ['circuits']],
+    ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://', `completion.${name}`]],
+    ['scripstream run --sink par', ['parquet:']],
   ])('%j is completed', (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
 
   test.skipIf(!has(name, '--version'))('nothing but what fits is offered', () => {
     expect(offered('scripstream run --only market-news,all-i')).toHaveLength(1)
     expect(offered('scripstream run --progress ').length).toBe(4)
     expect(offered('scripstream nothing-like-it')).toEqual([])
+    expect(offered('scripstream verify --only spl')).toHaveLength(1)
   })
 })
 
+describe('what stands before a colon, which bash takes for a word of its own', () => {
+  const file = join(folder, 'colon.bash')
+  beforeAll(async () => writeFileSync(file, await scriptFor('bash')))
+
+  test.skipIf(!has('bash', '--version')).each([
+    ['scripstream export --to duckdb:col', ['colon.bash']],
+    ['scripstream run --sink=parquet:col', ['colon.bash']],
+    ['scripstream export --to postgres://', []],
+    ['scripstream run --as-of 2026-02-12T20:', []],
+  ])('is known in %j', (line, words) => expect(offeredBy('bash', file, line)).toEqual(words))
+})
+
+/** Commands with their options, as the program declares them. */
+const declared = programOf({
+  args: [],
+  shell: createShell(),
+  parts: createParts(undefined, { streams }),
+  act: () => Promise.resolve(),
+}).commands.map((command) => ({ name: command.name(), options: command.options.map(({ long }) => long ?? '') }))
+
+/** What a script says of the first word, and of what follows a command. */
+const saysOf: Readonly<Record<string, (script: string, command?: string) => string>> = {
+  bash: (script, command) => new RegExp(`^ *${command ?? "''"}\\) words='(.*)' ;;$`, 'm').exec(script)?.[1] ?? '',
+  zsh: (script, command) =>
+    (command === undefined ? /commands=\(([\s\S]*?)\n +\)/ : new RegExp(`^ *${command}\\)([\\s\\S]*?);;`, 'm')).exec(script)?.[1] ?? '',
+  fish: (script, command) =>
+    script
+      .split('\n')
+      .filter((line) => line.includes(command === undefined ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${command}'`))
+      .join('\n')
+      .replaceAll(/ -l (\S)/g, ' --$1'),
+}
+
+const says = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
+
 describe('every script', () => {
-  test.each(['bash', 'zsh', 'fish'])('for %s names all commands, options and streams', async (name) => {
-    const script = await scriptFor(name)
-    for (const word of ['simulate', 'completion', 'accept-shrink', 'log-level', ...streams.map((stream) => stream.name)])
-      expect(script).toContain(word)
-  })
+  test.each(['bash', 'zsh', 'fish'])(
+    'for %s offers all commands, each with all of its options, and all names that they take',
+    async (name) => {
+      const script = await scriptFor(name)
+      const missing = declared.flatMap(({ name: command, options }) => [
+        ...(says(saysOf[name]?.(script) ?? '', command) ? [] : [command]),
+        ...options.filter((option) => !says(saysOf[name]?.(script, command) ?? '', option)).map((option) => `${command} ${option}`),
+      ])
+      expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
+      expect(missing).toEqual([])
+      for (const names of [streams.map((stream) => stream.name), checkNames, sectionNames, targetForms])
+        expect(script).toContain(names.join(' '))
+    },
+  )
 
   test.skipIf(!has('zsh', '--version'))('for zsh is one that zsh can read', async () => {
     const check = spawnSync('zsh', ['-n'], { input: await scriptFor('zsh'), encoding: 'utf8' })

@@ -1,14 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { lastValueFrom, map, toArray } from 'rxjs'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
 import { canariesOf } from '../../src/cli/doctor/canaries.js'
 import type { Canary } from '../../src/cli/doctor/canary.js'
 import { doctorLines } from '../../src/cli/doctor/lines.js'
 import { localChecks } from '../../src/cli/doctor/local.js'
+import { runProgram } from '../../src/cli/program.js'
+import { found } from '../../src/model/outcome.js'
 import { redactorOf } from '../../src/model/redact.js'
+import { type Row, Rows } from '../../src/model/row.js'
 import { Settings } from '../../src/model/settings.js'
+import { once } from '../../src/pipeline/work.js'
+import { json } from '../../src/provider/answer.js'
+import { post } from '../../src/provider/endpoint.js'
 import { openConnections, type Transport } from '../../src/provider/http.js'
+import { dataOf } from '../../src/provider/shape.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
+import { folderWith } from '../tables/support.js'
+import { createParts, createShell, defineTestStream } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 
@@ -60,22 +73,27 @@ it('says what came back, and what to do, where a call fails', async () => {
       endpoint: 'news',
       result: 'failed',
       status: 403,
-      came: 'JSON: {"message":"status 403"}',
+      reason: expect.stringMatching(/: the provider answered 403 \(application\/json, \d+ B, "\{\\"message\\":\\"status 403\\"\}"\)$/),
       advice: expect.stringContaining('SCRIPSTREAM_HEADERS'),
     }),
     expect.objectContaining({
       endpoint: 'deal',
       result: 'failed',
       status: 200,
-      came: expect.stringMatching(/^a page: </),
+      reason: expect.stringMatching(/: html: .*\(text\/html, /),
       advice: expect.stringContaining('SCRIPSTREAM_STATIC_URL'),
     }),
-    expect.objectContaining({ endpoint: 'sec_list', result: 'failed', status: 404 }),
+    expect.objectContaining({
+      endpoint: 'sec_list',
+      result: 'failed',
+      status: 404,
+      advice: 'There is no file of these days: name an evening that has one with --as-of.',
+    }),
   ])
   const text = doctorLines({ checks: [], canaries: failed }, 80)
     .map((line) => line.map(([part]) => part).join(''))
     .join('\n')
-  expect(text).toContain('came back: JSON: {"message":"status 403"}')
+  expect(text.replace(/\s+/g, ' ')).toContain('do: news refuses (401, 403): see that "headers" (SCRIPSTREAM_HEADERS)')
   expect(text).toContain('3 things will not work.')
 })
 
@@ -99,7 +117,7 @@ it('tells of answers that changed, and of an address that is not set', async () 
     ['news', 'failed'],
     ['deal', 'drift'],
   ])
-  expect(odd[0]?.advice).toBe('set SCRIPSTREAM_NEWS_URL')
+  expect(odd[0]?.advice).toBe('Set SCRIPSTREAM_NEWS_URL.')
   expect(odd[1]?.drift?.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual(['gone data[].qty', 'new data[].quantity'])
 })
 
@@ -111,4 +129,65 @@ it('checks this machine without leaving anything behind', () => {
   expect(of('folder')?.result).toBe('failed')
   expect(of('rxjs')?.found).toMatch(/^7\./)
   expect(of('no-such-package')?.found).toContain('not installed')
+})
+
+describe('the lock of a folder', () => {
+  const SINCE = '2026-02-12T14:30:00.000Z'
+  const holder = { pid: process.pid, host: hostname(), since: SINCE }
+  const lockIn = (held: string | undefined) => {
+    const out = folderWith(held === undefined ? { 'a.json': [] } : { '.scripstream/lock': held })
+    onTestFinished(() => rmSync(out, { recursive: true }))
+    return localChecks({ settings: Settings.parse({ out }), streams, optional: [] }).find(({ what }) => what === 'lock')
+  }
+
+  it('is told with the process that holds it', () => {
+    const found = `process ${process.pid} on ${hostname()} holds the folder since ${SINCE}`
+    expect(lockIn(JSON.stringify(holder))).toEqual({ what: 'lock', result: 'warn', found })
+  })
+
+  it('is told with a doubt where it is of another machine', () => {
+    const found = `process ${process.pid} on elsewhere holds the folder since ${SINCE}, unless it has ended`
+    expect(lockIn(JSON.stringify({ ...holder, host: 'elsewhere' }))).toEqual({ what: 'lock', result: 'warn', found })
+  })
+
+  it.each([
+    ['of a process that is no more', JSON.stringify({ ...holder, pid: 2 ** 30 })],
+    ['of a process whose number another one has now', JSON.stringify({ ...holder, began: '1' })],
+    ['of which only half was written', '{"pid"'],
+  ])('%s is nothing to mend', (_, held) => {
+    expect(lockIn(held)).toEqual({ what: 'lock', result: 'ok', found: 'a run that was killed left its lock; the next run takes it over' })
+  })
+
+  it('is not told of where there is none', () => expect(lockIn(undefined)).toBeUndefined())
+})
+
+describe('the exit code of doctor', () => {
+  const call = (row: object | undefined) =>
+    post({
+      name: 'list',
+      host: 'static',
+      path: '/list',
+      input: z.strictObject({}),
+      shape: dataOf({ a: 'number' }),
+      read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
+      sample: () => row && { data: [row] },
+    })
+
+  it.each([
+    ['all is well', { a: 1 }, 0],
+    ['an answer is another than it was', { a: 1, b: 2 }, 3],
+    ['a call fails', undefined, 1],
+  ])('tells where %s', async (_, row, code) => {
+    const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
+    onTestFinished(() => rmSync(out, { recursive: true }))
+    const list = call(row)
+    const work = once(({ ask }) => ask(list, {}).pipe(map((rows) => found(rows))))
+    const stream = defineTestStream({ name: 'list', phase: 'enrichment', endpoints: [list], work })
+    const provider = await serveSimulator({ endpoints: [list], stocks: 1, asOf: EVENING })
+    onTestFinished(() => provider.close())
+    const loadSettings = () => Settings.parse({ ...provider.settings, out })
+    const shell = createShell()
+    expect(await runProgram(['doctor', '--json'], shell, createParts(undefined, { streams: [stream], loadSettings }))).toBe(code)
+    expect(JSON.parse(shell.out.text())).toMatchObject({ ok: code === 0, calls: [{ endpoint: 'list' }] })
+  })
 })

@@ -1,9 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { lastValueFrom, of, throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { createMetrics } from '../../src/cli/metrics.js'
 import { serveMetrics } from '../../src/cli/metrics-server.js'
-import { UsageError } from '../../src/model/errors.js'
+import { createCollector } from '../../src/collector.js'
+import { TransportError, UsageError } from '../../src/model/errors.js'
 import { note } from '../provider/support.js'
+import { ALPHA, EVENING, SETTINGS } from '../streams/support.js'
 
 const portOf = (server: ReturnType<typeof createServer>): Promise<number> =>
   new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
@@ -46,6 +51,27 @@ describe('the metrics of a run', () => {
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404)
     close()
     await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow()
+  })
+
+  it('hold no secret, whatever comes back', async () => {
+    const secret = 'CANARY-token-1234'
+    const { registry, telemetry } = await createMetrics()
+    let asked = 0
+    const collector = createCollector({
+      settings: { ...SETTINGS, sheetId: secret, headers: { authorization: secret }, retries: 0 },
+      storage: memory(new Map()),
+      transport: ({ body }) => {
+        if (body?.includes('"Isin"')) return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA] })) })
+        asked += 1
+        return asked % 2 === 0 ? throwError(() => new TransportError('reset', secret)) : of({ status: 200, body: Buffer.from(secret) })
+      },
+      clock: () => EVENING,
+      telemetry,
+    })
+    await lastValueFrom(collector.run({ asOf: EVENING }))
+    const text = await registry.metrics()
+    expect(text).toContain('endpoint="sheet"')
+    expect(text).not.toContain(secret)
   })
 
   it('say so where their port is taken', async () => {

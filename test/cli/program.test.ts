@@ -23,6 +23,8 @@ describe('wrong usage', () => {
   test.each([
     [[], 'Usage: scripstream'],
     [['rum'], 'Did you mean run?'],
+    [['help', 'rnu'], "unknown command 'rnu'\n(Did you mean run?)"],
+    [['help', 'nothing-like-it'], "unknown command 'nothing-like-it'\n(--help shows what there is)"],
     [['run', '--simulat'], 'Did you mean --simulate?'],
     [['run', 'extra'], 'too many arguments'],
     [['run', '--out'], 'argument missing'],
@@ -64,6 +66,17 @@ describe('help', () => {
     const { out } = await type('run', '--help')
     expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      folder that the outputs are written to; default ./data\n')
     expect(out).toContain('  3              finished, but something is missing\n')
+  })
+
+  test.each([
+    [['help'], 'Usage: scripstream [options]'],
+    [['help', 'help'], 'Usage: scripstream [options]'],
+    [['help', '--help'], 'Usage: scripstream [options]'],
+    [['help', 'run'], 'Usage: scripstream run'],
+  ])('is printed for %j, too', async (args, usage) => {
+    const { code, out, err } = await type(...args)
+    expect(out).toContain(usage)
+    expect([code, err]).toEqual([0, ''])
   })
 
   test('is not needed for the version', async () => expect(await type('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' }))

@@ -53,7 +53,7 @@ describe('the summary of a complete run', () => {
       'market-news  ok      400    100     -    400  4.8 MB  9.0s',
       'switched off: all-ohlcv',
       '',
-      'Written to ./data: 402 files, 4.8 MB',
+      'In place in ./data: 402 files, 4.8 MB',
       '  master_data_response.json, master_isin_map.json,',
       '    market_news/{SYMBOL}_news.json',
       '  .scripstream/report.json (the report of this run)',
@@ -67,7 +67,7 @@ describe('the summary of a complete run', () => {
       'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -  market_news/{SYMBOL}_news.json',
       'switched off: all-ohlcv',
       '',
-      'Written to ./data: 402 files, 4.8 MB',
+      'In place in ./data: 402 files, 4.8 MB',
       '  .scripstream/report.json (the report of this run)',
     ])
   })
@@ -148,7 +148,7 @@ describe('the summary of a partial run', () => {
       'Notes',
       '  master-data: 3 rows were left out',
       '',
-      'Written to ./data: 402 files, 4.8 MB',
+      'In place in ./data: 402 files, 4.8 MB',
       '  master_data_response.json, master_isin_map.json,',
       '    market_news/{SYMBOL}_news.json',
       '  .scripstream/report.json (the report of this run)',
@@ -227,7 +227,7 @@ describe('the summary of a failed run', () => {
       'Missing',
       '  master-data: failed: the provider answered 500; 1 of 1 item lost (1 http_500)',
       '',
-      'Written to ./data: nothing',
+      'In place in ./data: nothing',
       '  .scripstream/report.json (the report of this run)',
       '',
       'Next',
@@ -259,7 +259,7 @@ describe('the summary of an interrupted run', () => {
       'not begun: all-indices',
       'not asked for: deals',
       '',
-      'Written to ./data: at least 2 files, 21 kB',
+      'In place in ./data: at least 2 files, 21 kB',
       '  master_data_response.json, master_isin_map.json',
       '',
       'Next',
@@ -321,5 +321,8 @@ describe('what to do about a failure', () => {
     expect(hintsFor(reason, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])
   })
 
-  test('is nothing where nobody can tell', () => expect(hintsFor('POST static /x: schema: data: wrong')).toEqual([]))
+  test.each(['POST static /x: schema: data: wrong', 'POST static /x: schema: data: wrong (29 B, "{\\"a\\":\\"html: ; dns: gone\\"}")'])(
+    'is nothing where nobody can tell: %s',
+    (reason) => expect(hintsFor(reason)).toEqual([]),
+  )
 })

@@ -30,6 +30,7 @@ export const createShell = (options: { out?: RecorderOptions; err?: RecorderOpti
   return {
     out,
     err,
+    stdin: { isTTY: true },
     stdout: out.stream,
     stderr: err.stream,
     env: options.env ?? {},

@@ -92,6 +92,15 @@ describe('the drift of a run', () => {
     expect(drift).toEqual([{ ...expected, answers: changed, of: withRows, example: expect.stringMatching(/^\S+$/) }])
   })
 
+  it('names the stock whose answer it was', async () => {
+    const { Symbol: symbol, ISIN: isin } = simulator.market.stocks[STOCKS - 1] ?? expect.unreachable()
+    const report = await run(
+      (text, path, request) => (path.endsWith('/announcements') && request.includes(isin) ? text.replace('"code":0', '"code":"ok"') : text),
+      ['new-announcements'],
+    )
+    expect(report.drift).toMatchObject([{ kind: 'type', field: 'code', answers: 1, of: STOCKS, example: symbol }])
+  })
+
   it('takes neither null nor another kind of number for a change', async () => {
     const { drift, changed } = await newsChangedBy((row) => {
       row.category = null
@@ -178,6 +187,18 @@ describe('the watch over a call', () => {
     expect(brief(found())).toEqual(['gone data[].caption 5/5'])
     see({ data: [{}, { caption: 'a' }] })
     expect(brief(found())).toEqual([])
+  })
+
+  it('names as an example the first whose answer drifted so', () => {
+    const drift = createDriftWatch()
+    const watch = drift.ofStream('stream')({ name: 'call', shape: dataOf({ a: 'number' }) } as AnyEndpoint)
+    const answers = { A: { a: 1 }, B: { a: 1, b: 2 }, C: { a: 'x', b: 2 }, D: {}, E: { a: 'x' } }
+    for (const [whom, row] of Object.entries(answers)) watch?.of(whom)({ data: [row] })
+    expect(drift.found().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
+      'new data[].b B',
+      'type data[].a C',
+      'gone data[].a D',
+    ])
   })
 
   it('looks at the first, the middle and the last row, and counts an answer once', () => {

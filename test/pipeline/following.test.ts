@@ -131,6 +131,22 @@ describe('a stream that follows another one', () => {
     }),
   )
 
+  it(
+    'is asked for some of its items alone, while what it follows is asked for all',
+    marbles((m) => {
+      const collector = tinyCollector(m, {
+        streams: [tiny('middle', { offers }), follower('last', 'middle'), tiny('news')],
+        stocks: ['A', 'B'],
+        answers: (call) => of(call.startsWith('middle') ? listOf(`X${call.at(-1)}`) : row),
+      })
+      const pairs = { middle: ['A'], last: ['XB'], news: ['b'] }
+
+      m.expect(collector.run({ pairs }).pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success success' })
+      m.flush()
+      expect([...collector.asked].sort()).toStrictEqual(['0 last XB', '0 master-data all', '0 middle A', '0 middle B', '0 news B'])
+    }),
+  )
+
   for (const { how, reply, end } of [
     { how: 'failed', reply: status(403), end: 'partial success failed failed failed' },
     { how: 'found nothing', reply: ok(), end: 'complete success success success success' },

@@ -1,6 +1,6 @@
 import * as api from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { lastValueFrom, of } from 'rxjs'
+import { lastValueFrom, NEVER, of } from 'rxjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
@@ -9,10 +9,15 @@ import { EVENING, SETTINGS } from '../streams/support.js'
 
 const SECRET = 'CANARY-token-1234'
 
-it('a run is traced: its streams within it, their requests within them, with their status and no secret', async () => {
+const exporting = (): InMemorySpanExporter => {
   const exporter = new InMemorySpanExporter()
   api.trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
   onTestFinished(() => api.trace.disable())
+  return exporter
+}
+
+it('a run is traced: its streams within it, their requests within them, with their status and no secret', async () => {
+  const exporter = exporting()
   const collector = createCollector({
     settings: { ...SETTINGS, headers: { authorization: SECRET }, retries: 0 },
     storage: memory(new Map()),
@@ -33,4 +38,23 @@ it('a run is traced: its streams within it, their requests within them, with the
   expect([request, stream, run].map((span) => span?.status.code)).toEqual([2, 2, 2])
   const told = exporter.getFinishedSpans().map(({ name, attributes, status }) => ({ name, attributes, status }))
   expect(JSON.stringify(told)).not.toContain(SECRET)
+})
+
+it('a run that is broken off ends its spans, those of its streams and of the requests that are cancelled', () => {
+  const exporter = exporting()
+  const collector = createCollector({
+    settings: SETTINGS,
+    storage: memory(new Map()),
+    transport: () => NEVER,
+    clock: () => EVENING,
+    telemetry: spans(api),
+  })
+  const running = collector.run({ only: ['master-data'] }).subscribe()
+  expect(exporter.getFinishedSpans()).toEqual([])
+  running.unsubscribe()
+  const ended = new Map(exporter.getFinishedSpans().map((span) => [span.name, span]))
+  expect([...ended.keys()].sort()).toEqual(['POST master', 'master-data', 'scripstream run'])
+  const [request, stream] = [ended.get('POST master'), ended.get('master-data')]
+  expect(request?.attributes).toMatchObject({ 'error.type': 'cancelled' })
+  expect(request?.parentSpanContext?.spanId).toBe(stream?.spanContext().spanId)
 })

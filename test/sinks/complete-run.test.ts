@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { changedSince, noteComplete, notedRun } from '../../sinks/complete-run.js'
+import { changedSince, goneSince, noteComplete, notedRun } from '../../sinks/complete-run.js'
 import { runReport } from '../cli/support.js'
 import { temporaryFolder } from './support.js'
 
@@ -33,5 +33,8 @@ describe('the note of a complete run', () => {
     expect(noted && (await changedSince(noted, root))).toBeUndefined()
     rmSync(join(root, '1100.json'))
     expect(noted && (await changedSince(noted, root))).toBe('1100.json')
+    rmSync(join(root, '7.json'))
+    writeFileSync(join(root, '8.json'), 'changed')
+    expect((noted && (await goneSince(noted, root)))?.toSorted()).toEqual(['1100.json', '7.json'])
   })
 })

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { duckdb } from '../../sinks/duckdb.js'
 import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
@@ -219,15 +219,34 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
       ),
     ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
     rmSync(join(out, 'ohlcv_data/TCS.csv'))
-    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
-    await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
-    expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
-    rmSync(join(out, 'bulk_block_deals.json'))
+    await loaded(sink, out)
     await loaded(sink, out)
     expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(sink, out)
     expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+  }, 20_000)
+
+  it('leaves every table as it was where one in their midst cannot be loaded', async () => {
+    const schema = `${SCHEMA}_whole`
+    onTestFinished(() => told(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+    const out = folder()
+    const sink = postgres(URL, { schema })
+    await loaded(sink, out)
+    writeFileSync(join(out, 'master_isin_map.json'), '[]')
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
+    await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
+    expect(await told(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
+    const made = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
+    expect(await told(made)).toEqual([{ tables: 0 }])
+  }, 20_000)
+
+  it('takes any name for its schema', async () => {
+    const schema = `${SCHEMA} "x"; --`
+    onTestFinished(() => told(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined))
+    await loaded(postgres(URL, { schema }), folder())
+    const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
+    expect(await told(names)).toEqual([{ table_name: 'master' }])
   }, 20_000)
 })
 

@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { writeWhole } from '../../sinks/atomic-file.js'
+import { LONG_PART } from '../../sinks/files.js'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Output } from '../../src/pipeline/output.js'
@@ -26,6 +28,24 @@ describe('writing a file', () => {
     const parts = ['a'.repeat(700_000), '₹'.repeat(900_000), '', 'end']
     expect(await writeWhole(path, parts, { asOf: NOW })).toBe(700_000 + 2_700_000 + 3)
     expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
+  })
+
+  it('is done with a long part before it asks for the next, which may lie in the same memory', async () => {
+    const sizes = fc.array(fc.oneof(fc.nat(9), fc.integer({ min: LONG_PART - 2, max: LONG_PART + 2 })), { maxLength: 6 })
+    const path = join(temporaryFolder(), 'a.txt')
+    await fc.assert(
+      fc.asyncProperty(sizes, async (lengths) => {
+        const memory = Buffer.alloc(LONG_PART + 2)
+        const parts = function* (): Generator<Buffer> {
+          for (const [place, length] of lengths.entries())
+            yield length < LONG_PART ? Buffer.alloc(length, place) : memory.fill(place).subarray(0, length)
+        }
+        const bytes = Buffer.concat(lengths.map((length, place) => Buffer.alloc(length, place)))
+        expect(await writeWhole(path, parts(), { asOf: NOW })).toBe(bytes.length)
+        expect(readFileSync(path).equals(bytes)).toBe(true)
+      }),
+      { numRuns: 40 },
+    )
   })
 
   it('writes texts and bytes in their order, and leaves a file that holds them already', async () => {

@@ -25,7 +25,7 @@ describe('the records of lots in order', () => {
   const key = fc.oneof(
     fc.constantFrom('', '2026-02-12', '2026-02-11', 'é', '\u{1f600}'),
     fc.string({ maxLength: 3 }),
-    fc.constantFrom('2026-02-12 09:15', '2026-02-12 10:15', '2026-02-11 10:15'),
+    fc.constantFrom('2026-02-12 09:15', '2026-02-12 09:30', '2026-02-12 09:15:01', '2026-02-12 10:15', '2026-02-11 10:15'),
   )
   const ranked = fc.array(fc.tuple(fc.nat(9), fc.array(key, { maxLength: 6 })), { maxLength: 12 })
 

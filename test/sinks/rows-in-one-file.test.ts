@@ -1,5 +1,8 @@
+import { defer, EMPTY, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import type { Files } from '../../sinks/files.js'
 import type { MemoryFiles } from '../../sinks/memory.js'
+import { storageOver } from '../../sinks/storage-over.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { contextOf, inMemory, isinOf, settled, sink } from './support.js'
 
@@ -108,6 +111,25 @@ describe('the sink of rows-in-one-file', () => {
       const place = earlier(of)
       await sink(place, output, emptied(count, of), { ...contextOf(of), ...context })
       expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: of - count }, (__, rank) => row(rank + count, 'new'))) })
+    })
+
+    it.each([
+      [19, 0],
+      [20, 1],
+      [40, 1],
+    ])('reads the earlier file, where %i do, so many times: %i', async (count, times) => {
+      let reads = 0
+      const owners = defer(() => {
+        reads += 1
+        return EMPTY
+      })
+      const none = () => of(undefined)
+      const files: Files = {
+        ...{ read: none, tail: none, exists: () => of(false), records: () => EMPTY, write: () => of(1) },
+        ...{ owners: () => owners, begin: () => EMPTY },
+      }
+      await sink({ name: 'files', storage: storageOver(files), files: () => ({}) }, output, emptied(count, 60), contextOf(60))
+      expect(reads).toBe(times)
     })
 
     it('does not mind a damaged earlier file', async () => {

@@ -2,6 +2,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { LONG_PART } from '../../sinks/files.js'
 import { readSlices, type Slice } from '../../sinks/slices.js'
 import { temporaryFolder } from './support.js'
 
@@ -12,7 +13,14 @@ const reading = (bytes: Buffer) => {
   writeFileSync(path, bytes)
   const fd = openSync(path, 'r')
   onTestFinished(() => closeSync(fd))
-  return (slices: readonly Slice[]): readonly Buffer[] => [...readSlices({ fd, path }, slices, BETWEEN)]
+  return (slices: readonly Slice[]): readonly Buffer[] => {
+    const parts: Buffer[] = []
+    for (const part of readSlices({ fd, path }, slices, BETWEEN)) {
+      // Only a short one has to hold until all are there.
+      parts.push(part.length < LONG_PART ? part : Buffer.from(part))
+    }
+    return parts
+  }
 }
 
 /** Bytes that tell where they stand. */
@@ -44,6 +52,14 @@ describe('slices of a file', () => {
     const slices = Array.from({ length: 3_000 }, (_, place) => ({ at: ((place * 7_919) % 3_000) * 10_000, length: 10_000 }))
     const parts = reading(bytes)(slices)
     expect(parts.length).toBeGreaterThan(3)
+    expect(Buffer.concat([...parts]).equals(expected(bytes, slices))).toBe(true)
+  })
+
+  it('are all there, also where they are so many and so short that their number is what bounds a fetch', () => {
+    const bytes = bytesOf(400_000)
+    const slices = Array.from({ length: 70_000 }, (_, place) => ({ at: ((place * 7_919) % 70_000) * 5, length: 5 }))
+    const parts = reading(bytes)(slices)
+    expect(parts.length).toBe(2)
     expect(Buffer.concat([...parts]).equals(expected(bytes, slices))).toBe(true)
   })
 

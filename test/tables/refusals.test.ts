@@ -150,6 +150,12 @@ describe.skipIf(!duckdb)('query', () => {
     expect((await rowsOf(sql, out)).length).toBeGreaterThan(0)
   })
 
+  it('is shut in before it asks, and cannot be let out', async () => {
+    const settings = ['enable_external_access', 'lock_configuration', 'autoload_known_extensions', 'autoinstall_known_extensions']
+    const asked = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(', ')}`
+    expect(await rowsOf(asked, out)).toEqual([['false', 'true', 'false', 'false']])
+  })
+
   it('leaves the folder as it was, and what is beside it', async () => {
     const before = treeOf(out)
     await rowsOf('SELECT symbol, sum(volume) FROM candles JOIN master USING (symbol) GROUP BY ALL ORDER BY ALL', out)
@@ -182,6 +188,12 @@ describe.skipIf(!duckdb)('the check of a statement alone', () => {
   it.each([...writing])('refuses %s before the database does', async (sql) => {
     const { connection, close } = await openDuck()
     await expect(statementOf(connection, sql)).rejects.toThrow()
+    close()
+  })
+
+  it.each(elsewhere.filter((sql) => /FROM [\w.]+\(/.test(sql)))('refuses the function in %s before the database does', async (sql) => {
+    const { connection, close } = await openDuck()
+    await expect(statementOf(connection, sql)).rejects.toThrow(/\(\) is refused/)
     close()
   })
 

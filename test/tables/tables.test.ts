@@ -139,10 +139,16 @@ describe.skipIf(!duckdb)('what drifts', () => {
 
   it('leaves a table without files empty, with its columns', async () => {
     for (const table of catalogue) {
-      expect(await asked(`SELECT count(*) FROM ${table.name}`, {})).toEqual([['0']])
-      const described = await asked(`SELECT column_name, column_type FROM (DESCRIBE ${table.name})`, {})
+      const other = table.name === 'master' ? { 'all_indices_list.json': [] } : { 'master_isin_map.json': [] }
+      expect(await asked(`SELECT count(*) FROM ${table.name}`, other)).toEqual([['0']])
+      const described = await asked(`SELECT column_name, column_type FROM (DESCRIBE ${table.name})`, other)
       expect(described).toEqual(columnsOf(table).map(({ name, type }) => [name, type]))
     }
+  })
+
+  it('does not pass a folder without any output for a market without candles', async () => {
+    await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toThrow(/holds no output to ask: name another with --out/)
+    expect(await asked('SELECT 1', { 'notes.txt': 'x' })).toEqual([['1']])
   })
 
   it('keeps what it does not know', async () => {

@@ -1,8 +1,11 @@
 import { Argument } from 'commander'
+import { sectionNames } from '../../changes/change.js'
+import { checkNames } from '../../checks/finding.js'
 import { bashScript } from '../completion/bash.js'
 import { fishScript } from '../completion/fish.js'
-import { wordsOf } from '../completion/words.js'
+import { type Placeholders, wordsOf } from '../completion/words.js'
 import { zshScript } from '../completion/zsh.js'
+import { targetForms } from '../export/targets.js'
 import { exampleText } from '../help.js'
 import { printed } from '../printed.js'
 import type { AddCommand } from './context.js'
@@ -17,10 +20,17 @@ const examples = [
 
 export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
   const names = parts.streams.map(({ name }) => name)
+  const known: Placeholders = {
+    stream: { kind: 'word', words: names },
+    streams: { kind: 'list', words: names },
+    checks: { kind: 'list', words: checkNames },
+    kinds: { kind: 'list', words: sectionNames },
+    target: { kind: 'target', words: targetForms },
+  }
   program
     .command('completion')
-    .description('Prints a script that lets a shell complete commands, options and streams.')
+    .description('Prints a script that lets a shell complete commands, options, and the names that they take.')
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
     .addHelpText('after', exampleText(examples))
-    .action((name: keyof typeof scripts) => act(printed(shell, () => scripts[name](wordsOf(program, names)))))
+    .action((name: keyof typeof scripts) => act(printed(shell, () => scripts[name](wordsOf(program, known)))))
 }

@@ -28,6 +28,15 @@ It needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
 npm install postgres
 `
 
+const EXIT_CODES = `
+Exit codes:
+  0              loaded
+  1              an output cannot be read, or a place not be written
+  2              wrong usage or configuration; there is nothing to load, or what
+                 it needs is missing
+  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
+`
+
 export const addExport: AddCommand = (program, { shell, parts, act }) => {
   program
     .command('export')
@@ -41,6 +50,6 @@ export const addExport: AddCommand = (program, { shell, parts, act }) => {
     .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
     .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
     .option('--json', 'print what was loaded as JSON')
-    .addHelpText('after', NOTE + exampleText(examples))
+    .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
     .action(({ json = false, to, out, config, schema }: ExportInput) => act(exportCommand({ to, out, config, schema, json }, shell, parts)))
 }

@@ -25,13 +25,26 @@ const examples = [
   ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
   ['scripstream query "describe filings"', 'the columns of a table'],
   ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'a row a line, as they come'],
-  ['scripstream query --file screen.sql > screen.csv', 'a statement from a file; "-" takes it from stdin'],
+  ['scripstream query --file screen.sql > screen.csv', 'a statement from a file'],
+  ["echo 'from deals' | scripstream query", 'a statement that is piped in'],
 ] as const
 
 const NOTE = `
+A statement that is piped in needs no "-", but with --json. Without one, on a
+terminal or with --json, the tables are shown.
+
 It reads the files as they are, in place, and nothing but them: a statement that
 writes, sets, or reaches elsewhere is refused. It needs DuckDB:
 npm install @duckdb/node-api
+`
+
+const EXIT_CODES = `
+Exit codes:
+  0              answered, or the reader went away
+  1              a file cannot be read
+  2              wrong usage, configuration or statement; there is no folder, or
+                 DuckDB is missing
+  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
 `
 
 export const addQuery: AddCommand = (program, { shell, parts, act }) => {
@@ -49,11 +62,11 @@ export const addQuery: AddCommand = (program, { shell, parts, act }) => {
     .addOption(new Option('--format <how>', 'how rows are written (default: table on a terminal, csv elsewhere)').choices(formats))
     .addOption(wholeOption('--rows <n>', 'rows that a table shows, the first and the last half', [1, 100_000]).default(40))
     .option('--json', 'the list of tables as JSON; with a statement, the same as --format json')
-    .addHelpText('after', NOTE + exampleText(examples))
-    .action((typed: string | undefined, { json, format, file, ...rest }: QueryInput) =>
+    .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
+    .action((typed: string | undefined, { json = false, format, file, ...rest }: QueryInput) =>
       act(
         defer(() => {
-          const sql = statementIn(typed, file, readText)
+          const sql = statementIn({ typed, file, json }, shell.stdin, readText)
           if (sql === undefined) return printed(shell, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople()))
           const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
           return queryCommand(flags, shell, parts)

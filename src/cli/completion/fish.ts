@@ -27,6 +27,7 @@ const valueSpec = ({ kind, words }: Takes, isOption: boolean): string => {
   const required = isOption ? '-x ' : ''
   if (kind === 'folder') return `${required}-a '(__fish_complete_directories)'`
   if (kind === 'file') return isOption ? '-r -F' : '-F'
+  if (kind === 'target') return `-r -F -a '${words.join(' ')}'`
   if (kind === 'word') return `${required}-a '${words.join(' ')}'`
   if (kind === 'list') return `${required}-a '(__fish_complete_list , "printf %s\\\\\\\\n ${words.join(' ')}")'`
   return kind === 'anything' && isOption ? '-x' : ''

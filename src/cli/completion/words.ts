@@ -2,9 +2,13 @@ import type { Argument, Command, Option } from 'commander'
 
 /** What may follow an option, or stand for an argument. */
 export interface Takes {
-  readonly kind: 'nothing' | 'anything' | 'file' | 'folder' | 'word' | 'list'
+  readonly kind: 'nothing' | 'anything' | 'file' | 'folder' | 'word' | 'list' | 'target'
+  /** What there is to choose from; of a target how it may begin: a path follows what ends in a colon. */
   readonly words: readonly string[]
 }
+
+/** What the placeholders of options and arguments stand for, such as the `streams` of `--only <streams>`. */
+export type Placeholders = Readonly<Record<string, Takes>>
 
 export interface OptionWords {
   /** `-h` and `--help`. */
@@ -22,29 +26,27 @@ export interface CommandWords {
   readonly arguments: readonly Takes[]
 }
 
-/** What can be typed, from the program as it is declared. Arguments called stream or streams are names of streams. */
-export const wordsOf = (program: Command, streams: readonly string[]): readonly CommandWords[] =>
+/** What can be typed, from the program as it is declared. */
+export const wordsOf = (program: Command, known: Placeholders): readonly CommandWords[] =>
   program.commands.map((command) => ({
     name: command.name(),
     description: command.description(),
     options: command
       .createHelp()
       .visibleOptions(command)
-      .map((option) => optionWords(option, streams)),
-    arguments: command.registeredArguments.map((argument) => takesOf(argument.name(), argument, streams)),
+      .map((option) => optionWords(option, known)),
+    arguments: command.registeredArguments.map((argument) => takesOf(argument.name(), argument, known)),
   }))
 
-const optionWords = (option: Option, streams: readonly string[]): OptionWords => {
+const optionWords = (option: Option, known: Placeholders): OptionWords => {
   const { short, long, flags, description, optional, required } = option
   const placeholder = /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
-  const takes: Takes = required || optional ? takesOf(placeholder, option, streams) : { kind: 'nothing', words: [] }
+  const takes: Takes = required || optional ? takesOf(placeholder, option, known) : { kind: 'nothing', words: [] }
   return { names: [short, long].filter((name) => name !== undefined), description, takes, isOptional: optional }
 }
 
-const takesOf = (placeholder: string, { argChoices }: Pick<Option | Argument, 'argChoices'>, streams: readonly string[]): Takes => {
+const takesOf = (placeholder: string, { argChoices }: Pick<Option | Argument, 'argChoices'>, known: Placeholders): Takes => {
   if (argChoices !== undefined) return { kind: 'word', words: argChoices }
-  if (placeholder === 'streams') return { kind: 'list', words: streams }
-  if (placeholder === 'stream') return { kind: 'word', words: streams }
   if (/^(dir|folder)$/.test(placeholder)) return { kind: 'folder', words: [] }
-  return { kind: placeholder === 'file' ? 'file' : 'anything', words: [] }
+  return known[placeholder] ?? { kind: placeholder === 'file' ? 'file' : 'anything', words: [] }
 }

@@ -22,12 +22,24 @@ ${commands.map(caseOf).join('\n')}
   esac
 }
 
+${targetFunction(commands)}
+
 if [[ $funcstack[1] == _scripstream ]]; then
   _scripstream "$@"
 else
   compdef _scripstream scripstream
 fi
 `
+
+/** What stands before a path is set aside, so that the path is completed. */
+const targetFunction = (commands: readonly CommandWords[]): string => {
+  const targets = commands.flatMap(({ options }) => options.filter(({ takes }) => takes.kind === 'target'))
+  const forms = [...new Set(targets.flatMap(({ takes }) => takes.words))]
+  return `_scripstream_target() {
+  compset -P '(${forms.filter((form) => form.endsWith(':')).join('|')})' || compadd -S '' -- ${forms.join(' ')}
+  _files
+}`
+}
 
 const caseOf = ({ name, options, arguments: taken }: CommandWords): string => {
   const specs = [...options.flatMap(optionSpecs), ...taken.map((takes, place) => `'${place + 1}:${valueSpec(takes)}'`)]
@@ -44,6 +56,7 @@ const optionSpecs = ({ names, description, takes, isOptional }: OptionWords): re
 const valueSpec = ({ kind, words }: Takes): string => {
   if (kind === 'folder') return 'folder:_files -/'
   if (kind === 'file') return 'file:_files'
+  if (kind === 'target') return 'target:_scripstream_target'
   if (kind === 'word') return `value:(${words.join(' ')})`
   return kind === 'list' ? `list:_values -s , list ${words.join(' ')}` : 'value: '
 }

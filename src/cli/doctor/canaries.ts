@@ -133,7 +133,7 @@ const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { read
   const missing = missingFor(endpoint, input, context)
   if (missing !== undefined) {
     const failure$ = throwError(() => new NothingAnswered(missing))
-    keep({ ...factsOf(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `set ${missing}` }, failure$)
+    keep({ ...factsOf(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
     return failure$
   }
   return new Observable((subscriber) => {

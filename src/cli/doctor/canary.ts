@@ -10,7 +10,6 @@ import { createDriftWatch } from '../../provider/drift.js'
 import type { AnyEndpoint } from '../../provider/endpoint.js'
 import { createGates } from '../../provider/gate/gates.js'
 import type { HttpReply, Transport } from '../../provider/http.js'
-import { clean } from '../text.js'
 import { adviceOn } from './advice.js'
 
 /** What one request to an endpoint showed. */
@@ -29,10 +28,8 @@ export interface Canary {
   readonly ms?: number
   readonly bytes?: number
   readonly drift?: readonly Drift[]
-  /** Why it failed or was not asked, */
+  /** Why it failed, with what came back instead, or why it was not asked, */
   readonly reason?: string
-  /** what came back instead, by its first characters, */
-  readonly came?: string
   /** and what to do. */
   readonly advice?: string
 }
@@ -46,8 +43,6 @@ export interface Asking {
 
 /** No canary waits longer, whatever its stream grants. */
 const LONGEST_MS = 15_000
-
-const FIRST_CHARACTERS = 80
 
 /** Sends one request, without trying again, and tells what it showed; emits and errors as asking it in a run would. */
 export const askOnce = (
@@ -71,7 +66,7 @@ export const askOnce = (
       tell: () => undefined,
     })
     const startedAt = clock()
-    const shown = (more: Pick<Canary, 'result' | 'reason' | 'advice' | 'came' | 'drift'>): void => {
+    const shown = (more: Pick<Canary, 'result' | 'reason' | 'advice' | 'drift'>): void => {
       const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
       tell({ ...factsOf(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more })
     }
@@ -83,8 +78,7 @@ export const askOnce = (
         },
         error: (error: unknown) => {
           if (!isLoss(error)) return
-          const came = reply === undefined ? {} : { came: redact(beginningOf(reply.body)) }
-          shown({ result: 'failed', reason: redact(messageOf(error)), advice: adviceOn(error, endpoint.host, settings), ...came })
+          shown({ result: 'failed', reason: redact(messageOf(error)), advice: adviceOn(error, endpoint) })
         },
       }),
     )
@@ -101,11 +95,4 @@ export const factsOf = ({ name }: StreamDefinition, endpoint: AnyEndpoint) => ({
 const noWait = (begin: () => void): (() => void) => {
   begin()
   return () => undefined
-}
-
-const beginningOf = (body: Uint8Array): string => {
-  const text = clean(Buffer.from(body.subarray(0, FIRST_CHARACTERS * 4)).toString())
-  if (text === '') return 'nothing'
-  const kind = text.startsWith('<') ? 'a page' : /^[{[]/.test(text) ? 'JSON' : 'text'
-  return `${kind}: ${text.slice(0, FIRST_CHARACTERS)}`
 }

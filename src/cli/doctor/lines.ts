@@ -45,12 +45,11 @@ const columnsFor = (columns: number, canaries: readonly Canary[]): readonly Colu
 }
 
 const troubleLines = (canary: Canary, columns: number): readonly Line[] => {
-  const { endpoint, stream, result, reason, came, advice, drift = [] } = canary
+  const { endpoint, stream, result, reason, advice, drift = [] } = canary
   if (result === 'ok') return []
   const details = [
     ...drift.map((one) => driftText(one)),
     ...(reason === undefined ? [] : [clean(reason)]),
-    ...(came === undefined ? [] : [`came back: ${clean(came)}`]),
     ...(advice === undefined ? [] : [`do: ${advice}`]),
   ]
   return [

@@ -1,6 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { holderOf } from '../../../sinks/lock.js'
 import { messageOf, UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
@@ -58,7 +60,7 @@ const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings)
 const folderChecks = (folder: string): readonly Check[] => {
   const existing = nearestExisting(folder)
   const isThere = existing === folder
-  return [writableCheck(folder, existing, isThere), diskCheck(existing), ...(isThere ? [lockCheck(folder)].flat() : [])]
+  return [writableCheck(folder, existing, isThere), diskCheck(existing), ...(isThere ? lockCheck(folder) : [])]
 }
 
 const writableCheck = (folder: string, existing: string, isThere: boolean): Check => {
@@ -89,15 +91,13 @@ const diskCheck = (existing: string): Check => {
 
 /** Who holds the folder, if anybody does. */
 const lockCheck = (folder: string): readonly Check[] => {
-  const holder = documentAt(join(folder, '.scripstream', 'lock'))
-  if (!isRow(holder)) return []
-  return [
-    {
-      what: 'lock',
-      result: 'warn',
-      found: `process ${holder.pid} on ${holder.host} holds the folder since ${holder.since}, unless it has ended`,
-    },
-  ]
+  const holder = holderOf(join(folder, '.scripstream', 'lock'))
+  if (holder === undefined) return []
+  if (holder === 'nobody') return [{ what: 'lock', result: 'ok', found: 'a run that was killed left its lock; the next run takes it over' }]
+  const { pid, host, since } = holder
+  // Nobody can tell whether a process of another machine has ended.
+  const doubt = host === hostname() ? '' : ', unless it has ended'
+  return [{ what: 'lock', result: 'warn', found: `process ${pid} on ${host} holds the folder since ${since}${doubt}` }]
 }
 
 const documentAt = (path: string): unknown => {

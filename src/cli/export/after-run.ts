@@ -2,6 +2,7 @@ import { catchError, concat, concatMap, defer, map, type Observable, of, tap, to
 import { messageOf } from '../../model/errors.js'
 import type { Ending } from '../conduct.js'
 import type { Shell } from '../parts.js'
+import { commandLine } from '../rerun.js'
 import type { RunFlags } from '../run-flags.js'
 import { untilSignal } from '../signals.js'
 import type { Line } from '../terminal.js'
@@ -20,12 +21,13 @@ interface Place {
 /** Loads the outputs of a run that has ended into its sinks. A sink that fails costs the run nothing but its exit code; emits once. */
 export const loadedAfter = (
   { report, signal }: Ending,
-  { sinks }: Pick<RunFlags, 'sinks'>,
+  flags: Pick<RunFlags, 'sinks' | 'out' | 'config'>,
   { out, shell }: Place,
 ): Observable<{ readonly sinks: readonly AfterRun[]; readonly code: number }> => {
+  const { sinks } = flags
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of({ sinks: [], code: 0 })
-  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, shell))))
+  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, exporting(target, flags), shell))))
   return concat(...loading).pipe(
     toArray(),
     untilSignal(shell.signal$),
@@ -40,12 +42,18 @@ const loaded = (target: Target, out: string): Observable<AfterRun> =>
     catchError((error: unknown) => of({ sink: target.kind, error: messageOf(error) })),
   )
 
-const tellFailure = (one: AfterRun, { stderr }: Shell): void => {
-  if ('error' in one)
-    stderr.write(
-      `scripstream: the run is in place, but its sink is not: ${clean(one.error)}\n  scripstream export loads it again, and asks nobody.\n`,
-    )
+const tellFailure = (one: AfterRun, again: readonly string[], { stderr }: Shell): void => {
+  if (!('error' in one)) return
+  stderr.write(`scripstream: the run is in place, but its sink is not: ${clean(one.error)}\n`)
+  stderr.write(`  Load it again, which asks nobody: ${clean(commandLine(again))}\n`)
 }
+
+/** The arguments that load the outputs of a run once more. */
+const exporting = ({ typed }: Target, { out, config }: Pick<RunFlags, 'out' | 'config'>): readonly string[] => [
+  ...['export', '--to', typed],
+  ...(out === undefined ? [] : ['--out', out]),
+  ...(config === undefined ? [] : ['--config', config]),
+]
 
 /** For people. */
 export const sinkLines = (one: AfterRun): readonly Line[] =>

@@ -8,6 +8,7 @@ import { exitCodeOf, untilSignal } from '../signals.js'
 import { tableOf } from '../table.js'
 import { type Line, paintLine } from '../terminal.js'
 import { clean } from '../text.js'
+import { tellGone } from './gone.js'
 import { exportInto, type Target } from './targets.js'
 
 export interface ExportFlags {
@@ -29,7 +30,8 @@ export interface Exported {
 export const exportCommand: Command<ExportFlags> = (flags, shell, parts) =>
   defer(() => {
     const { out } = settingsFor(flags, shell, parts)
-    return concat(...flags.to.map((target) => defer(() => exportInto(target, flags)).pipe(concatMap((sink) => exported(sink, out)))))
+    const loading = flags.to.map((target) => defer(() => exportInto(target, flags)).pipe(concatMap((sink) => exported(sink, out))))
+    return concat(tellGone(out, shell), ...loading)
   }).pipe(
     tap((one) => {
       if (!flags.json)

@@ -1,24 +1,32 @@
 import type { Export } from '../../../sinks/export.js'
 import { UsageError } from '../../model/errors.js'
 
-/** Where an export goes, as it was typed. */
+/** What lies at a path. */
+const PATHS = ['duckdb', 'parquet'] as const
+
+/** How a target may begin. */
+export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`), 'postgres://']
+
+/** Where an export goes. */
 export interface Target {
-  readonly kind: 'duckdb' | 'parquet' | 'postgres'
+  readonly kind: (typeof PATHS)[number] | 'postgres'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment. */
   readonly place: string
+  /** What says so on the command line. */
+  readonly typed: string
 }
 
 const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR or postgres://user@host/database'
 
 /** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `postgres:URL` (or the URL alone). */
 export const readTarget = (flag: string, text: string): Target => {
-  if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', place: text }
-  if (/^postgres:?$/.test(text)) return { kind: 'postgres', place: '' }
-  const [, kind = '', place = ''] = /^(duckdb|parquet|postgres):(.+)$/s.exec(text) ?? []
-  if (kind === 'postgres' && !/^postgres(ql)?:\/\//.test(place))
-    throw new UsageError(`${flag}: what follows postgres: is no address such as postgres://user@host/database`)
-  if (kind === 'duckdb' || kind === 'parquet' || kind === 'postgres') return { kind, place }
-  if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', place: text }
+  if (/^postgres:?$/.test(text)) return { kind: 'postgres', place: '', typed: text }
+  const address = text.replace(/^postgres:(?!\/\/)/, '')
+  if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', place: address, typed: text }
+  if (address !== text) throw new UsageError(`${flag}: what follows postgres: is no address such as postgres://user@host/database`)
+  const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
+  if (kind !== undefined) return { kind, place: text.slice(kind.length + 1), typed: text }
+  if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', place: text, typed: text }
   throw new UsageError(`${flag}: ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))} is no place to load into: ${FORMS}`)
 }
 

@@ -4,13 +4,13 @@ import { type Cells, type ColumnFacts, cellText, jsonOf, type Value } from './ce
 /** Rows as text, bunch by bunch as they come. */
 export type Writing = (columns: readonly ColumnFacts[], rows: Cells) => AsyncIterable<string>
 
-export const csv: Writing = async function* (columns, rows) {
+const csv: Writing = async function* (columns, rows) {
   yield stringify([columns.map(({ name }) => name)])
   for await (const some of rows)
     yield stringify(some.rows().map((row) => row.map((value, place) => cellText(value, columns[place]?.isJson))))
 }
 
-export const ndjson: Writing = async function* (columns, rows) {
+const ndjson: Writing = async function* (columns, rows) {
   const toObject = objectOf(columns)
   for await (const some of rows)
     yield some
@@ -20,7 +20,7 @@ export const ndjson: Writing = async function* (columns, rows) {
 }
 
 /** One array, a row a line. */
-export const json: Writing = async function* (columns, rows) {
+const json: Writing = async function* (columns, rows) {
   const toObject = objectOf(columns)
   let before = '[\n'
   for await (const some of rows) {
@@ -30,6 +30,9 @@ export const json: Writing = async function* (columns, rows) {
   }
   yield before === '[\n' ? '[]\n' : '\n]\n'
 }
+
+/** By what `--format` calls them. */
+export const writings = { csv, ndjson, json }
 
 const objectOf = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => string) => {
   const names = distinct(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))

@@ -46,7 +46,12 @@ export const queryCommand: Command<QueryFlags> = (flags, shell, parts) =>
     map((end) => (typeof end === 'string' ? exitCodeOf(end) : end)),
   )
 
-const print = async (result: DuckDBResult, { format, rows }: QueryFlags, { stdout }: Pick<Shell, 'stdout'>): Promise<void> => {
+/** Writes an answer as fast as its reader reads, and ends where the reader goes away. */
+export const print = async (
+  result: DuckDBResult,
+  { format, rows }: Pick<QueryFlags, 'format' | 'rows'>,
+  { stdout }: Pick<Shell, 'stdout'>,
+): Promise<void> => {
   const columns = columnsOf(result)
   const isPlan = columns[0]?.name === 'explain_key'
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
@@ -56,7 +61,7 @@ const print = async (result: DuckDBResult, { format, rows }: QueryFlags, { stdou
     stdout.write(lines.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`).join(''))
     return
   }
-  const { [how]: write } = await import('./formats.js')
+  const { [how]: write } = (await import('./formats.js')).writings
   for await (const text of write(columns, cellsOf(result))) {
     // A reader that has seen enough, such as head, is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
@@ -78,13 +83,26 @@ const cellsOf = async function* (result: DuckDBResult): AsyncGenerator<Bunch> {
   for await (const chunk of result) yield { count: chunk.rowCount, rows: () => chunk.getRows() }
 }
 
-/** The statement that was typed, stands in a file, or comes in on stdin; nothing where there is none. */
+export interface StatementInput {
+  readonly typed: string | undefined
+  readonly file: string | undefined
+  /** Whether the tables are told where there is no statement: a program that wants them may keep stdin open. */
+  readonly json: boolean
+}
+
+/** The statement that was typed, stands in a file, or is piped in; nothing where the tables are asked for. */
 export const statementIn = (
-  typed: string | undefined,
-  file: string | undefined,
+  { typed, file, json }: StatementInput,
+  { isTTY }: Shell['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
   if (typed !== undefined && file !== undefined) throw new UsageError('query takes a statement or --file, not both')
   if (file !== undefined) return read(file, '--file')
-  return typed === '-' ? read('-', 'query -') : typed
+  if (typed !== undefined && typed !== '-') return typed
+  if (typed === undefined && (isTTY || json)) return undefined
+  const piped = read('-', 'query')
+  if (piped.trim() !== '') return piped
+  throw new UsageError(
+    'query: no statement came in on stdin\ntype one: scripstream query "select …"; on a terminal, or with --json, "scripstream query" shows the tables',
+  )
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { wordsOf } from '../provider/latency.js'
 import { requestsIn } from '../provider/ledger.js'
@@ -17,13 +17,13 @@ export interface CheckedRun extends ProductRun {
   readonly boundMs: number
 }
 
-/** A provider and the product before it, for as long as something is measured. */
+/**
+ * A provider and the product before it, for as long as something is measured. The outputs stay until the whole benchmark ends: for a minute
+ * after many files were deleted, a file system may take ten times as long to make new ones.
+ */
 export interface Bench {
   readonly provider: Provider
-  /**
-   * Runs the product and checks requests, files and bytes. It goes on from what lies in `out`, or has a folder of its own: what is deleted
-   * just before makes a file system slow to make new files.
-   */
+  /** Runs the product and checks requests, files and bytes. It goes on from what lies in `out`, or has a folder of its own. */
   run(options: BenchRun): Promise<CheckedRun>
 }
 
@@ -32,13 +32,14 @@ export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only'> 
 }
 
 export const withBench = async <T>(context: Context, options: ProviderOptions, use: (bench: Bench) => Promise<T>): Promise<T> => {
-  const { product, scratch, say } = context
+  const { product, say } = context
   const provider = await startProvider(options)
   const stocks = marketOf(options.stocks)(Date.parse(EVENING)).stocks
   const checkSame = createSameness()
   let folders = 0
   try {
-    mkdirSync(scratch, { recursive: true })
+    mkdirSync(context.scratch, { recursive: true })
+    const scratch = mkdtempSync(join(context.scratch, 'bench-'))
     await warmUp({ provider, product, out: join(scratch, 'warm-up') })
     return await use({
       provider,
@@ -56,7 +57,6 @@ export const withBench = async <T>(context: Context, options: ProviderOptions, u
     })
   } finally {
     await provider.close()
-    rmSync(scratch, { recursive: true, force: true })
   }
 }
 

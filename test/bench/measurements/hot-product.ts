@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type * as Scripstream from '../../../src/index.js'
 import type { RunReport } from '../../../src/index.js'
 import type * as Streams from '../../../streams/index.js'
-import { HOT_PASSES, type Spent } from '../references/spent.js'
+import { HOT_PASSES, type Spent, WARM_PASSES } from '../references/spent.js'
 
 const ONLY = ['new-announcements', 'advanced-indicators']
 
@@ -22,7 +22,7 @@ const pass = (folder: string): Promise<RunReport | undefined> =>
       .subscribe({ next: (value) => (report = value), error: reject, complete: () => resolve(report) })
   })
 
-await pass('warm')
+for (let turn = 0; turn < WARM_PASSES; turn++) await pass(`warm-${turn}`)
 const before = process.cpuUsage()
 for (let turn = 0; turn < HOT_PASSES; turn++) {
   const report = await pass(`hot-${turn}`)

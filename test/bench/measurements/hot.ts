@@ -6,7 +6,7 @@ import { type Measurement, median } from '../harness/figure.js'
 import { runScript } from '../harness/process.js'
 import { fixed } from '../provider/latency.js'
 import type { ProviderStats } from '../provider/ledger.js'
-import { HOT_PASSES, type Spent } from '../references/spent.js'
+import { HOT_PASSES, type Spent, WARM_PASSES } from '../references/spent.js'
 
 /** Announcements and indicators, no latency: what an item costs once the code is warm, beside the least that an HTTP client can do. */
 export const hot: Measurement = {
@@ -46,13 +46,15 @@ export const hot: Measurement = {
   },
 }
 
+const PASSES = WARM_PASSES + HOT_PASSES
+
 /** What a pass asked, of as many as there were: each asks what the first did. */
 const onePassOf = (stats: ProviderStats): ProviderStats => ({
   ...stats,
   endpoints: Object.fromEntries(
     Object.entries(stats.endpoints).map(([name, counts]) => {
-      const requests = counts.requests / (HOT_PASSES + 1)
-      return [name, { ...counts, requests, duplicates: counts.duplicates - requests * HOT_PASSES }]
+      const requests = counts.requests / PASSES
+      return [name, { ...counts, requests, duplicates: counts.duplicates - requests * (PASSES - 1) }]
     }),
   ),
 })

@@ -2,6 +2,7 @@ import type { Measurement } from '../harness/figure.js'
 import { candles } from './candles.js'
 import { cold } from './cold.js'
 import { incremental, rerun } from './evening.js'
+import { exporting } from './exporting.js'
 import { full } from './full.js'
 import { hot } from './hot.js'
 import { memory } from './memory.js'
@@ -10,4 +11,17 @@ import { parse } from './parse.js'
 import { far, plain } from './plain.js'
 
 /** Every measurement, in the order of the table. */
-export const measurements: readonly Measurement[] = [full, candles, hot, operators, parse, plain, far, incremental, rerun, memory, cold]
+export const measurements: readonly Measurement[] = [
+  full,
+  candles,
+  hot,
+  operators,
+  parse,
+  plain,
+  far,
+  incremental,
+  rerun,
+  exporting,
+  cold,
+  memory,
+]

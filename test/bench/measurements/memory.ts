@@ -1,6 +1,9 @@
+import { rmSync } from 'node:fs'
 import { inTurns, withBench } from '../harness/bench.js'
 import { type Context, type Measurement, median } from '../harness/figure.js'
 import { fixed } from '../provider/latency.js'
+
+const LATENCY_MS = 5
 
 /** What a full run holds at its peak when the market grows. The latency is small, so that it ends. */
 export const memory: Measurement = {
@@ -10,7 +13,10 @@ export const memory: Measurement = {
     if (context.quick) return []
     const peakOf = (stocks: number, part: string) => () => {
       const own: Context = { ...context, scratch: `${context.scratch}-${part}` }
-      return withBench(own, { stocks }, async ({ run }) => (await run({ latency: fixed(5) })).peakRssBytes / 1e6)
+      // Several gigabytes, which are not kept: time is not measured here, nor after it.
+      return withBench(own, { stocks }, async ({ run }) => (await run({ latency: fixed(LATENCY_MS) })).peakRssBytes / 1e6).finally(() =>
+        rmSync(own.scratch, { recursive: true }),
+      )
     }
     const { one, ten } = await inTurns(context.runs, { one: peakOf(2_775, 'one'), ten: peakOf(27_750, 'ten') })
     return [
@@ -18,7 +24,7 @@ export const memory: Measurement = {
         name: 'peak RSS at 10 × the stocks',
         unit: 'MB',
         values: ten,
-        remark: `27,750 stocks, fixed 5 ms; at 2,775 ${median(one).toFixed(0)} MB`,
+        remark: `27,750 stocks, fixed ${LATENCY_MS} ms; at 2,775 ${median(one).toFixed(0)} MB`,
       },
       {
         name: 'peak RSS at 10 × the stocks ÷ at 1 ×',

@@ -4,5 +4,8 @@ export interface Spent {
   readonly items: number
 }
 
-/** Passes over all stocks that are measured, after one that warms the code up. */
-export const HOT_PASSES = 3
+/** Passes over all stocks that warm the code up: from then on the engine has compiled what it will compile. */
+export const WARM_PASSES = 4
+
+/** Passes that are measured. */
+export const HOT_PASSES = 4

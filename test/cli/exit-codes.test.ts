@@ -1,0 +1,69 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { runProgram } from '../../src/cli/program.js'
+import type { Signal } from '../../src/cli/signals.js'
+import { duckdb, folderWith } from '../tables/support.js'
+import { createParts, createShell } from './support.js'
+
+const sound = folderWith({ 'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021' }] })
+const damaged = folderWith({ 'master_isin_map.json': '[{' })
+afterAll(() => {
+  for (const folder of [sound, damaged]) rmSync(folder, { recursive: true })
+})
+
+const ended = async (args: readonly string[], signal?: Signal) => {
+  const shell = createShell()
+  const code = runProgram(args, shell, createParts())
+  if (signal) shell.signal$.next(signal)
+  return { code: await code, help: shell.out.text() }
+}
+
+/** The codes that a help lists, one or more to a line. */
+const listedIn = (help: string): readonly number[] =>
+  [...(help.split('\nExit codes:\n')[1] ?? '').matchAll(/^ {2}(\d[\d, ]*?) {2,}\S/gm)].flatMap(([, codes = '']) =>
+    codes.split(', ').map(Number),
+  )
+
+const place = join(sound, 'market.duckdb')
+
+interface Provoked {
+  readonly command: string
+  readonly cases: readonly (readonly [code: number, args: readonly string[]])[]
+}
+
+describe.skipIf(!duckdb).each<Provoked>([
+  {
+    command: 'query',
+    cases: [
+      [0, ['from master', '--out', sound]],
+      [1, ['from master', '--out', damaged]],
+      [2, ['drop table master', '--out', sound]],
+      [2, ['from master', '--out', join(sound, 'gone')]],
+    ],
+  },
+  {
+    command: 'export',
+    cases: [
+      [0, ['--to', place, '--out', sound]],
+      [1, ['--to', place, '--out', damaged]],
+      [2, ['--to', 'market', '--out', sound]],
+      [2, ['--to', place, '--out', join(sound, 'gone')]],
+    ],
+  },
+])('the exit codes of $command', ({ command, cases }) => {
+  const [[, args] = [0, []]] = cases
+
+  it.each(cases)('have %i for %j', async (code, typed) => expect(await ended([command, ...typed])).toMatchObject({ code }))
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('tell of %s', async (signal, code) => expect(await ended([command, ...args], signal)).toMatchObject({ code }))
+
+  it('are those that the help lists', async () => {
+    const { help } = await ended([command, '--help'])
+    expect(listedIn(help)).toEqual([0, 1, 2, 130, 143, 129])
+  })
+})

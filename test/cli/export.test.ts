@@ -1,0 +1,61 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { noteComplete } from '../../sinks/complete-run.js'
+import { runProgram } from '../../src/cli/program.js'
+import { folderWith, duckdb as isThere } from '../tables/support.js'
+import { createParts, createShell, runReport } from './support.js'
+
+const FILES = ['A', 'B', 'C'].map((symbol) => `ohlcv_data/${symbol}.csv`)
+
+/** A folder as a complete run left it. */
+const leftBehind = async (): Promise<string> => {
+  const candles = Object.fromEntries(FILES.map((file) => [file, 'Timestamp,Open,High,Low,Close,Volume\n1093372200,1,2,0.5,1.5,10\n']))
+  const out = folderWith({ ...candles, 'master_isin_map.json': [{ Symbol: 'A' }], '.scripstream/report.json': {} })
+  onTestFinished(() => rmSync(out, { recursive: true }))
+  const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv', '.scripstream/report.json']
+  await noteComplete(
+    join(out, '.scripstream/complete.json'),
+    { run: 'r', asOf: 0, configuration: 'c', report: runReport() },
+    { root: out, outputs },
+  )
+  return out
+}
+
+const remove = (out: string, ...files: readonly string[]): void => {
+  for (const file of files) rmSync(join(out, file))
+}
+
+const exportOf = async (out: string) => {
+  const shell = createShell()
+  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], shell, createParts())
+  return { code, said: shell.err.text(), told: shell.out.text() }
+}
+
+describe.skipIf(!isThere)('an export', () => {
+  it('says nothing of files where all are there that the last run left, be they changed or not', async () => {
+    const out = await leftBehind()
+    remove(out, '.scripstream/report.json')
+    expect(await exportOf(out)).toMatchObject({ code: 0, said: '' })
+  })
+
+  it('says which files are gone that the last run left, and loads the others', async () => {
+    const out = await leftBehind()
+    remove(out, ...FILES.slice(0, 2))
+    const { code, said, told } = await exportOf(out)
+    const [first, second] = FILES.filter((file) => said.includes(file))
+    expect([code, second]).toEqual([0, undefined])
+    expect(said).toBe(
+      `scripstream: 2 files that the last run left are gone, the first of them ${first}: scripstream verify --out ${out} tells more\n`,
+    )
+    expect(told).toMatch(/candles +1 /)
+  })
+
+  it('says it of one file, and nothing where no run noted what it left', async () => {
+    const out = await leftBehind()
+    remove(out, 'ohlcv_data/B.csv')
+    expect((await exportOf(out)).said).toContain('1 file that the last run left is gone, ohlcv_data/B.csv: ')
+    remove(out, '.scripstream/complete.json')
+    expect((await exportOf(out)).said).toBe('')
+  })
+})

@@ -1,0 +1,95 @@
+import { Writable } from 'node:stream'
+import type { DuckDBResult } from '@duckdb/node-api'
+import { describe, expect, it } from 'vitest'
+import { print, type StatementInput, statementIn } from '../../src/cli/query/query.js'
+import { outliveReader } from '../../src/cli/terminal.js'
+import { UsageError } from '../../src/model/errors.js'
+
+describe('the statement of a query', () => {
+  const terminal = { isTTY: true }
+  const pipe = { isTTY: false }
+  const given = (input: Partial<StatementInput>): StatementInput => ({ typed: undefined, file: undefined, json: false, ...input })
+  const holding =
+    (text: string) =>
+    (path: string): string =>
+      `${text}${path === '-' ? '' : ` in ${path}`}`
+  const unread = (): never => {
+    throw new Error('read')
+  }
+
+  it.each([
+    ['typed', { typed: 'from a' }, pipe, 'from a'],
+    ['in a file', { file: 'x.sql' }, pipe, 'from b in x.sql'],
+    ['piped to -', { typed: '-' }, pipe, 'from b'],
+    ['typed on a terminal for -', { typed: '-' }, terminal, 'from b'],
+    ['piped in', {}, pipe, 'from b'],
+    ['piped to - for --json', { typed: '-', json: true }, pipe, 'from b'],
+  ])('is the one %s', (_, input, stdin, sql) => expect(statementIn(given(input), stdin, holding('from b'))).toBe(sql))
+
+  it('is none on a terminal, which is not waited for', () => {
+    expect(statementIn(given({}), terminal, unread)).toBeUndefined()
+    expect(statementIn(given({ json: true }), terminal, unread)).toBeUndefined()
+  })
+
+  it.each(['', ' \n'])('is missing where %j is piped in, and the ways out are told', (text) => {
+    const message = /^query: no statement came in on stdin\n.*scripstream query "select …".*--json/
+    for (const typed of [undefined, '-']) expect(() => statementIn(given({ typed }), pipe, holding(text))).toThrow(message)
+    expect(() => statementIn(given({}), pipe, holding(text))).toThrow(UsageError)
+  })
+
+  it('is none for --json alone: the program that asks so may never close its pipe', () => {
+    expect(statementIn(given({ json: true }), pipe, unread)).toBeUndefined()
+  })
+
+  it('is not taken from two places', () => {
+    expect(() => statementIn(given({ typed: 'from a', file: 'x.sql' }), pipe, unread)).toThrow('not both')
+  })
+})
+
+describe('a reader that is slow', () => {
+  const BUNCHES = 40
+
+  /** An answer whose bunches are there at once. */
+  const answer = () => {
+    let taken = 0
+    const bunches = async function* () {
+      for (; taken < BUNCHES; taken++) yield { rowCount: 1, getRows: () => [[taken]] }
+    }
+    const columns = { columnNames: () => ['n'], columnType: () => 'INTEGER' }
+    return { result: { ...columns, [Symbol.asyncIterator]: bunches } as unknown as DuckDBResult, taken: () => taken }
+  }
+
+  /** A stdout that is full with every text, and done with it only when everything else is; it notes what has piled up by then. */
+  const slowReader = (until = Number.POSITIVE_INFINITY) => {
+    const texts: string[] = []
+    const piled: { readonly listeners: number; readonly bytes: number }[] = []
+    const stdout = new Writable({
+      highWaterMark: 1,
+      write: (chunk: Buffer, _, done) => {
+        texts.push(String(chunk))
+        setImmediate(() => {
+          const listeners = stdout.eventNames().reduce((total, name) => total + stdout.listenerCount(name), 0)
+          piled.push({ listeners, bytes: stdout.writableLength - chunk.length })
+          done(texts.length < until ? null : Object.assign(new Error('gone'), { code: 'EPIPE' }))
+        })
+      },
+    })
+    outliveReader(stdout)
+    return { stdout, texts, piled }
+  }
+
+  it.each(['csv', 'ndjson', 'json'] as const)('is waited for: neither texts nor listeners pile up (%s)', async (format) => {
+    const { stdout, texts, piled } = slowReader()
+    await print(answer().result, { format, rows: 40 }, { stdout })
+    expect(texts.length).toBeGreaterThanOrEqual(BUNCHES)
+    expect(piled.filter(({ bytes }) => bytes > 0)).toEqual([])
+    expect(new Set(piled.map(({ listeners }) => listeners)).size).toBe(1)
+  })
+
+  it('is not written to once it has gone away', async () => {
+    const { stdout, texts } = slowReader(3)
+    const { result, taken } = answer()
+    await print(result, { format: 'ndjson', rows: 40 }, { stdout })
+    expect([texts.length, taken()]).toEqual([3, 3])
+  })
+})

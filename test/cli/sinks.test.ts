@@ -1,0 +1,52 @@
+import { of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { readTarget } from '../../src/cli/export/targets.js'
+import { runProgram } from '../../src/cli/program.js'
+import { UsageError } from '../../src/model/errors.js'
+import { duckdb } from '../tables/support.js'
+import { createParts, createShell, runReport } from './support.js'
+
+describe('a target', () => {
+  it.each([
+    ['market.duckdb', 'duckdb', 'market.duckdb'],
+    ['/srv/market.db', 'duckdb', '/srv/market.db'],
+    ['duckdb:market', 'duckdb', 'market'],
+    ['parquet:/srv/a:b', 'parquet', '/srv/a:b'],
+    ['postgres', 'postgres', ''],
+    ['postgres:', 'postgres', ''],
+    ['postgres://me@db/market', 'postgres', 'postgres://me@db/market'],
+    ['postgresql://db/market', 'postgres', 'postgresql://db/market'],
+    ['postgres:postgres://db/market', 'postgres', 'postgres://db/market'],
+  ])('%s is %s at %j', (typed, kind, place) => expect(readTarget('--to', typed)).toEqual({ kind, place, typed }))
+
+  it.each(['', 'market', 'parquet:', 'duckdb:', 'postgres:db', 'mysql://db'])('is not %j', (typed) => {
+    expect(() => readTarget('--to', typed)).toThrow(UsageError)
+  })
+})
+
+describe.skipIf(!duckdb)('a sink that fails', () => {
+  const told = async (...args: readonly string[]): Promise<{ readonly code: number; readonly err: string }> => {
+    const shell = createShell()
+    const event$ = of({ type: 'run-finished', report: runReport() } as const)
+    const code = await runProgram(['run', ...args], shell, createParts(event$))
+    return { code, err: shell.err.text() }
+  }
+
+  it('is told with the command that loads into this very target again', async () => {
+    const { code, err } = await told('--out', '/nowhere at all', '--config', 'my.json', '--sink', 'market.duckdb', '--sink', 'parquet:a b')
+    expect(code).toBe(1)
+    const commands = err.split('\n').filter((line) => line.startsWith('  '))
+    expect(commands).toEqual(
+      ['market.duckdb', "'parquet:a b'"].map(
+        (target) => `  Load it again, which asks nobody: scripstream export --to ${target} --out '/nowhere at all' --config my.json`,
+      ),
+    )
+  })
+
+  it('is told without the secrets of its address', async () => {
+    const { err } = await told('--out', '/nowhere', '--sink', 'postgres://me:hush@127.0.0.1:1/market?password=hush')
+    expect(err).toContain('scripstream export --to ')
+    expect(err).toContain('postgres://…@127.0.0.1:1/market')
+    expect(err).not.toContain('hush')
+  })
+})

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ownerIn, recordsIn } from '../../sinks/stored-records.js'
+import { DamagedFile } from '../../src/model/errors.js'
+import type { Row } from '../../src/model/row.js'
+import { temporaryFolder } from './support.js'
+
+type Read = Parameters<typeof recordsIn>[2]
+
+const reading = () => {
+  const path = join(temporaryFolder(), 'records.json')
+  return async (text: string, read?: Read): Promise<readonly Row[]> => {
+    writeFileSync(path, text)
+    const all: Row[] = []
+    for await (const some of recordsIn(path, 'records.json', read)) all.push(...some)
+    return all
+  }
+}
+
+const linesOf = (rows: readonly unknown[]): string =>
+  rows.length === 0 ? '[]\n' : `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
+
+const text = fc.string({ unit: 'grapheme', maxLength: 12 })
+const rows = fc.array(
+  fc.record({
+    Symbol: text,
+    ISIN: text,
+    more: fc.oneof(
+      text,
+      fc.nat(3_000).map((length) => '₹]\n['.repeat(length)),
+    ),
+  }),
+  { maxLength: 120 },
+)
+
+const ownerOf = (row: Row): readonly unknown[] => [row.Symbol, row.ISIN]
+
+describe('the records of a stored array', () => {
+  it.each([
+    ['a record a line, as we write it', linesOf],
+    ['on one line', JSON.stringify],
+    ['indented', (all: readonly unknown[]) => JSON.stringify(all, null, 2)],
+    ['with other line ends', (all: readonly unknown[]) => linesOf(all).replaceAll('\n', '\r\n')],
+    ['with no line end behind it', (all: readonly unknown[]) => linesOf(all).trimEnd()],
+  ])('are those that it holds, %s', async (_, textOf) => {
+    const read = reading()
+    await fc.assert(
+      fc.asyncProperty(rows, async (all) => {
+        expect(await read(textOf(all))).toEqual(all)
+        expect((await read(textOf(all), ownerIn)).map(ownerOf)).toEqual(all.map(ownerOf))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it.each([
+    ['all records on the second line', (all: readonly string[]) => `[\n${all.join(',')}]\n`],
+    ['the same without a line end', (all: readonly string[]) => `[\n${all.join(',')}]`],
+    ['a record a line', (all: readonly string[]) => `[\n${all.join(',\n')}\n]\n`],
+  ])('are all there where lines are longer than what is read at once: %s', async (_, textOf) => {
+    const read = reading()
+    for (const length of [1, 300_000, 1_000_000]) {
+      const all = Array.from({ length: 3 }, (__, nth) => ({ Symbol: `S${nth}`, ISIN: 'INE009A01021', events: 'x'.repeat(length) }))
+      const text = textOf(all.map((row) => JSON.stringify(row)))
+      expect(await read(text)).toEqual(all)
+      expect((await read(text, ownerIn)).map(ownerOf)).toEqual(all.map(ownerOf))
+    }
+  })
+
+  it('of one that is cut anywhere are an error, whether they are read as a whole or not', async () => {
+    const read = reading()
+    const whole = linesOf([
+      { Symbol: 'INFY', ISIN: 'INE009A01021', events: 'a]' },
+      { Symbol: 'M&M', ISIN: 'INE101A01026', events: '₹' },
+    ])
+    for (let length = 0; length < whole.length - 2; length += 1)
+      for (const how of [undefined, ownerIn])
+        await expect(read(whole.slice(0, length), how), `${length} characters`).rejects.toBeInstanceOf(DamagedFile)
+  })
+
+  it('that are none are passed over', async () => {
+    expect(await reading()('[\n1,\n{"Symbol":"INFY"},\nnull\n]\n')).toEqual([{ Symbol: 'INFY' }])
+  })
+})
