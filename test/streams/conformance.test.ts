@@ -14,6 +14,7 @@ import { EVENING } from './support.js'
 const STOCKS = 12
 const NEXT_EVENING = EVENING + 86_400_000
 const ATTEMPTS = 3
+const FEW = 2
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -119,7 +120,6 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     { what: 'half a body', fault: { mode: 'truncate', times: 1 } },
     { what: 'no body', fault: { mode: 'no-body', times: 1 } },
     { what: 'null', fault: { mode: 'null', times: 1 } },
-    { what: 'a reset connection', fault: { mode: 'reset', times: 1 } },
     { what: 'a 429 and another', fault: { mode: 'status', status: 429, times: ATTEMPTS - 1 } },
   ])('writes the same bytes when $what comes first, and counts the further attempts', async ({ fault }) => {
     const clean = await run(stream)
@@ -131,6 +131,21 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     const further = clean.script.requests * (fault.times ?? 0)
     expect(script).toMatchObject({ outcome: 'success', retries: further, requests: clean.script.requests + further })
     expect(script.rateLimited).toBe(fault.status === 429 ? further : 0)
+  })
+
+  it('writes the same bytes when a few connections are reset first', async () => {
+    const clean = await run(stream)
+    const { stocks, indices } = simulator.market
+    // Five in a row are an outage, which is waited for: in real time, and so long as only items come that are reset.
+    const few = [...stocks.slice(0, FEW).flatMap(({ ISIN, Sid }) => [ISIN, Sid]), ...indices.slice(0, FEW).map(({ Sid }) => String(Sid))]
+    const items = stream.work.of === undefined ? {} : { items: few }
+    simulator.control({ faults: faultsOn(stream, { mode: 'reset', times: 1, ...items }), reset: true })
+    const { report, script, texts } = await run(stream)
+    expect(texts).toEqual(clean.texts)
+    expect(report.outcome).toBe('complete')
+    expect(script.items).toEqual(clean.script.items)
+    expect(script.retries).toBe(stream.work.of === undefined ? clean.script.requests : (FEW * clean.script.requests) / totalOf(stream))
+    expect(script).toMatchObject({ outcome: 'success', rateLimited: 0 })
   })
 
   it('loses every item with a reason when the provider is out, and writes nothing for them', async () => {
