@@ -9,6 +9,7 @@ import { redactorOf, withoutSecrets } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
+import type { Engine } from './pipeline/engine.js'
 import type { Log } from './pipeline/log.js'
 import { type RunOptions, start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
@@ -31,6 +32,8 @@ export interface CollectorOptions<S extends Streams = Streams> {
   readonly streams?: S
   /** Where outputs go; the folder that the settings name if absent. */
   readonly storage?: Storage
+  /** Where items are worked on: in this process if absent, or on a fleet (`scripstream/fleet`). */
+  readonly engine?: Engine
   /** Sends requests; keep-alive connections that each run opens and closes if absent. */
   readonly transport?: Transport
   /** Told of streams, further attempts and losses; nothing is logged if absent. */

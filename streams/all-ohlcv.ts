@@ -20,6 +20,7 @@ export const allOhlcv = defineStream({
   workers: 15,
   timeoutMs: 30_000,
   endpoints: [stockCandles],
+  after: ['corporate-actions'],
   work: perStock((stock, tools, file) => {
     const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: sidOf(stock) }
     return missingCandles({ endpoint: stockCandles, instrument, file, adjustedSince: adjustedSince(tools, stock.Symbol) }, tools)

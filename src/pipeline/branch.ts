@@ -1,19 +1,14 @@
-import { connect, defer, EMPTY, finalize, forkJoin, map, Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
+import { connect, defer, finalize, forkJoin, map, type Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
 import { kindOf, NothingAnswered } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
-import { mergePulled } from '../operators/merge-pulled.js'
 import { recover } from '../operators/recover.js'
-import { settle } from '../operators/settle.js'
-import type { Slot } from '../operators/slot.js'
-import { type Ask, createAsk } from '../provider/ask.js'
-import type { StreamDefinition, Tools } from './define-stream.js'
+import type { StreamDefinition } from './define-stream.js'
+import type { RunAtWork } from './engine.js'
 import type { Journal } from './journal.js'
 import { intoSinks } from './kept.js'
-import { fileOf } from './output.js'
-import type { Run } from './run.js'
 
 /** How a stream ended. */
 export interface Verdict {
@@ -30,7 +25,7 @@ export interface BranchEnd extends Verdict {
  * into the sinks of its outputs. Emits once, when everything is stored. A stream that fails ends well with that outcome; only what must
  * end the run is an error.
  */
-export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: Run): Observable<BranchEnd> =>
+export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: RunAtWork): Observable<BranchEnd> =>
   defer(() => {
     const { name } = stream
     const journal = run.session.journals.get(name)
@@ -51,30 +46,23 @@ const BACKLOG = 16
 
 interface Working {
   readonly journal: Journal
-  readonly run: Run
+  readonly run: RunAtWork
 }
 
 const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: Working): Observable<Verdict> => {
-  const tools = toolsOf(stream, run)
-  const asking = askingOf(stream, run)
   const workers = run.settings.workers[stream.name] ?? stream.workers
   const inWork = run.activity.part()
   // A run that stops leaves what it has not begun for the next one; its streams do not end then, as if they had been shorter.
   const hasRoom = (): boolean => !run.activity.isStopping() && inWork.count() < workers + BACKLOG
-  const settledOne = (item: Item, slot: Slot): Observable<Settled> => {
-    const earlier = journal.earlier(item)
-    if (earlier !== undefined) return of(earlier.settled)
-    inWork.begin()
-    const work$ = defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, firstFile(stream, item, run)))
-    return resting(work$, slot).pipe(settle(item))
-  }
+  const earlier = (item: Item): Settled | undefined => journal.earlier(item)?.settled
+  const notice = (text: string): void => run.emit({ type: 'noticed', stream: stream.name, text })
   return item$.pipe(
-    mergePulled(settledOne, workers, { isFree: hasRoom, freed$: inWork.ended$ }),
+    run.hands.work({ stream, workers, earlier, inWork, hasRoom }),
     tap((settled) => tell(stream, settled, { emit: run.emit, isTakenOver: journal.earlier(settled.item) !== undefined })),
     // What is offered comes first: it must hear of a failure before the failure ends the others.
     connect((settled$) =>
       forkJoin([
-        settled$.pipe(offered(stream, tools, run)),
+        settled$.pipe(offered(stream, notice, run)),
         settled$.pipe(judged(stream)),
         settled$.pipe(intoSinks(stream, { journal, inWork, run })),
       ]),
@@ -83,40 +71,6 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
     finalize(inWork.close),
   )
 }
-
-/** Work that has not asked for anything when it is begun waits for something else: the worker asks for another item meanwhile. */
-const resting = <T>(work$: Observable<T>, { rest }: Slot): Observable<T> =>
-  new Observable((subscriber) => {
-    const subscription = work$.subscribe(subscriber)
-    rest()
-    return subscription
-  })
-
-const firstFile = ({ outputs: [output] }: StreamDefinition, item: Item, { settings }: Run): string =>
-  fileOf(output, settings.exchange, item)
-
-const askingOf = (stream: StreamDefinition, run: Run): ((slot: Slot, whom: string) => Ask) =>
-  createAsk({
-    transport: run.transport,
-    settings: run.settings,
-    gates: run.gates,
-    timeoutMs: run.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
-    random: run.random,
-    clock: run.clock,
-    drift: run.drift.ofStream(stream.name),
-    tell: (type) => run.emit({ type, stream: stream.name }),
-    watch: run.watch?.(stream.name),
-  })
-
-const toolsOf = (stream: StreamDefinition, run: Run): Omit<Tools, 'ask'> => ({
-  stored: run.storage.stored,
-  settings: run.settings,
-  asOf: run.asOf,
-  acceptShrink: run.acceptShrink,
-  shared: run.shared,
-  after: (name) => run.ended.get(name) ?? EMPTY,
-  notice: (text) => run.emit({ type: 'noticed', stream: stream.name, text }),
-})
 
 /** Tells the report what became of an item. */
 const tell = (
@@ -133,7 +87,11 @@ const tell = (
 }
 
 /** Once all has settled, offers what was found to the streams that follow; a stream that lost anything offers its failure. */
-const offered = ({ name, offers }: StreamDefinition, { notice }: Pick<Tools, 'notice'>, run: Run): OperatorFunction<Settled, unknown> => {
+const offered = (
+  { name, offers }: StreamDefinition,
+  notice: (text: string) => void,
+  run: RunAtWork,
+): OperatorFunction<Settled, unknown> => {
   const offer = run.offered.get(name)
   if (offers === undefined || offer === undefined) return () => of(undefined)
   const gather = (all: readonly unknown[], settled: Settled): readonly unknown[] => {

@@ -19,7 +19,7 @@ export interface Tools {
   readonly asOf: number
   /** Asks once per run, whoever asks first: later callers get the same answer, or the same error. */
   readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
-  /** Completes, without a value, when another stream has ended, well or not; at once if this run has no such stream. It must not run in a later phase. */
+  /** Completes, without a value, when another stream has ended, well or not; at once if this run has no such stream. The definition must name it. */
   readonly after: (stream: string) => Observable<never>
   /** Whether lists may hold much less than they held before. */
   readonly acceptShrink: boolean
@@ -52,6 +52,8 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   /** Settings that must be there besides the addresses of its endpoints. */
   readonly requires?: readonly (keyof Settings)[]
   readonly work: Work<R>
+  /** Streams that its work may wait for, by `Tools.after`, because it reads what they store. They must not run in a later phase. */
+  readonly after?: readonly string[]
   /** The items that it offers to streams which follow it, from the rows that it found. */
   readonly offers?: (rows: readonly Row[], notice: Tools['notice']) => readonly Item[]
   /** What it leaves behind; the first one's file is what its work is told of. */

@@ -24,6 +24,7 @@ import { CriticalFailure } from './graph.js'
 import { allOf, type Ended as EndedRun, MISSING, type Missing, missingAfter, missingIn } from './missing.js'
 import type { Planned } from './plan.js'
 import type { Run } from './run.js'
+import type { Session } from './session.js'
 import type { Storage } from './storage.js'
 
 const DRAIN_MS = 5_000
@@ -87,3 +88,7 @@ export const reported =
       ),
     )
   }
+
+/** Whether the last event is of a run that cannot be continued. */
+export const isOver = (event: RunEvent, { isContinued }: Session): boolean =>
+  event.type === 'run-finished' && event.report.outcome !== 'interrupted' && !(event.report.outcome === 'failed' && isContinued)

@@ -19,9 +19,9 @@ import type { Item } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
 import { type BranchEnd, branch } from './branch.js'
 import type { StreamDefinition } from './define-stream.js'
+import type { RunAtWork } from './engine.js'
 import { isNarrowed } from './missing.js'
 import { type Planned, phaseOf } from './plan.js'
-import type { Run } from './run.js'
 import { MASTER } from './work.js'
 
 /** Picks the stocks that this run is about from all that are listed. */
@@ -35,7 +35,7 @@ export class CriticalFailure extends NothingAnswered {}
  * branch per script. A barrier ends each phase. Emits the ends of all branches once; errors with `CriticalFailure` if the master list
  * cannot be had.
  */
-export const graph = (plan: readonly Planned[], narrow: Narrow, run: Run): Observable<readonly BranchEnd[]> => {
+export const graph = (plan: readonly Planned[], narrow: Narrow, run: RunAtWork): Observable<readonly BranchEnd[]> => {
   const core = phaseOf(plan, 'core')
   const master = core.find(({ name }) => name === MASTER)
   const others = core.filter((stream) => stream !== master)
@@ -51,7 +51,7 @@ export const graph = (plan: readonly Planned[], narrow: Narrow, run: Run): Obser
 }
 
 /** The stocks of the critical step; none, where the plan does not need it. */
-const masterList = (master: StreamDefinition | undefined, narrow: Narrow, run: Run): Observable<readonly Item[]> => {
+const masterList = (master: StreamDefinition | undefined, narrow: Narrow, run: RunAtWork): Observable<readonly Item[]> => {
   if (master === undefined) return of([])
   return work(master, { count: 0, each$: EMPTY }, run).pipe(
     switchMap(({ stream, outcome, error }) =>
@@ -72,11 +72,11 @@ interface Stocks {
   readonly each$: Observable<Item>
 }
 
-const inTurn = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: Run): Observable<readonly BranchEnd[]> =>
+const inTurn = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: RunAtWork): Observable<readonly BranchEnd[]> =>
   concat(...streams.map((stream) => multicast(stocks, (shared) => work(stream, shared, run)))).pipe(toArray())
 
 /** What asks for a few lists begins first: others wait for them, and they would else stand behind the first requests of all stocks. */
-const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: Run): Observable<readonly BranchEnd[]> => {
+const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: RunAtWork): Observable<readonly BranchEnd[]> => {
   const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
   return barrier(listsFirst.map((stream) => work(stream, stocks, run)))
 }
@@ -84,11 +84,11 @@ const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: R
 const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
   from(stocks).pipe(connect((each$) => branches({ count: stocks.length, each$ })))
 
-const work = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable<BranchEnd> =>
+const work = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Observable<BranchEnd> =>
   branch(stream, itemsOf(stream, stocks, run), run)
 
 /** What a stream works on: its own parts, the multicast stocks, or what another stream offers. Tells how many as soon as it is known. */
-const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable<Item> => {
+const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Observable<Item> => {
   const {
     name,
     work: { of: source, parts },
@@ -109,7 +109,11 @@ const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: Run): Observable
 }
 
 /** The items of a stream that a run is about which asks for some alone; tells of those that are no longer there. */
-const narrowedItems = ({ name, work: { of: source, parts } }: StreamDefinition, stocks: Stocks, run: Run): Observable<readonly Item[]> => {
+const narrowedItems = (
+  { name, work: { of: source, parts } }: StreamDefinition,
+  stocks: Stocks,
+  run: RunAtWork,
+): Observable<readonly Item[]> => {
   const wanted = new Set(run.chosen.pairs?.[name]?.map((item) => item.toUpperCase()))
   const all$ =
     source === undefined

@@ -1,4 +1,4 @@
-import { AsyncSubject, defer, EMPTY, finalize, NEVER, Observable, ReplaySubject, tap } from 'rxjs'
+import { AsyncSubject, concatMap, defer, EMPTY, finalize, map, NEVER, Observable, of, ReplaySubject, take, tap } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
@@ -14,7 +14,9 @@ import { beginningOf, startOf } from './beginning.js'
 import { completeBefore } from './complete-before.js'
 import { connectionsFor } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
-import { reported, stoppedBy } from './ending.js'
+import { embedded } from './embedded.js'
+import { isOver, reported, stoppedBy } from './ending.js'
+import type { Engine } from './engine.js'
 import { graph } from './graph.js'
 import type { Log } from './log.js'
 import { narrowTo } from './narrow.js'
@@ -58,6 +60,7 @@ export interface Starting {
   readonly streams: readonly StreamDefinition[]
   readonly storage: Storage
   readonly transport?: Transport
+  readonly engine?: Engine
   readonly log?: Log
   readonly telemetry?: Telemetry
   readonly clock?: () => number
@@ -125,7 +128,7 @@ interface Beginnings {
 
 /** The graph at work in a place of storage that is this run's; emits the last event. */
 const running = (
-  { settings, streams, storage, transport, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
+  { settings, streams, storage, transport, engine = embedded, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
   { plan, options, session, telling: { emit, tally, ended }, redact, follower }: Beginnings,
 ): Observable<RunEvent> => {
   const connections = transport
@@ -149,10 +152,16 @@ const running = (
     listed: [],
   }
   const tell = (): void => tellOfHosts(plan, run)
-  return graph(plan, narrowTo(options.symbols, emit), run).pipe(
-    stoppedBy(options.stop, run.activity),
-    tap({ next: tell, error: tell }),
-    reported(tally, plan, run, redact),
+  return engine.begin(run, plan).pipe(
+    concatMap((hands) =>
+      graph(plan, narrowTo(options.symbols, emit), { ...run, hands }).pipe(
+        stoppedBy(options.stop, run.activity),
+        tap({ next: tell, error: tell }),
+        reported(tally, plan, run, redact),
+        concatMap((end) => (isOver(end, session) ? hands.finish().pipe(map(() => end)) : of(end))),
+      ),
+    ),
+    take(1),
     finalize(connections.close),
   )
 }

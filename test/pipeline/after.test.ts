@@ -7,6 +7,7 @@ import { marbles } from '../support/marbles.js'
 import { callOf, row, status, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 const following = tinyOnce('following', {
+  after: ['news'],
   work: once(({ ask, after }) => concat(after('news'), ask(callOf('following'), { of: 'all' }).pipe(map((rows) => found(rows))))),
 })
 

@@ -1,0 +1,51 @@
+import { defer, EMPTY, type Observable } from 'rxjs'
+import type { Item, Settled } from '../model/outcome.js'
+import { settle } from '../operators/settle.js'
+import type { Slot } from '../operators/slot.js'
+import { createAsk } from '../provider/ask.js'
+import type { StreamDefinition, Tools } from './define-stream.js'
+import { fileOf } from './output.js'
+import type { Run } from './run.js'
+
+/** What the work of an item needs of its run, in whichever process it is done. */
+export interface Site
+  extends Pick<
+    Run,
+    'settings' | 'asOf' | 'acceptShrink' | 'transport' | 'gates' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
+  > {
+  readonly storage: Pick<Run['storage'], 'stored'>
+}
+
+/** The work of a stream's items: asks, reads, and ends as one settled item. What ends the whole run is an error. */
+export const itemWork = (stream: StreamDefinition, site: Site): ((item: Item, slot: Slot) => Observable<Settled>) => {
+  const tools = toolsOf(stream, site)
+  const asking = createAsk({
+    transport: site.transport,
+    settings: site.settings,
+    gates: site.gates,
+    timeoutMs: site.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
+    random: site.random,
+    clock: site.clock,
+    drift: site.drift.ofStream(stream.name),
+    tell: (type) => site.emit({ type, stream: stream.name }),
+    watch: site.watch?.(stream.name),
+  })
+  const [output] = stream.outputs
+  return (item, slot) => {
+    const file = fileOf(output, site.settings.exchange, item)
+    return defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, file)).pipe(settle(item))
+  }
+}
+
+const toolsOf = (stream: StreamDefinition, site: Site): Omit<Tools, 'ask'> => ({
+  stored: site.storage.stored,
+  settings: site.settings,
+  asOf: site.asOf,
+  acceptShrink: site.acceptShrink,
+  shared: site.shared,
+  after: (name) => {
+    if (!stream.after?.includes(name)) throw new Error(`${stream.name} waits for ${name}: its definition must say so (after: ['${name}'])`)
+    return site.ended.get(name) ?? EMPTY
+  },
+  notice: (text) => site.emit({ type: 'noticed', stream: stream.name, text }),
+})
