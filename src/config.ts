@@ -156,7 +156,7 @@ const jsonOr = (text: string): unknown => {
 
 /** Variables that look like one of ours and are none, each with what it was most likely meant to be. They set nothing. */
 export const misspelt = (env: Readonly<Record<string, string | undefined>>): readonly string[] => {
-  const known = Object.values(environmentNames)
+  const known = [...Object.values(environmentNames), 'SCRIPSTREAM_ENGINE', 'SCRIPSTREAM_BLOBS']
   return Object.keys(env)
     .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
     .flatMap((name) => {

@@ -1,9 +1,11 @@
+import type { FleetState } from '../model/report.js'
 import type { StreamTally } from '../model/tally.js'
 import type { Course } from './course.js'
+import { fleetText } from './fleet.js'
 import { count, countdown, counted, duration, bytes as inBytes, rate } from './format.js'
 import { heldText } from './held.js'
 import type { Glyphs, Line, Size, Span, Style } from './terminal.js'
-import { clean, padEnd, padStart } from './text.js'
+import { clean, cut, padEnd, padStart } from './text.js'
 
 export interface FrameContext {
   readonly now: number
@@ -12,6 +14,7 @@ export interface FrameContext {
   readonly glyphs: Glyphs
   /** Has looked at the same streams. */
   readonly course: Course
+  readonly fleet?: FleetState | undefined
 }
 
 /**
@@ -21,7 +24,7 @@ export interface FrameContext {
 export const frameOf = (streams: readonly StreamTally[], context: FrameContext): readonly Line[] => {
   const taking = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
   const layout = layoutOf(taking, context.size.columns)
-  const below = [totalLine(taking, context), ...heldLine(context)]
+  const below = [totalLine(taking, context), ...fleetLine(context), ...heldLine(context)]
   const room = Math.max(0, context.size.rows - 1 - below.length)
   const shown = taking.length <= room ? taking : taking.filter(({ state }) => state === 'running').slice(0, room)
   return [...shown.map((stream) => lineOf(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
@@ -134,6 +137,11 @@ const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, si
     [limited > 0 ? `${gap}${count(limited)} x 429` : '', 'yellow'],
     [size.columns < 100 ? '' : `${gap}${counted(requests, 'request')}`, 'dim'],
   ]
+}
+
+const fleetLine = ({ fleet, glyphs, size }: FrameContext): readonly Line[] => {
+  const text = fleetText(fleet, ` ${glyphs.dot} `)
+  return text === '' ? [] : [[[cut(`  ${text}`, size.columns - 1), 'dim']]]
 }
 
 const heldLine = ({ course, now, glyphs }: FrameContext): readonly Line[] => {

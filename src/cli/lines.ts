@@ -1,5 +1,7 @@
+import type { FleetState } from '../model/report.js'
 import type { StreamTally } from '../model/tally.js'
 import type { Course } from './course.js'
+import { fleetText } from './fleet.js'
 import { count, countdown, counted, duration, bytes as inBytes } from './format.js'
 import { heldText } from './held.js'
 import { clean } from './text.js'
@@ -22,10 +24,11 @@ export interface StateContext {
   readonly startedAt: number
   readonly now: number
   readonly course: Course
+  readonly fleet?: FleetState | undefined
 }
 
 /** How a run stands, on one plain line. */
-export const stateLine = (streams: readonly StreamTally[], { startedAt, now, course }: StateContext): string => {
+export const stateLine = (streams: readonly StreamTally[], { startedAt, now, course, fleet }: StateContext): string => {
   const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
   const ended = active.filter(({ state }) => state === 'success' || state === 'failed').length
   const lost = active.reduce((total, stream) => total + stream.lost, 0)
@@ -36,6 +39,7 @@ export const stateLine = (streams: readonly StreamTally[], { startedAt, now, cou
     lost > 0 ? `, ${counted(lost, 'item')} lost` : '',
     running.length > 0 ? `; ${running.join(', ')}` : '',
     held === '' ? '' : `; ${held}`,
+    fleet === undefined ? '' : `; ${fleetText(fleet, ', ')}`,
   ].join('')
 }
 

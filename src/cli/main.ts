@@ -28,6 +28,7 @@ const parts: Parts = {
   settingRows,
   loadSettings,
   createCollector,
+  fleet: () => import('../fleet/index.js'),
   // 20 ms that a run on a provider does without.
   serveSimulator: async (options) => (await import('../simulator/index.js')).serveSimulator(options),
   storage: ({ out }) => folder(out),

@@ -21,3 +21,8 @@ export const namesOption = (flag: string, text: string, names: Names): Option =>
   new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly string[] = []) => [
     ...new Set([...before, ...readNames(flag, list, names)]),
   ])
+
+/** Options of a fleet. */
+export const engineOption = (): Option => new Option('--engine <url>', 'the fleet to work with: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
+export const blobsOption = (): Option => new Option('--blobs <dir>', 'folder that all machines of the fleet share (or SCRIPSTREAM_BLOBS)')
+export const volatileOption = (): Option => new Option('--allow-volatile', 'also a Redis that may forget what it holds')

@@ -1,6 +1,7 @@
 import type { Observable, SchedulerLike } from 'rxjs'
 import type { Collector, CollectorOptions } from '../collector.js'
 import type { SettingRow, Sources } from '../config.js'
+import type * as Fleet from '../fleet/index.js'
 import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Storage } from '../pipeline/storage.js'
@@ -33,6 +34,8 @@ export interface Parts {
   readonly createCollector: (options: CollectorOptions) => Collector
   /** The output folder, for what concerns a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'keep'>
+  /** Loaded only where a fleet is wanted. */
+  readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'workerName'>>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 

@@ -53,7 +53,7 @@ const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress =
   const draw = (): void => {
     const [at, now, streams] = [startedAt, scheduler.now(), tally.streams()]
     course.look(streams, now)
-    if (at !== undefined) canvas.draw((size) => frameOf(streams, { now, startedAt: at, size, glyphs, course }))
+    if (at !== undefined) canvas.draw((size) => frameOf(streams, { now, startedAt: at, size, glyphs, course, fleet: tally.fleet() }))
   }
   return {
     tell: (event) => {
@@ -90,7 +90,7 @@ const lines = ({ tally, stream, scheduler }: ProgressContext): Progress => {
         timer.add(interval(LOOK_MS, scheduler).subscribe(() => course.look(tally.streams(), scheduler.now())))
         timer.add(
           interval(LINE_MS, scheduler).subscribe(() =>
-            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), course })),
+            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), course, fleet: tally.fleet() })),
           ),
         )
       } else if (event.type === 'stream-finished') {

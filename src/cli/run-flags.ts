@@ -1,5 +1,6 @@
 import type { RunOptions } from '../collector.js'
 import type { Target } from './export/targets.js'
+import type { FleetFlags } from './fleet.js'
 import type { ProgressMode } from './progress.js'
 import { simulatedStocks } from './provider.js'
 
@@ -19,6 +20,7 @@ export interface RunFlags {
   readonly metrics?: number | undefined
   /** What the outputs are loaded into once they are in place. */
   readonly sinks: readonly Target[]
+  readonly fleet: FleetFlags
   /** What was typed after `scripstream`. */
   readonly args: readonly string[]
 }
@@ -35,10 +37,27 @@ export interface RunInput extends RunOptions {
   readonly logLevel: string
   readonly metrics?: number
   readonly sink?: readonly Target[]
+  readonly engine?: string
+  readonly blobs?: string
+  readonly allowVolatile?: boolean
 }
 
 export const flagsOf = (
-  { retryFailed = false, out, config, simulate, progress, json = false, logLevel, metrics, sink = [], ...run }: RunInput,
+  {
+    retryFailed = false,
+    out,
+    config,
+    simulate,
+    progress,
+    json = false,
+    logLevel,
+    metrics,
+    sink = [],
+    engine,
+    blobs,
+    allowVolatile = false,
+    ...run
+  }: RunInput,
   args: readonly string[],
 ): RunFlags => ({
   run,
@@ -51,5 +70,6 @@ export const flagsOf = (
   logLevel,
   metrics,
   sinks: sink,
+  fleet: { engine, blobs, allowVolatile },
   args,
 })

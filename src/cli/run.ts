@@ -10,6 +10,7 @@ import type { Telemetry } from '../pipeline/telemetry.js'
 import { conduct, type Ending } from './conduct.js'
 import { loadedAfter } from './export/after-run.js'
 import { exportInto } from './export/targets.js'
+import { engineOf, fleetOf } from './fleet.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
 import { asking, settingsFor } from './provider.js'
@@ -28,6 +29,7 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
   defer(() => {
     for (const line of misspelt(shell.env)) shell.stderr.write(`scripstream: ${clean(line)}\n`)
     const settings = settingsFor(flags, shell, parts)
+    fleetOf(flags.fleet, shell.env)
     if (flags.sinks.length === 0) return begun(flags, settings, shell, parts)
     // What a sink lacks is told before anything is asked.
     return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target)))).pipe(
@@ -54,7 +56,15 @@ const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Par
     const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
     const event$ = logOf(flags, progress).pipe(
       switchMap((log) => {
-        const context: RunContext = { flags, settings, parts, ...log, clock: () => shell.scheduler.now(), stop$: shell.signal$ }
+        const context: RunContext = {
+          flags,
+          settings,
+          parts,
+          env: shell.env,
+          ...log,
+          clock: () => shell.scheduler.now(),
+          stop$: shell.signal$,
+        }
         const { metrics } = flags
         if (metrics === undefined) return eventsOf(context)
         const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
@@ -95,15 +105,22 @@ interface RunContext {
   readonly flags: RunFlags
   readonly settings: Settings
   readonly parts: Parts
+  readonly env: Shell['env']
   readonly log?: Log
   readonly telemetry?: Telemetry
   readonly clock: () => number
   readonly stop$: Observable<unknown>
 }
 
-const eventsOf = ({ flags, settings: own, parts, stop$, ...watching }: RunContext): Observable<RunEvent> =>
-  asking({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, parts }, ({ settings, variant }) =>
-    parts.createCollector({ settings, streams: parts.streams, ...watching }).events({ ...flags.run, stop: stop$, ...variant }),
+const eventsOf = ({ flags, settings: own, parts, env, stop$, ...watching }: RunContext): Observable<RunEvent> =>
+  engineOf(flags.fleet, env, parts).pipe(
+    switchMap((engine) =>
+      asking({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, parts }, ({ settings, variant }) =>
+        parts
+          .createCollector({ settings, streams: parts.streams, ...engine, ...watching })
+          .events({ ...flags.run, stop: stop$, ...variant }),
+      ),
+    ),
   )
 
 /** Says that an unfinished run goes on, why a complete one does not do, and which streams run although `--only` does not name them. */

@@ -1,5 +1,6 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { driftLines } from './drift.js'
+import { fleetLines } from './fleet.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
 import { hintsOf } from './hints.js'
 import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
@@ -30,6 +31,7 @@ export const summaryOf = (report: RunReport, context: SummaryContext): readonly 
     ...section('Missing', problemLines(report), context.columns),
     ...section('Answers that are no longer as they were', driftLines(report.drift), context.columns),
     ...section('Still missing from before', missingLines(report), context.columns),
+    ...section('Fleet', fleetLines(report.fleet), context.columns),
     ...section('Notes', noticeLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),
     ...nextLines(report, context),

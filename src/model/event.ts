@@ -1,5 +1,5 @@
 import type { Status } from './errors.js'
-import type { RunReport, ScriptOutcome } from './report.js'
+import type { FleetState, RunReport, ScriptOutcome } from './report.js'
 import type { Host } from './settings.js'
 
 /** What a run tells while it goes. The report is nothing but these, added up. `at` is in epoch milliseconds. */
@@ -40,6 +40,8 @@ export type RunEvent =
   | { readonly type: 'host-held'; readonly at: number; readonly hosts: readonly Host[]; readonly why: HoldReason; readonly until: number }
   /** A host that was held serves again. */
   | { readonly type: 'host-open'; readonly at: number; readonly hosts: readonly Host[] }
+  /** Who works for the run, once a second where it is made by a fleet. */
+  | { readonly type: 'fleet'; readonly at: number; readonly fleet: FleetState }
   /** A file is in place. */
   | { readonly type: 'stored'; readonly stream: string; readonly bytes: number }
   /** Something to know that is no failure: rows left out, a symbol that is not listed. */

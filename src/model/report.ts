@@ -65,6 +65,24 @@ export interface Drift {
   readonly example: string
 }
 
+/** A worker of a fleet. */
+export interface FleetMember {
+  readonly name: string
+  /** Items that it has ended in this run, */
+  readonly items: number
+  /** and how many a second, since it was first seen. */
+  readonly perSecond: number
+  /** Whether it is connected now. */
+  readonly isThere: boolean
+}
+
+/** The processes that worked for a run, by name. */
+export interface FleetState {
+  readonly workers: readonly FleetMember[]
+  /** How often an item was taken from a worker that was gone, or stood still, and given to another. */
+  readonly stalled: number
+}
+
 /** What a run did; printed by `--json` and kept at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
 export interface RunReport {
   readonly run: string
@@ -85,6 +103,8 @@ export interface RunReport {
   readonly missing?: Readonly<Record<string, number | 'all'>>
   /** How answers differ from the shapes that they should have, the most frequent first and some dozens at most; absent if nowhere. */
   readonly drift?: readonly Drift[]
+  /** Who worked for the run, where it was made by a fleet. */
+  readonly fleet?: FleetState
   /** Why the run failed as a whole. */
   readonly error?: string
 }

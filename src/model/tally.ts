@@ -1,6 +1,6 @@
 import type { RunEvent } from './event.js'
 import { isLost } from './outcome.js'
-import type { ItemCounts, Problem, Rewritten, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
+import type { FleetState, ItemCounts, Problem, Rewritten, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
 
 const FAILURES_KEPT = 10
 const NOTICES_KEPT = 5
@@ -39,6 +39,8 @@ export interface Tally {
   readonly record: (event: RunEvent) => void
   readonly streams: () => readonly StreamTally[]
   readonly stocks: () => number
+  /** Who works for the run; nothing where no fleet does. */
+  readonly fleet: () => FleetState | undefined
   /** The report of the run so far. `end` says how it ended where the streams' own outcomes do not. */
   readonly report: (finishedAt: number, end?: { readonly outcome: RunOutcome; readonly error?: string }) => RunReport
 }
@@ -47,6 +49,7 @@ export const createTally = (): Tally => {
   const streams = new Map<string, StreamTally>()
   let run = { id: '', asOf: 0, startedAt: 0 }
   let stocks = 0
+  let fleet: FleetState | undefined
 
   const change = (event: RunEvent & { readonly stream: string }): void => {
     const tally = streams.get(event.stream)
@@ -58,10 +61,12 @@ export const createTally = (): Tally => {
         run = { id: event.run, asOf: event.asOf, startedAt: event.at }
         for (const { name, state } of event.streams) streams.set(name, newTally(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
+      else if (event.type === 'fleet') fleet = event.fleet
       else if ('stream' in event) change(event)
     },
     streams: () => [...streams.values()],
     stocks: () => stocks,
+    fleet: () => fleet,
     report(finishedAt, end) {
       const scripts = Object.fromEntries([...streams.values()].map((tally) => [tally.name, scriptReport(tally, finishedAt)]))
       return {
@@ -73,6 +78,7 @@ export const createTally = (): Tally => {
         outcome: end?.outcome ?? outcomeOf([...streams.values()]),
         stocks,
         scripts,
+        ...(fleet === undefined ? {} : { fleet }),
         ...(end?.error === undefined ? {} : { error: end.error }),
       }
     },

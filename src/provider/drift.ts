@@ -16,6 +16,8 @@ export interface Watch {
 export interface DriftWatch {
   /** Watches the calls of a stream, those that state a shape. */
   readonly ofStream: (stream: string) => (endpoint: AnyEndpoint) => Watch | undefined
+  /** What another process of the run has seen so far; what it told before counts no more. */
+  readonly add: (source: string, seen: readonly Drift[]) => void
   /** The most frequent first. */
   readonly found: () => readonly Drift[]
 }
@@ -47,6 +49,7 @@ interface Entry extends Omit<Drift, 'stream' | 'endpoint' | 'of'> {
 
 export const createDriftWatch = (): DriftWatch => {
   const watched: (() => readonly Drift[])[] = []
+  const elsewhere = new Map<string, readonly Drift[]>()
   return {
     ofStream: (stream) => {
       const watches = new Map<AnyEndpoint, Watch>()
@@ -59,12 +62,24 @@ export const createDriftWatch = (): DriftWatch => {
         return watch
       }
     },
+    add: (source, seen) => elsewhere.set(source, seen),
     found: () =>
-      watched
-        .flatMap((found) => found())
+      addedUp([...watched.flatMap((found) => found()), ...[...elsewhere.values()].flat()])
         .sort((one, other) => other.answers - one.answers)
         .slice(0, MOST_TOLD),
   }
+}
+
+/** The same drift, seen by several processes, once. */
+const addedUp = (all: readonly Drift[]): Drift[] => {
+  const sums = new Map<string, Drift>()
+  for (const one of all) {
+    const { stream, endpoint, kind, field, expected, seen } = one
+    const key = JSON.stringify([stream, endpoint, kind, field, expected, seen])
+    const sum = sums.get(key)
+    sums.set(key, sum === undefined ? one : { ...sum, answers: sum.answers + one.answers, of: sum.of + one.of })
+  }
+  return [...sums.values()]
 }
 
 const watchOf = (stream: string, endpoint: string, shape: Shape) => {

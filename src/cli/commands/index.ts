@@ -11,6 +11,7 @@ import { addRun } from './run.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream.js'
 import { addVerify } from './verify.js'
+import { addWorker } from './worker.js'
 
 /** All commands, in the order in which `--help` lists them. */
 export const commands: readonly AddCommand[] = [
@@ -22,6 +23,7 @@ export const commands: readonly AddCommand[] = [
   addDiff,
   addDoctor,
   addPlan,
+  addWorker,
   addSimulate,
   addList,
   addGraph,

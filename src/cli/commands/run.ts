@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { readTarget, type Target } from '../export/targets.js'
 import { EXIT_CODES, exampleText, settingsText } from '../help.js'
-import { stocksOption, streamsOption, wholeOption } from '../options.js'
+import { blobsOption, engineOption, stocksOption, streamsOption, volatileOption, wholeOption } from '../options.js'
 import { progressModes } from '../progress.js'
 import { runCommand } from '../run.js'
 import { flagsOf, type RunInput } from '../run-flags.js'
@@ -43,6 +43,9 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
       (text: string, before: readonly Target[] = []) => [...before, readTarget('--sink', text)],
     )
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
+    .addOption(engineOption())
+    .addOption(blobsOption())
+    .addOption(volatileOption())
     .option('--json', 'print the run report as JSON, and nothing else, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .addOption(wholeOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))

@@ -1,0 +1,131 @@
+import {
+  defer,
+  endWith,
+  finalize,
+  from,
+  ignoreElements,
+  map,
+  merge,
+  type Observable,
+  of,
+  scan,
+  share,
+  switchMap,
+  tap,
+  throttleTime,
+} from 'rxjs'
+import { UsageError } from '../model/errors.js'
+import type { FleetState } from '../model/report.js'
+import type { Engine } from '../pipeline/engine.js'
+import { count, counted } from './format.js'
+import type { Command, Parts, Shell } from './parts.js'
+import { settingsFor } from './provider.js'
+import { clean } from './text.js'
+
+/** Which fleet a command belongs to. */
+export interface FleetFlags {
+  readonly engine: string | undefined
+  readonly blobs: string | undefined
+  readonly allowVolatile: boolean
+}
+
+/** Stand in for the options: an address with a password need not be typed. */
+export const FLEET_ENV = { engine: 'SCRIPSTREAM_ENGINE', blobs: 'SCRIPSTREAM_BLOBS' } as const
+
+interface FleetPlace {
+  readonly address: string
+  readonly blobs: string
+  readonly allowVolatile: boolean
+}
+
+/** The fleet that was asked for, by options or the environment; nothing if none was. */
+export const fleetOf = ({ engine, blobs, allowVolatile }: FleetFlags, env: Shell['env']): FleetPlace | undefined => {
+  const address = engine ?? env[FLEET_ENV.engine]
+  const folder = blobs ?? env[FLEET_ENV.blobs]
+  if (!address) {
+    if (blobs !== undefined) throw new UsageError('--blobs: it belongs to a fleet: give its --engine too')
+    return undefined
+  }
+  if (!folder)
+    throw new UsageError(`--engine: a fleet needs a folder that all its machines share: give it with --blobs, or in ${FLEET_ENV.blobs}`)
+  return { address, blobs: folder, allowVolatile }
+}
+
+/** The engine of a run; none for this process alone. */
+export const engineOf = (flags: FleetFlags, env: Shell['env'], { fleet, version }: Parts): Observable<{ readonly engine?: Engine }> =>
+  defer(() => {
+    const place = fleetOf(flags, env)
+    return place === undefined ? of({}) : from(fleet()).pipe(map((made) => ({ engine: made.fleet({ ...place, version }) })))
+  })
+
+/** Who works for a run, on one line; nothing where no fleet does. */
+export const fleetText = (fleet: FleetState | undefined, gap: string): string => {
+  if (fleet === undefined) return ''
+  const there = fleet.workers.filter(({ isThere }) => isThere)
+  if (there.length === 0) return 'no worker is there: start "scripstream worker" with this --engine and --blobs'
+  const rates = there.map(({ name, perSecond }) => `${clean(name)} ${count(Math.round(perSecond))}/s`)
+  return [counted(there.length, 'worker'), ...rates, ...(fleet.stalled > 0 ? [`${count(fleet.stalled)} taken over`] : [])].join(gap)
+}
+
+/** Who worked for a run, a line for each. */
+export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
+  fleet === undefined
+    ? []
+    : [
+        ...fleet.workers.map(
+          ({ name, items, perSecond, isThere }) => `${clean(name)}: ${counted(items, 'item')}, ${perSecond}/s${isThere ? '' : ', gone'}`,
+        ),
+        ...(fleet.stalled > 0 ? [`${counted(fleet.stalled, 'item')} taken from workers that were gone or stood still`] : []),
+      ]
+
+export interface WorkerFlags extends FleetFlags {
+  readonly name: string | undefined
+  readonly concurrency: number | undefined
+  readonly config: string | undefined
+}
+
+const TOLD_EVERY_MS = 10_000
+
+/** Works for a fleet until a signal comes; then ends what it has in work. A second signal ends it at once. */
+export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
+  defer(() => {
+    const place = fleetOf(flags, shell.env)
+    if (place === undefined) throw new UsageError(`--engine: which fleet? Give its address, or set ${FLEET_ENV.engine}`)
+    const { headers } = settingsFor({ config: flags.config }, shell, parts)
+    const say = (text: string): void => void shell.stderr.write(`${clean(text)}\n`)
+    const signal$ = shell.signal$.pipe(share())
+    let signals = 0
+    const hearing = signal$.subscribe(() => {
+      signals += 1
+      if (signals === 1) say('Stopping: what is in work is ended first; once more stops at once, and others take it over.')
+      else shell.exit(130)
+    })
+    return from(parts.fleet()).pipe(
+      switchMap(({ fleetWorker, workerName }) => {
+        const { concurrency } = flags
+        const name = flags.name ?? workerName()
+        const news$ = fleetWorker({
+          ...place,
+          headers,
+          name,
+          concurrency,
+          version: parts.version,
+          streams: parts.streams,
+          stop: signal$,
+        }).pipe(share())
+        const ended$ = news$.pipe(scan((items, { type }) => items + Number(type === 'settled'), 0))
+        const told$ = ended$.pipe(
+          throttleTime(TOLD_EVERY_MS, shell.scheduler, { leading: false, trailing: true }),
+          tap((items) => say(`${counted(items, 'item')} ended since it joined`)),
+        )
+        const lines$ = news$.pipe(
+          tap((news) => {
+            if (news.type === 'joined') say(`${news.name} works for the fleet at ${news.shown}; Ctrl+C ends it.`)
+            if (news.type === 'run') say(`Working for run ${news.run}.`)
+          }),
+        )
+        return merge(lines$, told$).pipe(ignoreElements(), endWith(0))
+      }),
+      finalize(() => hearing.unsubscribe()),
+    )
+  })

@@ -1,0 +1,104 @@
+import type { Job } from 'bullmq'
+import { StorageError } from '../model/errors.js'
+import type { Outcome } from './outcome.js'
+import type { Packages } from './packages.js'
+import type { Queues } from './queues.js'
+
+const QUEUE = 'barriers'
+const PAGE = 1_000
+const LOOK_MS = 5_000
+
+/** The barrier of a stage: a job that ends when all the items have which were put before it. */
+export interface Barrier {
+  /** What an item's job names as its parent. */
+  readonly parent: { readonly id: string; readonly queue: string }
+  /** Every item is put before it. */
+  readonly close: () => void
+  /** Resolves once all items have ended. */
+  readonly reached: Promise<void>
+  /** What became of the items, by their ids, in pages. */
+  readonly outcomes: () => AsyncIterable<readonly (readonly [id: string, outcome: Outcome])[]>
+  /** Why the first item failed that the queue has given up. */
+  readonly failure: () => Promise<string | undefined>
+}
+
+export interface Barriers {
+  /** The barrier of a stream; that of an earlier driver of the same run, if it still stands. */
+  readonly of: (stream: string) => Promise<Barrier>
+  readonly obliterate: () => Promise<void>
+  readonly stop: () => void
+}
+
+interface Waiting {
+  readonly isFed: Promise<void>
+  readonly reach: () => void
+}
+
+/** The barriers of a run; this process passes them. */
+export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, shown: string): Barriers => {
+  const queue = queues.queue(QUEUE)
+  const waiting = new Map<string, Waiting>()
+  const watches = new Set<NodeJS.Timeout>()
+  queues.worker<unknown, undefined>(
+    QUEUE,
+    async (job: Job, token) => {
+      const stage = waiting.get(String(job.id))
+      await stage?.isFed
+      if (await job.moveToWaitingChildren(token)) throw new bullmq.WaitingChildrenError()
+      stage?.reach()
+      return undefined
+    },
+    { name: 'driver', concurrency: 1_000 },
+  )
+  /** A server that lost what it held would be waited for in vain. */
+  const lost = (id: string): Promise<never> =>
+    new Promise((_, reject) => {
+      const watch = setInterval(() => {
+        queue.getJobState(id).then(
+          (state) => {
+            if (state === 'unknown')
+              reject(new StorageError(`Redis at ${shown} has lost the items of this run: the same command goes on with it`))
+          },
+          () => undefined,
+        )
+      }, LOOK_MS)
+      watches.add(watch)
+    })
+  return {
+    of: async (stream) => {
+      const id = `${stream}-${run}`
+      if (['completed', 'failed'].includes(await queue.getJobState(id))) await queue.remove(id)
+      const [isFed, close] = later()
+      const [isReached, reach] = later()
+      waiting.set(id, { isFed, reach })
+      const job: Job = await queue.add(
+        stream,
+        { run, item: { key: stream, rank: 0, fileName: stream, value: null } },
+        { jobId: id, attempts: 1_000 },
+      )
+      return {
+        parent: { id, queue: queue.qualifiedName },
+        close,
+        reached: Promise.race([isReached, lost(id)]),
+        outcomes: async function* () {
+          for (let cursor: number | undefined = 0; cursor !== undefined; ) {
+            const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: PAGE } })
+            yield Object.entries(page.processed ?? {}).map(
+              ([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as Outcome] as const,
+            )
+            cursor = page.nextProcessedCursor || undefined
+          }
+        },
+        failure: async () => Object.values(await job.getIgnoredChildrenFailures())[0],
+      }
+    },
+    obliterate: () => queue.obliterate({ force: true }),
+    stop: () => watches.forEach(clearInterval),
+  }
+}
+
+const later = (): readonly [Promise<void>, () => void] => {
+  let end = (): void => undefined
+  const promise = new Promise<void>((resolve) => (end = resolve))
+  return [promise, () => end()]
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { candlesIn } from '../model/candle.js'
+import type { RowList } from '../model/outcome.js'
+
+/** Where a fleet leaves what is too large for its queue: a folder that all its machines share. */
+export interface Blobs {
+  readonly folderOf: (run: string) => string
+  /** Puts a file in its place at once as a whole, over an earlier one; other machines see it before the promise resolves. */
+  readonly write: (file: string, bytes: Uint8Array, mode?: number) => Promise<void>
+  readonly read: (file: string) => Promise<Buffer>
+  /** Takes away a run and all that lies with it. */
+  readonly drop: (run: string) => Promise<void>
+}
+
+export const blobsIn = (folder: string): Blobs => {
+  const root = resolve(folder)
+  const made = new Set<string>()
+  return {
+    folderOf: (run) => join(root, run),
+    write: async (file, bytes, mode = 0o666) => {
+      const path = join(root, file)
+      if (!made.has(dirname(path))) await mkdir(dirname(path), { recursive: true })
+      made.add(dirname(path))
+      const temporary = join(dirname(path), `.${randomUUID()}.tmp`)
+      try {
+        const handle = await open(temporary, 'wx', mode)
+        await handle.writeFile(bytes).finally(() => handle.close())
+        await rename(temporary, path)
+      } catch (error) {
+        // Someone may have cleared the folder away meanwhile.
+        made.delete(dirname(path))
+        await rm(temporary, { force: true })
+        throw error
+      }
+    },
+    read: (file) => readFile(join(root, file)),
+    drop: (run) => rm(join(root, run), { recursive: true, force: true }),
+  }
+}
+
+/** In which way rows lie in a blob. */
+export type Form = 'csv' | 'json'
+
+/** Rows as bytes: lines of CSV where they are such already. */
+export const packed = (rows: RowList): { readonly form: Form; readonly bytes: Uint8Array } =>
+  rows.csv ? { form: 'csv', bytes: rows.csv } : { form: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
+
+/** The rows in a blob; errors if there are not as many as there must be. */
+export const unpacked = (bytes: Buffer, form: Form, length: number): RowList => {
+  const rows = form === 'csv' ? candlesIn(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
+  if (rows.length !== length) throw new Error(`it holds ${rows.length} rows instead of ${length}`)
+  return rows
+}

@@ -1,0 +1,126 @@
+import { from, interval, merge, mergeMap, Observable, Subscription, toArray } from 'rxjs'
+import { hosts } from '../model/settings.js'
+import type { Engine, Hands } from '../pipeline/engine.js'
+import type { Planned } from '../pipeline/plan.js'
+import type { Run } from '../pipeline/run.js'
+import { addressOf } from '../provider/gate/gates.js'
+import { readFleetAddress } from './address.js'
+import { barriersOn } from './barriers.js'
+import { blobsIn } from './blobs.js'
+import { createCensus } from './census.js'
+import { readable, share } from './earlier.js'
+import { holdsOn } from './hold.js'
+import { loadPackages } from './packages.js'
+import { queuesOn } from './queues.js'
+import { connect } from './redis.js'
+import { takeReins } from './reins.js'
+import { tellRun } from './run-file.js'
+import { settledByFleet } from './stage.js'
+
+export interface FleetOptions {
+  /** `redis://host:6379`, with `?prefix=` where several fleets share a server. */
+  readonly address: string
+  /** The folder that all machines of the fleet share. */
+  readonly blobs: string
+  /** Of this program: only workers of the same one understand its items. */
+  readonly version: string
+  /** Also on a server that may forget what it holds. */
+  readonly allowVolatile?: boolean
+}
+
+const LOOK_MS = 1_000
+
+/**
+ * Hands the items of a run out to the workers of a fleet (`fleetWorker`), through queues on Redis; outputs go to the folder that the
+ * settings name, as ever. The same run begun again, by the same command, goes on where it was broken off.
+ */
+export const fleet = (options: FleetOptions): Engine => ({
+  begin: (run, plan) =>
+    new Observable((subscriber) => {
+      const opened = open(options, run, plan, (error) => subscriber.error(error))
+      opened.then(
+        ({ hands }) => subscriber.next(hands),
+        (error: unknown) => subscriber.error(error),
+      )
+      return () => void opened.then(({ close }) => close()).catch(() => undefined)
+    }),
+})
+
+const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], fail: (error: unknown) => void) => {
+  const address = readFleetAddress(options.address)
+  const packages = await loadPackages()
+  const redis = await connect(address, packages, { allowVolatile: options.allowVolatile ?? false })
+  const queues = queuesOn(redis, address, options.version, packages)
+  const blobs = blobsIn(options.blobs)
+  const census = createCensus(run.clock)
+  const watching = new Subscription()
+  const { record } = run.session
+  const names = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : []))
+  let isOver = false
+
+  const holds = holdsOn(redis, queues.prefix, ({ address: held, ms }) => {
+    const there = hosts.filter((host) => run.settings.urls[host] !== undefined && addressOf(run.settings, host) === held)
+    const at = run.clock()
+    if (there.length === 0) return
+    run.emit(ms > 0 ? { type: 'host-held', at, hosts: there, why: 'refuses', until: at + ms } : { type: 'host-open', at, hosts: there })
+  })
+  const clear = async (streams: readonly string[]): Promise<void> => {
+    for (const stream of streams) await queues.queue(stream).obliterate({ force: true })
+  }
+  const close = async (): Promise<void> => {
+    watching.unsubscribe()
+    // Nobody would take back what workers have not begun.
+    if (!isOver) await Promise.all(names.map((stream) => queues.queue(stream).drain()))
+    await reins?.drop()
+    barriers?.stop()
+    await queues.close(true)
+    holds.close()
+    redis.disconnect()
+  }
+  let reins: Awaited<ReturnType<typeof takeReins>> | undefined
+  let barriers: ReturnType<typeof barriersOn> | undefined
+  try {
+    reins = await takeReins(redis, { prefix: queues.prefix, run: record.run, shown: address.shown }, fail)
+    if (reins.before !== undefined && reins.before !== record.run) {
+      await clear([...names, 'barriers'])
+      await blobs.drop(reins.before)
+    }
+    await share(run.settings.out, readable(plan, run.settings.exchange), blobs.folderOf(record.run))
+    await tellRun({ run: record.run, asOf: record.asOf, acceptShrink: run.acceptShrink, settings: run.settings }, blobs)
+    barriers = barriersOn(queues, record.run, packages, address.shown)
+  } catch (error) {
+    isOver = true
+    await close()
+    throw error
+  }
+  const driving = { run, plan, queues, barriers, blobs, census }
+  const look = async (): Promise<void> => {
+    const [first = ''] = names
+    const connected = (await queues.queue(first).getWorkers()).map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+    run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
+  }
+  watching.add(interval(LOOK_MS).subscribe(() => void look().catch(() => undefined)))
+  const hands: Hands = {
+    work: (stage) => (item$) =>
+      item$.pipe(
+        // A list has to end before it is handed out.
+        toArray(),
+        mergeMap((items) => {
+          const earlier = items.map((item) => stage.earlier(item))
+          const fresh = items.filter((_, place) => earlier[place] === undefined)
+          return merge(from(earlier.filter((settled) => settled !== undefined)), settledByFleet(stage, fresh, driving))
+        }),
+      ),
+    finish: () =>
+      from(
+        (async () => {
+          await clear(names)
+          await barriers.obliterate()
+          await blobs.drop(record.run)
+          await reins.end()
+          isOver = true
+        })(),
+      ),
+  }
+  return { hands, close }
+}

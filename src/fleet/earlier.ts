@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { copyFile, link, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileOf } from '../pipeline/output.js'
+import type { Planned } from '../pipeline/plan.js'
+
+const FOLDER = 'earlier'
+const REPORT = '.scripstream/report.json'
+const AT_ONCE = 32
+
+/** Where workers find what earlier runs stored. */
+export const earlierIn = (runFolder: string): string => join(runFolder, FOLDER)
+
+/** The outputs that the work of a run may read: of the streams that run each item's, of the others what is one file. */
+export const readable = (plan: readonly Planned[], exchange: string): readonly string[] =>
+  plan.flatMap(({ stream, state }) =>
+    stream.outputs
+      .map((output) => fileOf(output, exchange, { fileName: '*' }))
+      .filter((file) => state === 'waiting' || !file.includes('*')),
+  )
+
+/**
+ * Lets workers read what is stored below `out`: as further names of the same files where the shared folder is on the same disk, else as
+ * copies. Outputs are only ever replaced as a whole, so what is shared stays as it was. A `*` stands for any name.
+ */
+export const share = async (out: string, files: readonly string[], runFolder: string): Promise<void> => {
+  const found = await Promise.all([REPORT, ...files].map((file) => namesOf(out, file)))
+  const all = found.flat()
+  for (let from = 0; from < all.length; from += AT_ONCE)
+    await Promise.all(all.slice(from, from + AT_ONCE).map((file) => shareOne(join(out, file), join(earlierIn(runFolder), file))))
+}
+
+const namesOf = async (out: string, file: string): Promise<readonly string[]> => {
+  const [head = '', tail] = file.split('*')
+  if (tail === undefined) return [file]
+  const folder = dirname(`${head}x`)
+  const names = await readdir(join(out, folder)).catch(() => [])
+  return names.map((name) => `${folder}/${name}`).filter((name) => name.startsWith(head) && name.endsWith(tail))
+}
+
+const shareOne = async (from: string, to: string): Promise<void> => {
+  const temporary = join(dirname(to), `.${randomUUID()}.tmp`)
+  try {
+    await mkdir(dirname(to), { recursive: true })
+    await link(from, temporary).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') throw error
+      return copied(from, temporary)
+    })
+    await rename(temporary, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  } finally {
+    // Two names of one file are not renamed over each other.
+    await rm(temporary, { force: true })
+  }
+}
+
+/** With its time, which tells as of when it holds. */
+const copied = async (from: string, to: string): Promise<void> => {
+  await copyFile(from, to)
+  const { atime, mtime } = await stat(from)
+  await utimes(to, atime, mtime)
+}

@@ -1,0 +1,64 @@
+import type { Item, Settled } from '../model/outcome.js'
+import type { Drift } from '../model/report.js'
+import { type Blobs, type Form, packed, unpacked } from './blobs.js'
+
+/** What a worker is given: an item of a run. */
+export interface Work {
+  readonly run: string
+  readonly item: Item
+}
+
+/** What the requests of a worker came to since it last told. */
+export interface Asked {
+  readonly requested: number
+  readonly retried: number
+  readonly rateLimited: number
+}
+
+/** What became of an item, as a worker tells it; its rows lie in a blob. */
+export interface Outcome extends Omit<Settled, 'item' | 'rows'> {
+  /** The name of the worker. */
+  readonly by: string
+  readonly rows?: { readonly length: number; readonly bytes: number; readonly form: Form }
+  readonly asked: Asked
+  readonly notices?: readonly string[]
+  /** All drift that the worker has seen in the stream so far, where that has changed. */
+  readonly drift?: readonly Drift[]
+}
+
+/** What identifies an item's work: neither a number, nor with a colon in it, which the queue would refuse. */
+export const idOf = ({ fileName }: Item): string => `i${encodeURIComponent(fileName)}`
+
+const blobOf = (stream: string, { run, item }: Work): string => `${run}/${stream}/${encodeURIComponent(item.fileName)}`
+
+/** Leaves the rows in a blob; what is left to tell. */
+export const putAway = async (
+  stream: string,
+  work: Work,
+  { item: _, rows, ...rest }: Settled,
+  blobs: Blobs,
+): Promise<Omit<Outcome, 'by' | 'asked'>> => {
+  if (rows.length === 0) return rest
+  const { form, bytes } = packed(rows)
+  await blobs.write(blobOf(stream, work), bytes)
+  return { ...rest, rows: { length: rows.length, bytes: bytes.length, form } }
+}
+
+/** The item as it was settled, its rows from the blob. Rows that are gone make it a lost one. */
+export const takenBack = async (stream: string, work: Work, outcome: Outcome, blobs: Blobs): Promise<Settled> => {
+  const { by: _, asked: __, notices: ___, drift: ____, rows, ...rest } = outcome
+  const { item } = work
+  if (rows === undefined) return { ...rest, item, rows: [] }
+  try {
+    const bytes = await blobs.read(blobOf(stream, work))
+    if (bytes.length !== rows.bytes) throw new Error(`it holds ${bytes.length} bytes instead of ${rows.bytes}`)
+    return { ...rest, item, rows: unpacked(bytes, rows.form, rows.length) }
+  } catch (error) {
+    return {
+      item,
+      status: 'error',
+      rows: [],
+      reason: `what ${outcome.by} left in the shared folder cannot be read: ${(error as Error).message}`,
+    }
+  }
+}

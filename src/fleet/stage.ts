@@ -1,0 +1,148 @@
+import { EMPTY, ignoreElements, lastValueFrom, merge, Observable } from 'rxjs'
+import { type Item, isLost, type Settled } from '../model/outcome.js'
+import { mergePulled } from '../operators/merge-pulled.js'
+import type { Stage } from '../pipeline/engine.js'
+import { fileOf } from '../pipeline/output.js'
+import type { Planned } from '../pipeline/plan.js'
+import type { Run } from '../pipeline/run.js'
+import type { Barriers } from './barriers.js'
+import type { Blobs } from './blobs.js'
+import type { Census } from './census.js'
+import { share } from './earlier.js'
+import { idOf, type Outcome, takenBack, type Work } from './outcome.js'
+import type { Queues, WorkQueue } from './queues.js'
+
+const CHUNK = 1_000
+const READS_AT_ONCE = 8
+/** A machine that cannot write may be followed by one that can. */
+const TRIES = { attempts: 20, backoff: { type: 'fixed', delay: 1_000 } } as const
+
+export interface Driving {
+  readonly run: Run
+  readonly plan: readonly Planned[]
+  readonly queues: Queues
+  readonly barriers: Barriers
+  readonly blobs: Blobs
+  readonly census: Census
+}
+
+/** An item that a worker has ended. */
+interface Ended {
+  readonly item: Item
+  readonly outcome: Outcome
+}
+
+/** Hands the items of a stage to the fleet, and takes them back as they end; completes at the stage's barrier. */
+export const settledByFleet = (stage: Stage, items: readonly Item[], driving: Driving): Observable<Settled> => {
+  if (items.length === 0) return EMPTY
+  const { run, blobs } = driving
+  const { stream, inWork, hasRoom } = stage
+  return ended(stage, items, driving).pipe(
+    mergePulled(
+      ({ item, outcome }) => {
+        inWork.begin()
+        tell(stream.name, outcome, driving)
+        return new Observable<Settled>((subscriber) => {
+          takenBack(stream.name, { run: run.session.record.run, item }, outcome, blobs).then(
+            (settled) => {
+              subscriber.next(settled)
+              subscriber.complete()
+            },
+            (error: unknown) => subscriber.error(error),
+          )
+        })
+      },
+      READS_AT_ONCE,
+      { isFree: hasRoom, freed$: inWork.ended$ },
+    ),
+  )
+}
+
+const tell = (stream: string, { by, asked, notices = [], drift }: Outcome, { run, census }: Driving): void => {
+  census.count(by)
+  const times = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
+    for (let place = 0; place < count; place += 1) run.emit({ type, stream })
+  }
+  times(asked.requested, 'requested')
+  times(asked.retried, 'retried')
+  times(asked.rateLimited, 'rate-limited')
+  for (const text of notices) run.emit({ type: 'noticed', stream, text })
+  if (drift) run.drift.add(`${by} ${stream}`, drift)
+}
+
+const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barriers, blobs, census }: Driving): Observable<Ended> =>
+  new Observable((subscriber) => {
+    const { stream, workers } = stage
+    const { record, isContinued } = run.session
+    const away = new Map(items.map((item) => [idOf(item), item]))
+    const end = (id: string, outcome: Outcome): void => {
+      const item = away.get(id)
+      if (item === undefined) return
+      away.delete(id)
+      subscriber.next({ item, outcome })
+    }
+    const fail = (error: unknown): void => subscriber.error(error)
+    const handOut = async (): Promise<void> => {
+      await endOf(stream.after ?? [], run)
+      if (stream.after) await share(run.settings.out, filesOf(stream.after, run, plan), blobs.folderOf(record.run))
+      const queue = queues.queue(stream.name)
+      await queue.setGlobalConcurrency(workers)
+      const events = queues.events(stream.name)
+      events.on('completed', ({ jobId, returnvalue }) => end(jobId, returnvalue as unknown as Outcome))
+      events.on('failed', ({ failedReason }) => fail(new Error(failedReason)))
+      events.on('stalled', () => census.stall())
+      await events.waitUntilReady()
+      const barrier = await barriers.of(stream.name)
+      barrier.reached.catch(fail)
+      for (let from = 0; from < items.length && !subscriber.closed; from += CHUNK) {
+        const chunk = items.slice(from, from + CHUNK)
+        if (isContinued) await forgetLost(queue, chunk)
+        await add(queue, chunk, { run: record.run, parent: barrier.parent })
+      }
+      barrier.close()
+      await barrier.reached
+      for await (const page of barrier.outcomes()) for (const [id, outcome] of page) end(id, outcome)
+      const failure = await barrier.failure()
+      if (failure !== undefined) throw new Error(failure)
+      if (away.size > 0) throw new Error(`${away.size} items of ${stream.name} are not in the queue any more`)
+      subscriber.complete()
+    }
+    handOut().catch(fail)
+  })
+
+/** Completes when other streams of the run have: what they store is read. */
+const endOf = (names: readonly string[], run: Run): Promise<unknown> =>
+  lastValueFrom(merge(...names.map((name) => run.ended.get(name) ?? EMPTY)).pipe(ignoreElements()), { defaultValue: undefined })
+
+const add = async (
+  queue: WorkQueue,
+  items: readonly Item[],
+  { run, parent }: { run: string; parent: { id: string; queue: string } },
+): Promise<void> => {
+  const jobs = await queue.addBulk(
+    items.map((item) => ({
+      name: 'item',
+      data: { run, item } satisfies Work,
+      opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true, stackTraceLimit: 1 },
+    })),
+  )
+  // A refused job has a negative number for an id, and nothing else says so.
+  const refused = jobs.filter(({ id = '-' }, place) => id !== idOf(items[place] as Item))
+  if (refused.length > 0) throw new Error(`the queue refused ${refused.length} of ${items.length} items (${refused[0]?.id})`)
+}
+
+/** What was lost, or may lack rows, before a driver was broken off is asked for again. */
+const forgetLost = async (queue: WorkQueue, items: readonly Item[]): Promise<void> => {
+  await Promise.all(
+    items.map(async (item) => {
+      const job = await queue.getJob(idOf(item))
+      const outcome = job?.returnvalue as Outcome | null | undefined
+      if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined)))) await queue.remove(idOf(item))
+    }),
+  )
+}
+
+const filesOf = (names: readonly string[], { settings: { exchange } }: Run, plan: readonly Planned[]): readonly string[] =>
+  plan
+    .filter(({ stream }) => names.includes(stream.name))
+    .flatMap(({ stream }) => stream.outputs.map((output) => fileOf(output, exchange, { fileName: '*' })))

@@ -1,0 +1,168 @@
+import { hostname } from 'node:os'
+import type { Job, Worker } from 'bullmq'
+import { exhaustMap, firstValueFrom, interval, merge, mergeMap, NEVER, Observable, Subject, startWith, throwError } from 'rxjs'
+import { messageOf, StorageError } from '../model/errors.js'
+import type { Host, Settings } from '../model/settings.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { addressOf } from '../provider/gate/gates.js'
+import { readFleetAddress } from './address.js'
+import { blobsIn } from './blobs.js'
+import { type Held, holdsOn } from './hold.js'
+import { itemJob, nothingTold } from './item-job.js'
+import type { Outcome, Work } from './outcome.js'
+import { loadPackages } from './packages.js'
+import { createPulse } from './pulse.js'
+import { LOCK_MS, queuesOn } from './queues.js'
+import { connect } from './redis.js'
+import { sitesOf, type WorkerSite } from './site.js'
+
+export interface WorkerOptions {
+  /** `redis://host:6379`, with `?prefix=` where several fleets share a server. */
+  readonly address: string
+  /** The folder that all machines of the fleet share. */
+  readonly blobs: string
+  /** The streams that it works for: those of the driver, or items would be left lying. */
+  readonly streams: readonly StreamDefinition[]
+  /** What this machine sends with its requests. */
+  readonly headers: Settings['headers']
+  /** As in the report; no two workers may have the same. */
+  readonly name: string
+  /** Items of one stream at a time, at most; without it a fair share of what the whole fleet may have. */
+  readonly concurrency?: number | undefined
+  readonly version: string
+  /** Also on a server that may forget what it holds. */
+  readonly allowVolatile?: boolean
+  /** Once it emits, no further item is taken, those in work are ended, and the worker completes. */
+  readonly stop?: Observable<unknown>
+}
+
+/** What a worker tells. */
+export type WorkerNews =
+  | { readonly type: 'joined'; readonly name: string; readonly shown: string }
+  | { readonly type: 'run'; readonly run: string }
+  | { readonly type: 'settled'; readonly stream: string }
+
+/** A name that no other worker has. */
+export const workerName = (): string => `${hostname()}-${process.pid}`
+
+/** An event loop does not stand still for so long by itself, and a lock that was renewed does not run out before. */
+const STOOD_MS = LOCK_MS * 0.4
+const SHARE_MS = 1_000
+
+/**
+ * Works on what the driver of a fleet hands out, for one run after the other, until it is told to stop or unsubscribed; both let the items
+ * in work end. Errors with a `UsageError` or a `StorageError` where it cannot: its items are then given to others.
+ */
+export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
+  new Observable((subscriber) => {
+    let hasFailed = false
+    const fail = (error: unknown): void => {
+      hasFailed = true
+      subscriber.error(error)
+    }
+    const opened = open(options, (news) => subscriber.next(news), fail)
+    opened.catch(fail)
+    subscriber.add(
+      (options.stop ?? NEVER).subscribe(() => {
+        opened.then((end) => end(false)).then(() => subscriber.complete(), fail)
+      }),
+    )
+    return () => void opened.then((end) => end(hasFailed)).catch(() => undefined)
+  })
+
+const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
+  const { streams, headers, name, concurrency = Number.POSITIVE_INFINITY, allowVolatile = false } = options
+  const address = readFleetAddress(options.address)
+  const packages = await loadPackages()
+  const redis = await connect(address, packages, { allowVolatile })
+  const queues = queuesOn(redis, address, options.version, packages)
+  const blobs = blobsIn(options.blobs)
+  const sites = sitesOf({ blobs, streams, headers })
+  const holds = holdsOn(redis, queues.prefix)
+  const stood$ = new Subject<void>()
+  const lost$ = new Subject<readonly string[]>()
+  const pulse = createPulse(STOOD_MS, () => stood$.next())
+  let run = ''
+
+  const takeUp = async (given: string): Promise<WorkerSite> => {
+    const site = await sites.of(given).catch((error: unknown) => {
+      fail(error)
+      throw error
+    })
+    if (run !== given) {
+      run = given
+      tell({ type: 'run', run })
+      await Promise.all([...new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))].map(holds.recall))
+    }
+    return site
+  }
+  const pausing =
+    ({ settings }: WorkerSite) =>
+    async ({ address: held, ms }: Held): Promise<void> => {
+      const asking = streams.filter((stream) => hostsOf([stream]).some((host) => addressOf(settings, host) === held))
+      await Promise.all(asking.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
+    }
+  const workerFor = (stream: StreamDefinition): Worker<Work, Outcome, string> => {
+    const told = nothingTold()
+    const settled = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
+      const site = await takeUp(job.data.run)
+      // What was handed out before this process stood still may be another's by now.
+      if (site.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('handed out too long ago')
+      const tools = { by: name, blobs, told, holds, pulse, pause: pausing(site), givenBack: () => new packages.bullmq.RateLimitError() }
+      const taken$ = merge(stood$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
+        mergeMap(() => throwError(() => new Elsewhere('given to another worker'))),
+      )
+      const outcome = await firstValueFrom(merge(itemJob(stream, job.data, site, tools), taken$)).catch((error: unknown) => {
+        throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(messageOf(error))
+      })
+      tell({ type: 'settled', stream: stream.name })
+      return outcome
+    }
+    const worker = queues.worker<Work, Outcome>(stream.name, settled, { name, concurrency: Math.min(concurrency, stream.workers) })
+    worker.on('lockRenewalFailed', (ids) => lost$.next(ids))
+    return worker
+  }
+  const workers = new Map(streams.map((stream) => [stream, workerFor(stream)]))
+  const sharing = interval(SHARE_MS)
+    .pipe(
+      startWith(0),
+      exhaustMap(() => share(workers, queues.queue, concurrency).catch(() => undefined)),
+    )
+    .subscribe()
+  tell({ type: 'joined', name, shown: address.shown })
+  return async (isHurried: boolean): Promise<void> => {
+    sharing.unsubscribe()
+    await queues.close(isHurried)
+    pulse.stop()
+    holds.close()
+    await sites.close()
+    redis.disconnect()
+  }
+}
+
+const hostsOf = (streams: readonly StreamDefinition[]): readonly Host[] =>
+  streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => host))
+
+/** What the item does not end with: it is worked on elsewhere by now. */
+class Elsewhere extends Error {}
+
+/** Whether another try may go well, here or on another machine: of what a disk, a network or the queue said, not of a bug. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof Elsewhere ||
+  error instanceof StorageError ||
+  (error instanceof Error && ('code' in error || error.name === 'RateLimitError'))
+
+/** Shares what a stream may have in work, cluster-wide, among all workers that are there: who joins late gets as much as the others. */
+const share = async (
+  workers: ReadonlyMap<StreamDefinition, Worker<Work, Outcome, string>>,
+  queueOf: ReturnType<typeof queuesOn>['queue'],
+  most: number,
+): Promise<void> => {
+  const [first] = workers.keys()
+  if (first === undefined) return
+  const count = Math.max(1, await queueOf(first.name).getWorkersCount())
+  for (const [stream, worker] of workers) {
+    const cap = (await queueOf(stream.name).getGlobalConcurrency()) ?? stream.workers
+    worker.concurrency = Math.max(1, Math.min(most, Math.ceil(cap / count)))
+  }
+}
