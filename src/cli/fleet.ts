@@ -4,7 +4,6 @@ import {
   finalize,
   from,
   ignoreElements,
-  map,
   merge,
   type Observable,
   of,
@@ -55,8 +54,15 @@ export const fleetOf = ({ engine, blobs, allowVolatile }: FleetFlags, env: Shell
 export const engineOf = (flags: FleetFlags, env: Shell['env'], { fleet, version }: Parts): Observable<{ readonly engine?: Engine }> =>
   defer(() => {
     const place = fleetOf(flags, env)
-    return place === undefined ? of({}) : from(fleet()).pipe(map((made) => ({ engine: made.fleet({ ...place, version }) })))
+    return place === undefined ? of({}) : from(engineAt({ ...place, version }, fleet))
   })
+
+/** A fleet that cannot be had is told before anything is begun. */
+const engineAt = async (options: FleetPlace & { readonly version: string }, load: Parts['fleet']): Promise<{ readonly engine: Engine }> => {
+  const { fleet, reachFleet } = await load()
+  await reachFleet(options)
+  return { engine: fleet(options) }
+}
 
 /** Who works for a run, on one line; nothing where no fleet does. */
 export const fleetText = (fleet: FleetState | undefined, gap: string): string => {

@@ -35,7 +35,7 @@ export interface Parts {
   /** The output folder, for what concerns a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'keep'>
   /** Loaded only where a fleet is wanted. */
-  readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'workerName'>>
+  readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 

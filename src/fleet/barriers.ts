@@ -4,7 +4,7 @@ import type { Outcome } from './outcome.js'
 import type { Packages } from './packages.js'
 import type { Queues } from './queues.js'
 
-const QUEUE = 'barriers'
+export const BARRIERS = 'barriers'
 const PAGE = 1_000
 const LOOK_MS = 5_000
 
@@ -23,9 +23,7 @@ export interface Barrier {
 }
 
 export interface Barriers {
-  /** The barrier of a stream; that of an earlier driver of the same run, if it still stands. */
   readonly of: (stream: string) => Promise<Barrier>
-  readonly obliterate: () => Promise<void>
   readonly stop: () => void
 }
 
@@ -36,11 +34,11 @@ interface Waiting {
 
 /** The barriers of a run; this process passes them. */
 export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, shown: string): Barriers => {
-  const queue = queues.queue(QUEUE)
+  const queue = queues.queue(BARRIERS)
   const waiting = new Map<string, Waiting>()
   const watches = new Set<NodeJS.Timeout>()
   queues.worker<unknown, undefined>(
-    QUEUE,
+    BARRIERS,
     async (job: Job, token) => {
       const stage = waiting.get(String(job.id))
       await stage?.isFed
@@ -67,7 +65,6 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
   return {
     of: async (stream) => {
       const id = `${stream}-${run}`
-      if (['completed', 'failed'].includes(await queue.getJobState(id))) await queue.remove(id)
       const [isFed, close] = later()
       const [isReached, reach] = later()
       waiting.set(id, { isFed, reach })
@@ -92,7 +89,6 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
         failure: async () => Object.values(await job.getIgnoredChildrenFailures())[0],
       }
     },
-    obliterate: () => queue.obliterate({ force: true }),
     stop: () => watches.forEach(clearInterval),
   }
 }

@@ -1,11 +1,11 @@
-import { from, interval, merge, mergeMap, Observable, Subscription, toArray } from 'rxjs'
+import { from, interval, merge, mergeMap, Observable, Subscription, tap, toArray } from 'rxjs'
 import { hosts } from '../model/settings.js'
 import type { Engine, Hands } from '../pipeline/engine.js'
 import type { Planned } from '../pipeline/plan.js'
 import type { Run } from '../pipeline/run.js'
 import { addressOf } from '../provider/gate/gates.js'
 import { readFleetAddress } from './address.js'
-import { barriersOn } from './barriers.js'
+import { BARRIERS, barriersOn } from './barriers.js'
 import { blobsIn } from './blobs.js'
 import { createCensus } from './census.js'
 import { readable, share } from './earlier.js'
@@ -29,6 +29,12 @@ export interface FleetOptions {
 }
 
 const LOOK_MS = 1_000
+
+/** Whether a fleet can be had: errors as `fleet` would, with nothing begun. */
+export const reachFleet = async ({ address, allowVolatile = false }: FleetOptions): Promise<void> => {
+  const redis = await connect(readFleetAddress(address), await loadPackages(), { allowVolatile })
+  redis.disconnect()
+}
 
 /**
  * Hands the items of a run out to the workers of a fleet (`fleetWorker`), through queues on Redis; outputs go to the folder that the
@@ -82,9 +88,11 @@ const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], f
   try {
     reins = await takeReins(redis, { prefix: queues.prefix, run: record.run, shown: address.shown }, fail)
     if (reins.before !== undefined && reins.before !== record.run) {
-      await clear([...names, 'barriers'])
+      await clear(names)
       await blobs.drop(reins.before)
     }
+    // Those of a driver that was broken off would wait for it.
+    await clear([BARRIERS])
     await share(run.settings.out, readable(plan, run.settings.exchange), blobs.folderOf(record.run))
     await tellRun({ run: record.run, asOf: record.asOf, acceptShrink: run.acceptShrink, settings: run.settings }, blobs)
     barriers = barriersOn(queues, record.run, packages, address.shown)
@@ -94,11 +102,14 @@ const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], f
     throw error
   }
   const driving = { run, plan, queues, barriers, blobs, census }
+  let connected: readonly string[] = []
+  const tellCensus = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
   const look = async (): Promise<void> => {
     const [first = ''] = names
-    const connected = (await queues.queue(first).getWorkers()).map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
-    run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
+    connected = (await queues.queue(first).getWorkers()).map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+    tellCensus()
   }
+  await look()
   watching.add(interval(LOOK_MS).subscribe(() => void look().catch(() => undefined)))
   const hands: Hands = {
     work: (stage) => (item$) =>
@@ -108,14 +119,16 @@ const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], f
         mergeMap((items) => {
           const earlier = items.map((item) => stage.earlier(item))
           const fresh = items.filter((_, place) => earlier[place] === undefined)
-          return merge(from(earlier.filter((settled) => settled !== undefined)), settledByFleet(stage, fresh, driving))
+          return merge(
+            from(earlier.filter((settled) => settled !== undefined)),
+            settledByFleet(stage, fresh, driving).pipe(tap({ complete: tellCensus })),
+          )
         }),
       ),
     finish: () =>
       from(
         (async () => {
-          await clear(names)
-          await barriers.obliterate()
+          await clear([...names, BARRIERS])
           await blobs.drop(record.run)
           await reins.end()
           isOver = true

@@ -81,7 +81,11 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   const holds = holdsOn(redis, queues.prefix)
   const stood$ = new Subject<void>()
   const lost$ = new Subject<readonly string[]>()
-  const pulse = createPulse(STOOD_MS, () => stood$.next())
+  const pulse = createPulse(
+    STOOD_MS,
+    () => redis.status === 'ready',
+    () => stood$.next(),
+  )
   let run = ''
 
   const takeUp = async (given: string): Promise<WorkerSite> => {

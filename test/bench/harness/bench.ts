@@ -27,7 +27,7 @@ export interface Bench {
   run(options: BenchRun): Promise<CheckedRun>
 }
 
-export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only'> {
+export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only' | 'more'> {
   readonly out?: string
 }
 

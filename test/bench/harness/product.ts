@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly out: string
   readonly asOf?: string
   readonly only?: readonly string[]
+  /** Further arguments of the command. */
+  readonly more?: readonly string[]
 }
 
 /** One run of the whole command, as a process. */
@@ -33,10 +35,20 @@ export const commandOf = (product: string): string => {
 const probe = new URL('./probe.js', import.meta.url).href
 
 /** Runs the product against the provider; one that does not end well is an error. */
-export const runProduct = async ({ provider, product, latency, out, asOf = EVENING, only }: RunOptions): Promise<ProductRun> => {
+export const runProduct = async ({ provider, product, latency, out, asOf = EVENING, only, more = [] }: RunOptions): Promise<ProductRun> => {
   await provider.control({ latency, asOf, reset: true })
   const probed = `${out}.probe.json`
-  const args = ['run', '--as-of', asOf, '--out', out, '--progress', 'none', ...(only === undefined ? [] : ['--only', only.join(',')])]
+  const args = [
+    'run',
+    '--as-of',
+    asOf,
+    '--out',
+    out,
+    '--progress',
+    'none',
+    ...(only === undefined ? [] : ['--only', only.join(',')]),
+    ...more,
+  ]
   const command = ['--import', probe, commandOf(product), ...args]
   const { code, stdout, stderr, wallMs, startedAt } = await runProcess(process.execPath, command, {
     ...provider.env,

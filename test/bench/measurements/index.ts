@@ -3,6 +3,7 @@ import { candles } from './candles.js'
 import { cold } from './cold.js'
 import { incremental, rerun } from './evening.js'
 import { exporting } from './exporting.js'
+import { fleet } from './fleet.js'
 import { full } from './full.js'
 import { hot } from './hot.js'
 import { memory } from './memory.js'
@@ -24,4 +25,5 @@ export const measurements: readonly Measurement[] = [
   exporting,
   cold,
   memory,
+  fleet,
 ]

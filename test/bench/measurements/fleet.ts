@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { type CheckedRun, inTurns, withBench } from '../harness/bench.js'
+import type { Figure, Measurement } from '../harness/figure.js'
+import { type BenchFleet, redisSpent, startFleet } from '../harness/fleet.js'
+import { fixed } from '../provider/latency.js'
+import { requestsIn } from '../provider/ledger.js'
+
+const WORKERS = 3
+const SCRIPTS = [
+  'fundamental-data',
+  'company-filings',
+  'new-announcements',
+  'advanced-indicators',
+  'market-news',
+  'all-ohlcv',
+  'indices-ohlcv',
+]
+const LOOK_MS = 200
+
+interface FleetRun {
+  readonly runs: readonly CheckedRun[]
+  readonly cpuMicros: number
+  readonly redisMicros: number
+  readonly redisBytes: number
+}
+
+/** A driver and three workers on this machine, beside one process: the same outputs, the same requests, never more at once. */
+export const fleet: Measurement = {
+  name: 'fleet',
+  summary: 'a driver and three workers on one machine: wall ÷ one process, overhead per item, memory of Redis',
+  run: async (context) => {
+    const stocks = context.quick ? 80 : 2_775
+    return withBench(context, { stocks }, async ({ run }): Promise<readonly Figure[]> => {
+      const made = await startFleet({ product: context.product, blobs: join(context.scratch, 'blobs'), workers: WORKERS })
+      if (made === undefined) {
+        context.say('skipped: no Redis answers')
+        return []
+      }
+      const { more } = made
+      try {
+        const latency = fixed(50)
+        const oneByOne = async (args: readonly string[]): Promise<readonly CheckedRun[]> => {
+          const runs: CheckedRun[] = []
+          for (const script of SCRIPTS) runs.push(await run({ latency, only: [script], more: args }))
+          return runs
+        }
+        const spent =
+          (make: () => Promise<readonly CheckedRun[]>): (() => Promise<FleetRun>) =>
+          () =>
+            spentBy(made, make)
+        const all = await inTurns(context.runs, {
+          alone: spent(async () => [await run({ latency })]),
+          together: spent(async () => [await run({ latency, more })]),
+          aloneInTurn: spent(() => oneByOne([])),
+          togetherInTurn: spent(() => oneByOne(more)),
+        })
+        const ratios = (many: readonly FleetRun[], one: readonly FleetRun[]) =>
+          many.map(({ runs }, round) => wallOf(runs) / wallOf(one[round]?.runs ?? []))
+        const perRequest = (read: (spent: FleetRun, round: number) => number) =>
+          all.together.map((spent, round) => read(spent, round) / spent.runs.reduce((sum, { stats }) => sum + requestsIn(stats), 0))
+        const cpuMore = perRequest(({ cpuMicros, redisMicros }, round) => cpuMicros + redisMicros - (all.alone[round]?.cpuMicros ?? 0))
+        const remark = `${stocks} stocks, ${WORKERS} workers, fixed 50 ms`
+        return [
+          {
+            name: 'fleet: scripts one after another, wall ÷ one process',
+            unit: '×',
+            values: ratios(all.togetherInTurn, all.aloneInTurn),
+            goal: 1.25,
+            remark,
+          },
+          { name: 'fleet: the whole graph, wall ÷ one process', unit: '×', values: ratios(all.together, all.alone), remark },
+          { name: 'fleet: CPU per request beyond that of one process', unit: 'µs', values: cpuMore, remark: 'driver, workers and Redis' },
+          {
+            name: 'fleet: CPU of Redis per request',
+            unit: 'µs',
+            values: perRequest(({ redisMicros }) => redisMicros),
+          },
+          {
+            name: 'fleet: memory of Redis beyond that before the run',
+            unit: 'MB',
+            values: all.together.map(({ redisBytes }) => redisBytes / 1e6),
+          },
+        ]
+      } finally {
+        await made.close()
+      }
+    })
+  },
+}
+
+const wallOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { wallMs }) => sum + wallMs, 0)
+const cpuOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
+
+/** What driver, workers and Redis spend on runs. */
+const spentBy = async ({ redis, workerCpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
+  const [before, workersBefore] = [await redisSpent(redis), workerCpu()]
+  let most = before.bytes
+  const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
+  try {
+    const runs = await make()
+    const after = await redisSpent(redis)
+    return {
+      runs,
+      cpuMicros: cpuOf(runs) + workerCpu() - workersBefore,
+      redisMicros: after.cpuMicros - before.cpuMicros,
+      redisBytes: most - before.bytes,
+    }
+  } finally {
+    clearInterval(looking)
+  }
+}
