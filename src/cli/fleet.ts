@@ -1,18 +1,4 @@
-import {
-  defer,
-  endWith,
-  finalize,
-  from,
-  ignoreElements,
-  merge,
-  type Observable,
-  of,
-  scan,
-  share,
-  switchMap,
-  tap,
-  throttleTime,
-} from 'rxjs'
+import { defer, endWith, finalize, from, ignoreElements, merge, type Observable, of, scan, share, switchMap, tap, throttleTime } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
