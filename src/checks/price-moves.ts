@@ -116,4 +116,4 @@ const looksLikeAnother = ({ volume, length }: CandleColumns, place: number, rati
   return Math.max((before + 1) / (after + 1), (after + 1) / (before + 1)) >= OTHER_VOLUME
 }
 
-const median = (values: Float64Array): number => values.slice().sort()[values.length >> 1] ?? 0
+export const median = (values: Float64Array): number => values.slice().sort()[values.length >> 1] ?? 0

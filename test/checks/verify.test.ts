@@ -29,6 +29,17 @@ const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[
   v,
 ]
 
+const CUT = 600
+
+/** Where a series has the day on which another one is cut. */
+const placeIn = (others: readonly number[][], all: readonly number[][]): number => others.findIndex(([time]) => time === all[CUT]?.[0])
+
+/** The candles before the cut, divided, and those of another stock from there on. */
+const continued = (all: readonly number[][], others: readonly number[][], by: number): readonly (readonly number[])[] => [
+  ...all.slice(0, CUT).map((candle) => divided(candle, by)),
+  ...others.slice(placeIn(others, all)),
+]
+
 /** The file of a stock that has one in a folder. */
 const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly file: string } => {
   for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) {
@@ -172,6 +183,45 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'spliced-series warning',
+  },
+  {
+    fault: 'another stock’s series from a day on',
+    plant: (folder) => {
+      change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /^\d{3,} candles from \S+ to 2026-02-12 are those of \S+ too: one of the two files holds another stock's series$/,
+  },
+  {
+    fault: 'another stock’s series from a day on, at just the price at which the own one ends',
+    plant: (folder) => {
+      const others = folder.candles(names.b)
+      change(folder, names.a, (all) => continued(all, others, Number(all[CUT]?.[4]) / Number(others[placeIn(others, all)]?.[4])))
+      return names.a
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'two months of another stock’s series',
+    plant: (folder) => {
+      const others = folder.candles(names.b)
+      change(folder, names.a, (all) => {
+        const from = placeIn(others, all)
+        return [...all.slice(0, CUT), ...others.slice(from, from + 44), ...all.slice(CUT + 44)]
+      })
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /^44 candles from/,
+  },
+  {
+    fault: 'the whole series of another stock',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.b}.csv`, folder.text(`ohlcv_data/${names.a}.csv`))
+      return [names.a, names.b].sort().at(-1) as string
+    },
+    found: 'spliced-series error',
   },
   {
     fault: 'a split that was not adjusted',
