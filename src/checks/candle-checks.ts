@@ -30,6 +30,8 @@ interface Against {
   /** The rows of lists of the whole market, by their file. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** Day numbers, by symbol. */
+  readonly listedOn: ReadonlyMap<string, number>
   /** The symbols of the master list. */
   readonly listed: readonly string[]
   /** The "now" of the folder's last run, epoch milliseconds; bands are of that day. */
@@ -99,7 +101,7 @@ const keep = (
     return
   }
   const ordered = { ...series, candles }
-  const moves = priceMoves(ordered, against.actions.get(series.symbol) ?? [])
+  const moves = priceMoves(ordered, { actions: against.actions.get(series.symbol) ?? [], listedOn: against.listedOn.get(series.symbol) })
   const toldUntil = new Set(moves.flatMap(({ check, day }) => (check === 'spliced-series' && day !== undefined ? [day] : [])))
   kept.findings.push(...moves)
   kept.stocks.push({ symbol: series.symbol, file: series.file, days, toldUntil })

@@ -16,6 +16,7 @@ import { dayOfNumber } from './candle-columns.js'
 import { filesAsNoted, type Noted } from './files-as-noted.js'
 import { type CheckName, checkNames, type Finding } from './finding.js'
 import { knownActions } from './known-actions.js'
+import { listingDays } from './listing-days.js'
 import { checkFolder, reportIn, stocksIn, symbolsAmong } from './output-folder.js'
 import { namesIn, outputsIn, type StreamFiles } from './outputs-in.js'
 import { recordChecks } from './record-checks.js'
@@ -47,11 +48,14 @@ export const verify = async (root: string, { streams, exchange, only = checkName
     isComplete: (await notedRun(join(root, '.scripstream/complete.json'))) !== undefined,
     left: await filesLeft(join(root, '.scripstream')),
   }
-  const lists = await recordChecks(root, all, { listed: listedOf(stocks), exchange })
+  const listed = listedOf(stocks)
+  const lists = await recordChecks(root, all, { listed, exchange })
+  const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
   const actions = knownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
   const candles = await candleChecks(root, all, {
     rows: lists.rows,
     actions,
+    listedOn: listingDays(listings, listed),
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf) }),
   })
