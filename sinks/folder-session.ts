@@ -6,6 +6,7 @@ import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
 import { changedSince, noteComplete, notedRun } from './complete-run.js'
 import { codeOf, storageErrorOf } from './file-error.js'
+import { forgetLeft, mayReplace } from './files-left.js'
 import { type OpenJournal, openJournal } from './folder-journal.js'
 import type { KnownNames } from './known-names.js'
 import { isLockOnItsWay, takeLock } from './lock.js'
@@ -50,6 +51,7 @@ const begun = async (root: string, beginning: Beginning, { names, opened }: Hold
   const unfinished = await recordIn(join(state, 'run.json'))
   const before = unfinished === undefined ? await completeBefore(root, beginning) : {}
   if (before.complete) return { record: before.complete, isContinued: false, ...before, journals: new Map(), finish: () => of(undefined) }
+  await mayReplace(state, beginning.outputs)
   // Whatever is written from here on is no longer of that run.
   await rm(join(state, COMPLETE), { force: true })
   return { ...(await taken(root, beginning, { unfinished, opened })), ...before }
@@ -95,6 +97,8 @@ const taken = async (root: string, { folders, streams, outputs, choose }: Beginn
     // What was moved into place must be there after a power cut too, before the journals that could mend it go.
     for (const folder of [STATE, ...folders]) await synced(join(root, folder))
     // Beside the record of an unfinished run it counts for nothing.
+    const { symbols, pairs } = record.chosen ?? {}
+    if (report && symbols === undefined && pairs === undefined) await forgetLeft(state, outputs)
     if (report) await noteComplete(join(state, COMPLETE), { ...record, report }, { root, outputs: [...outputs, `${STATE}/report.json`] })
     await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })

@@ -15,6 +15,7 @@ import { missingSessions, type SeriesDays, STALE_SESSIONS, staleSymbol } from '.
 import type { StreamFiles } from './outputs-in.js'
 import { type LastCloses, lastClosesOf, outsideBands } from './price-bands.js'
 import { priceMoves } from './price-moves.js'
+import { type Printed, printsOf, type Shared, sharedCandles } from './shared-candles.js'
 
 export interface CandleChecks {
   readonly findings: readonly Finding[]
@@ -29,6 +30,8 @@ interface Against {
   /** The rows of lists of the whole market, by their file. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** Day numbers, by symbol. */
+  readonly listedOn: ReadonlyMap<string, number>
   /** The symbols of the master list. */
   readonly listed: readonly string[]
   /** The "now" of the folder's last run, epoch milliseconds; bands are of that day. */
@@ -41,6 +44,7 @@ interface Kept {
   readonly stocks: SeriesDays[]
   readonly indices: DaysHeld[]
   readonly closes: LastCloses[]
+  readonly prints: Printed[]
   count: number
 }
 
@@ -51,7 +55,7 @@ const A_TURN = 20
  * last. Of indices only what cannot be in any series counts: they may move as they like, and each has a calendar of its own.
  */
 export const candleChecks = async (root: string, all: readonly StreamFiles[], against: Against): Promise<CandleChecks> => {
-  const kept: Kept = { findings: [], stocks: [], indices: [], closes: [], count: 0 }
+  const kept: Kept = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
   let place = 0
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
@@ -64,13 +68,15 @@ export const candleChecks = async (root: string, all: readonly StreamFiles[], ag
       place += 1
       if (place % A_TURN === 0) await othersTurn()
     }
+  const shared = await sharedCandles(root, kept.prints)
   const calendar = calendarOf(
     kept.stocks.map(({ days }) => days),
     kept.indices,
   )
   return {
     findings: [
-      ...kept.findings,
+      ...shared.map(({ finding }) => finding),
+      ...kept.findings.filter((finding) => !isToldBy(shared, finding)),
       ...calendar.findings,
       ...kept.stocks.flatMap((series) => [...missingSessions(series, calendar), ...staleSymbol(series, calendar)]),
       ...withoutCandles(kept, calendar, against),
@@ -95,13 +101,19 @@ const keep = (
     return
   }
   const ordered = { ...series, candles }
-  const moves = priceMoves(ordered, against.actions.get(series.symbol) ?? [])
+  const moves = priceMoves(ordered, { actions: against.actions.get(series.symbol) ?? [], listedOn: against.listedOn.get(series.symbol) })
   const toldUntil = new Set(moves.flatMap(({ check, day }) => (check === 'spliced-series' && day !== undefined ? [day] : [])))
   kept.findings.push(...moves)
   kept.stocks.push({ symbol: series.symbol, file: series.file, days, toldUntil })
+  kept.prints.push({ symbol: series.symbol, file: series.file, prints: printsOf(candles) })
   const closes = lastClosesOf(ordered)
   if (closes) kept.closes.push(closes)
 }
+
+/** A move of the price where two series meet. */
+const isToldBy = (shared: readonly Shared[], { check, symbol, day }: Finding): boolean =>
+  ['large-moves', 'spliced-series'].includes(check) &&
+  shared.some(({ finding, cuts }) => finding.symbol === symbol && day !== undefined && cuts.has(day))
 
 /** Listed stocks of which no candle is there, where the market's are. A file that cannot be read is told as such. */
 const withoutCandles = ({ stocks, findings }: Kept, { sessions }: Calendar, { listed }: Against): readonly Finding[] => {

@@ -1,29 +1,35 @@
-import type { NotedRun } from '../../sinks/complete-run.js'
+import type { FilesLeft } from '../../sinks/files-left.js'
 import type { RunReport } from '../model/report.js'
 import type { Finding } from './finding.js'
 import type { StreamFiles } from './outputs-in.js'
 
-/** What the last run said of the files that it left. */
+/** What runs said of the files that they left. */
 export interface Noted {
+  /** Of the last run. */
   readonly report?: Pick<RunReport, 'scripts'>
-  /** The note of a complete run, which knows each file; a run that was not complete leaves the sums of its report only. */
-  readonly complete?: Pick<NotedRun, 'files'>
+  /** Whether that run was complete, and so has noted each file that it left. */
+  readonly isComplete: boolean
+  readonly left: FilesLeft
 }
 
-/** Compares the files of a stream with what the last run said of them. */
-export const filesAsNoted = (found: StreamFiles, noted: Noted): readonly Finding[] => {
-  const script = noted.report?.scripts[found.stream.name]
-  if (script === undefined || script.outcome === 'disabled' || script.outcome === 'skipped') return []
-  return noted.complete ? eachAsNoted(found, noted.complete.files) : sumsAsReported(found, script)
+/**
+ * Compares the files of a stream with what was said of them, file by file. After a run of the stream that was not complete, sizes may have
+ * changed: then only files that are gone are known by name, and where none is, the sums of the report decide.
+ */
+export const filesAsNoted = (found: StreamFiles, { report, isComplete, left }: Noted): readonly Finding[] => {
+  const script = report?.scripts[found.stream.name]
+  const isTouched = script !== undefined && script.outcome !== 'disabled' && script.outcome !== 'skipped'
+  const named = eachAsNoted(found, left)
+  return named.length > 0 || !isTouched || isComplete ? named : sumsAsReported(found, script)
 }
 
-const eachAsNoted = ({ files, owns }: StreamFiles, noted: NotedRun['files']): readonly Finding[] => {
+const eachAsNoted = ({ files, owns }: StreamFiles, left: FilesLeft): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
-  return Object.entries(noted).flatMap(([file, [bytes]]): Finding[] => {
+  return Object.entries(left).flatMap(([file, bytes]): Finding[] => {
     const size = sizes.get(file)
-    if (size === bytes || !owns(file)) return []
-    const now = size === undefined ? 'it is gone' : `it holds ${size} bytes`
-    return [finding(`${now}; the last run left ${bytes}${size === undefined ? ' bytes' : ''}`, file)]
+    if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
+    if (size !== undefined) return [finding(`it holds ${size} bytes; the last run left ${bytes}`, file)]
+    return [finding(bytes === null ? 'it is gone; an earlier run left it' : `it is gone; the last run left ${bytes} bytes`, file)]
   })
 }
 

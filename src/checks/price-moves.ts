@@ -12,6 +12,13 @@ const NEAR_FACTOR = 0.15
 /** After so long a rest a symbol may well be another company's. */
 const LONG_REST_DAYS = 90
 
+/** What is known of a stock that may account for a move. */
+export interface KnownOfStock {
+  readonly actions: readonly KnownAction[]
+  /** The day number of the day since which it is listed. */
+  readonly listedOn?: number | undefined
+}
+
 /** A close that lies far from the one before. */
 interface Jump {
   readonly place: number
@@ -23,14 +30,11 @@ interface Jump {
  * Finds closes more than 30 % away from the one before, and says what they may be: an action that was not adjusted, another stock's
  * series, or just a large move, of which markets know some.
  */
-export const priceMoves = (series: Series, actions: readonly KnownAction[]): readonly Finding[] => {
+export const priceMoves = (series: Series, known: KnownOfStock): readonly Finding[] => {
   const jumps = jumpsIn(series.candles)
   if (jumps.length === 0) return []
   const swings = swingsIn(jumps)
-  return [
-    ...swingFinding(series, swings),
-    ...jumps.filter((jump) => !swings.includes(jump)).map((jump) => findingOf(series, jump, actions)),
-  ]
+  return [...swingFinding(series, swings), ...jumps.filter((jump) => !swings.includes(jump)).map((jump) => findingOf(series, jump, known))]
 }
 
 const jumpsIn = ({ close, length }: CandleColumns): readonly Jump[] => {
@@ -69,7 +73,7 @@ const swingFinding = ({ symbol, file, candles }: Series, swings: readonly Jump[]
   return [{ check: 'spliced-series', severity: 'error', symbol, day, file, detail }]
 }
 
-const findingOf = ({ symbol, file, candles }: Series, { place, ratio }: Jump, actions: readonly KnownAction[]): Finding => {
+const findingOf = ({ symbol, file, candles }: Series, { place, ratio }: Jump, { actions, listedOn }: KnownOfStock): Finding => {
   const { open, close, day } = candles
   const [before, today] = [day[place - 1] as number, day[place] as number]
   const of = { symbol, day: dayOfNumber(today), file }
@@ -84,8 +88,12 @@ const findingOf = ({ symbol, file, candles }: Series, { place, ratio }: Jump, ac
   const rest = today - before
   if (rest >= LONG_REST_DAYS && looksLikeAnother(candles, place, ratio))
     return { check: 'spliced-series', severity: 'warning', ...of, detail: `${detail} after ${rest} days without a candle` }
+  const listing = listedOn !== undefined && listedOn > before && listedOn <= today ? [`at its listing of ${dayOfNumber(listedOn)}`] : []
+  if (listing.length > 0 && isOtherPrice(ratio))
+    return { check: 'spliced-series', severity: 'warning', ...of, detail: [detail, ...listing].join(', ') }
   const [action] = near
   const notes = [
+    ...listing,
     ...(action === undefined ? plainFactor(opening) : [`near the ${action.kind} of ${dayOfNumber(action.day)}`]),
     ...(rest > 7 ? [`after ${rest} days without a candle`] : []),
   ]
@@ -104,16 +112,18 @@ const plainFactor = (opening: number): readonly string[] => {
   return factor === undefined ? [] : [`like a split of 1 into ${factor} that was not adjusted`]
 }
 
+const isOtherPrice = (ratio: number): boolean => Math.max(ratio, 1 / ratio) >= OTHER_PRICE
+
 const AROUND = 5
 const OTHER_PRICE = 3
 const OTHER_VOLUME = 10
 
 /** Whether price or trade begin at a level of their own: a stock that merely rested comes back much as it went. */
 const looksLikeAnother = ({ volume, length }: CandleColumns, place: number, ratio: number): boolean => {
-  if (Math.max(ratio, 1 / ratio) >= OTHER_PRICE) return true
+  if (isOtherPrice(ratio)) return true
   const before = median(volume.subarray(Math.max(0, place - AROUND), place))
   const after = median(volume.subarray(place, Math.min(length, place + AROUND)))
   return Math.max((before + 1) / (after + 1), (after + 1) / (before + 1)) >= OTHER_VOLUME
 }
 
-const median = (values: Float64Array): number => values.slice().sort()[values.length >> 1] ?? 0
+export const median = (values: Float64Array): number => values.slice().sort()[values.length >> 1] ?? 0

@@ -11,7 +11,7 @@ import { type Listed, strayDocument, strayRecords, strayRows } from './stray-rec
 
 export interface RecordChecks {
   readonly findings: readonly Finding[]
-  /** The rows of each list of the whole market, by its file. */
+  /** The rows of each list of the whole market, by its file. Those of a text are its lines, by the names in its first. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
 }
 
@@ -77,7 +77,18 @@ const checkFile = async (
     }
     default: {
       const text = await readFile(path, 'utf8')
+      rows.set(file, rowsOfLines(text.split('\n')))
       return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is torn' }]
     }
   }
+}
+
+/** A line of more or fewer cells than the first, such as one with a comma in a cell, is left out. */
+const rowsOfLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
+  const cellsOf = (line: string): readonly string[] => line.split(',').map((cell) => cell.trim())
+  const names = cellsOf(first)
+  return lines
+    .map(cellsOf)
+    .filter(({ length }) => length === names.length)
+    .map((cells) => Object.fromEntries(names.map((name, place) => [name, cells[place]])))
 }

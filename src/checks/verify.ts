@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import { isTemporary } from '../../sinks/atomic-file.js'
 import { notedRun } from '../../sinks/complete-run.js'
+import { filesLeft } from '../../sinks/files-left.js'
 import { stateDocument } from '../../sinks/state-document.js'
 import type { Item } from '../model/outcome.js'
-import type { RunReport } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { type Stock, stockItems } from '../model/stock.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -13,9 +13,10 @@ import { fileOf } from '../pipeline/output.js'
 import { MASTER } from '../pipeline/work.js'
 import { candleChecks } from './candle-checks.js'
 import { dayOfNumber } from './candle-columns.js'
-import { filesAsNoted } from './files-as-noted.js'
+import { filesAsNoted, type Noted } from './files-as-noted.js'
 import { type CheckName, checkNames, type Finding } from './finding.js'
 import { knownActions } from './known-actions.js'
+import { listingDays } from './listing-days.js'
 import { checkFolder, reportIn, stocksIn, symbolsAmong } from './output-folder.js'
 import { namesIn, outputsIn, type StreamFiles } from './outputs-in.js'
 import { recordChecks } from './record-checks.js'
@@ -42,16 +43,22 @@ export const verify = async (root: string, { streams, exchange, only = checkName
   const stocks = await stocksIn(root)
   const wanted = symbols && symbolsAmong(symbols, stocks)
   const all = await filesIn(root, streams, { exchange, stocks })
-  const complete = await notedRun(join(root, '.scripstream/complete.json'))
-  const lists = await recordChecks(root, all, { listed: listedOf(stocks), exchange })
+  const noted: Noted = {
+    ...(report === undefined ? {} : { report }),
+    isComplete: (await notedRun(join(root, '.scripstream/complete.json'))) !== undefined,
+    left: await filesLeft(join(root, '.scripstream')),
+  }
+  const listed = listedOf(stocks)
+  const lists = await recordChecks(root, all, { listed, exchange })
+  const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
   const actions = knownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
   const candles = await candleChecks(root, all, {
     rows: lists.rows,
     actions,
+    listedOn: listingDays(listings, listed),
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf) }),
   })
-  const noted = { ...(report === undefined ? {} : { report }), ...(complete === undefined ? {} : { complete }) }
   const found = [
     ...all.flatMap((stream) => filesAsNoted(stream, noted)),
     ...(await brokenOff(root, all)),
@@ -69,7 +76,7 @@ export const verify = async (root: string, { streams, exchange, only = checkName
     files: all.reduce((sum, { files }) => sum + files.length, 0),
     candles: candles.count,
     sessions: { count: candles.sessions.length, ...(last === undefined ? {} : { last: dayOfNumber(last) }) },
-    notes: [...notesOn(root, report), ...candles.notes],
+    notes: [...notesOn(root, noted), ...candles.notes],
     counts: countsOf(findings, only),
     findings,
     passed: passedLimits(findings, limits),
@@ -157,8 +164,10 @@ const onePerFile = (findings: readonly Finding[]): readonly Finding[] => {
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
 }
 
-const notesOn = (root: string, report: RunReport | undefined): readonly string[] => [
-  ...(report === undefined ? ['No report of a run is there, so the files were compared with nothing.'] : []),
+const notesOn = (root: string, { report, left }: Noted): readonly string[] => [
+  ...(report === undefined && Object.keys(left).length === 0
+    ? ['No report of a run is there, so the files were compared with nothing.']
+    : []),
   ...(existsSync(join(root, '.scripstream/run.json'))
     ? ['A run is under way or was broken off: some files may be of this evening, others of the one before.']
     : []),

@@ -29,6 +29,33 @@ const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[
   v,
 ]
 
+const CUT = 600
+
+/** Lets the exchange's list say that the stock is listed since the day of the cut. */
+const listedAtCut = (folder: OutputFolder, symbol = names.a, isin?: string): void => {
+  const day = new Date((Number(folder.candles(names.a)[CUT]?.[0]) + 19_800) * 1_000).toUTCString()
+  const [, date, month, year] = day.split(' ')
+  const lines = folder.text('nse_equity_list.csv').split('\n')
+  const changed = lines.map((line) => {
+    const cells = line.split(',')
+    if (cells[0] !== symbol) return line
+    return cells
+      .with(3, `${date}-${month?.toUpperCase()}-${year}`)
+      .with(6, isin ?? String(cells[6]))
+      .join(',')
+  })
+  folder.put('nse_equity_list.csv', changed.join('\n'))
+}
+
+/** Where a series has the day on which another one is cut. */
+const placeIn = (others: readonly number[][], all: readonly number[][]): number => others.findIndex(([time]) => time === all[CUT]?.[0])
+
+/** The candles before the cut, divided, and those of another stock from there on. */
+const continued = (all: readonly number[][], others: readonly number[][], by: number): readonly (readonly number[])[] => [
+  ...all.slice(0, CUT).map((candle) => divided(candle, by)),
+  ...others.slice(placeIn(others, all)),
+]
+
 /** The file of a stock that has one in a folder. */
 const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly file: string } => {
   for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) {
@@ -172,6 +199,65 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'spliced-series warning',
+  },
+  {
+    fault: 'another stock’s series from a day on',
+    plant: (folder) => {
+      change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /^\d{3,} candles from \S+ to 2026-02-12 are those of \S+ too: one of the two files holds another stock's series$/,
+  },
+  {
+    fault: 'another stock’s series from a day on, at just the price at which the own one ends',
+    plant: (folder) => {
+      const others = folder.candles(names.b)
+      change(folder, names.a, (all) => continued(all, others, Number(all[CUT]?.[4]) / Number(others[placeIn(others, all)]?.[4])))
+      return names.a
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'two months of another stock’s series',
+    plant: (folder) => {
+      const others = folder.candles(names.b)
+      change(folder, names.a, (all) => {
+        const from = placeIn(others, all)
+        return [...all.slice(0, CUT), ...others.slice(from, from + 44), ...all.slice(CUT + 44)]
+      })
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /^44 candles from/,
+  },
+  {
+    fault: 'the whole series of another stock',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.b}.csv`, folder.text(`ohlcv_data/${names.a}.csv`))
+      return [names.a, names.b].sort().at(-1) as string
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'candles of another stock before the day of listing, at a price of their own',
+    plant: (folder) => {
+      listedAtCut(folder)
+      change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)))
+      return names.a
+    },
+    found: 'spliced-series warning',
+    detail: /, at its listing of \d{4}-\d{2}-\d{2}$/,
+  },
+  {
+    fault: 'a large move on the day of listing, by less than strangers are apart',
+    plant: (folder) => {
+      listedAtCut(folder)
+      change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 1.6) : candle)))
+      return names.a
+    },
+    found: 'large-moves warning',
+    detail: /, at its listing of/,
   },
   {
     fault: 'a split that was not adjusted',
@@ -393,6 +479,33 @@ describe('a planted fault is found, and nothing else', () => {
 
   it('has a plant for every check', () => {
     expect(new Set(faults.map(({ found }) => found.split(' ')[0]))).toEqual(new Set(checkNames))
+  })
+})
+
+describe('the day of listing', () => {
+  it('may come after candles, as of a stock that changed its board', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    listedAtCut(folder)
+    expect((await verified(folder)).findings).toEqual([])
+  })
+
+  it.each([-100, 100])('says nothing of a price three times another %i sessions away from it', async (away) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    listedAtCut(folder)
+    change(folder, names.a, (all) => all.map((candle, place) => (place < CUT + away ? divided(candle, 3.5) : candle)))
+    const { findings } = await verified(folder)
+    expect(findings.map(gist)).toEqual([`large-moves warning ${names.a}`])
+    expect(findings[0]?.detail).not.toContain('listing')
+  })
+
+  it('is not gone by where the list has another stock under the symbol', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    listedAtCut(folder, names.a, 'INE000000000')
+    change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)))
+    expect((await verified(folder)).findings.map(gist)).toEqual([`large-moves warning ${names.a}`])
   })
 })
 

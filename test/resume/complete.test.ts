@@ -155,6 +155,18 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked).toEqual([])
   })
 
+  it.each([
+    ['some streams', { only: ['market-news'] }],
+    ['some stocks', { symbols: ['ALPHA'] }],
+  ])('no longer stands once one of %s was made, though what it left is kept in mind', async (_, options) => {
+    const out = await completeRun()
+    expect((await tryRun({ out, ...options })).report?.outcome).toBe('complete')
+    expect(existsSync(join(out, '.scripstream', 'left.json'))).toBe(true)
+    const { asked, events } = await tryRun({ out })
+    expect([asked[0], asked.includes('fundamental BETA')]).toEqual(['fetchdt all', true])
+    expect(events[0]).not.toHaveProperty('changed')
+  })
+
   it('is forgotten as soon as another one begins', async () => {
     const out = await completeRun()
     const nothingYet = await tryRun({ out, fresh: true, hangs: () => true })

@@ -1,0 +1,26 @@
+import { type Row, textOf } from '../model/row.js'
+import { readDay } from '../model/trading-day.js'
+import { numberOfDay } from './candle-columns.js'
+import type { Listed } from './stray-records.js'
+
+/** The rows of the exchange's own list give a stock's ISIN too, which tells whether they are of the stock that has the symbol now. */
+export const listingDays = (rows: readonly Row[], { bySymbol }: Listed): ReadonlyMap<string, number> => {
+  const days = new Map<string, number>()
+  for (const row of rows) {
+    const symbol = textOf(row.SYMBOL)
+    const isin = row['ISIN NUMBER']
+    const day = dayIn(textOf(row['DATE OF LISTING']))
+    if (day !== undefined && (isin === undefined || isin === bySymbol.get(symbol)?.ISIN)) days.set(symbol, day)
+  }
+  return days
+}
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+
+/** The day number of `06-OCT-2008`; nothing if it is no day. */
+const dayIn = (text: string): number | undefined => {
+  const [date = '', month = '', year = ''] = text.split('-')
+  const place = MONTHS.indexOf(month.toUpperCase()) + 1
+  const day = readDay(`${year}-${String(place).padStart(2, '0')}-${date.padStart(2, '0')}`)
+  return day === undefined ? undefined : numberOfDay(day)
+}
