@@ -96,9 +96,9 @@ const taken = async (root: string, { folders, streams, outputs, choose }: Beginn
     close()
     // What was moved into place must be there after a power cut too, before the journals that could mend it go.
     for (const folder of [STATE, ...folders]) await synced(join(root, folder))
-    // Beside the record of an unfinished run it counts for nothing.
     const { symbols, pairs } = record.chosen ?? {}
     if (report && symbols === undefined && pairs === undefined) await forgetLeft(state, outputs)
+    // Beside the record of an unfinished run it counts for nothing.
     if (report) await noteComplete(join(state, COMPLETE), { ...record, report }, { root, outputs: [...outputs, `${STATE}/report.json`] })
     await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })

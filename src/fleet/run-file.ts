@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
 import { Settings } from '../model/settings.js'
@@ -22,6 +24,10 @@ export const tellRun = ({ settings, ...run }: Driving, blobs: Blobs): Promise<vo
   const facts: RunFacts = { ...run, settings: { ...settings, headers: {} }, headers: Object.keys(settings.headers) }
   return blobs.write(`${run.run}/${FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
+
+/** Tells apart what a driver said of a run, and what the next one says that goes on with it: its provider may be elsewhere. */
+export const editionOf = async (run: string, blobs: Blobs): Promise<number> =>
+  (await stat(join(blobs.folderOf(run), FILE)).catch(() => undefined))?.mtimeMs ?? 0
 
 /** The run that an item belongs to, with this machine's own headers. Throws a `UsageError` where this machine cannot work for it. */
 export const readRun = async (run: string, blobs: Blobs, headers: Settings['headers']): Promise<RunFacts> => {

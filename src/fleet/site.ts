@@ -11,7 +11,7 @@ import { openConnections } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
 import type { Blobs } from './blobs.js'
 import { earlierIn } from './earlier.js'
-import { readRun } from './run-file.js'
+import { editionOf, readRun } from './run-file.js'
 
 /** A run as a worker has it. */
 export interface WorkerSite extends Site {
@@ -25,26 +25,47 @@ export interface SitesOptions {
   readonly headers: Settings['headers']
 }
 
-/** The sites of the runs that a worker works for: one at a time, the latest. */
+interface Current {
+  readonly run: string
+  readonly edition: number
+  readonly site: Promise<WorkerSite>
+}
+
+const LOOK_MS = 1_000
+
+/** The sites of the runs that a worker works for: one at a time, the latest, as its driver last told of it. */
 export const sitesOf = (options: SitesOptions) => {
-  let current: { readonly run: string; readonly site: Promise<WorkerSite> } | undefined
-  const close = async (): Promise<void> => {
-    const before = current
-    current = undefined
-    await before?.site.then(
+  let current: Current | undefined
+  /** Its items may still be in work. */
+  let before: Current | undefined
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let looking: Promise<unknown> = Promise.resolve()
+  const close = async (one: Current | undefined): Promise<void> => {
+    await one?.site.then(
       (site) => site.close(),
       () => undefined,
     )
   }
+  const look = async (run: string): Promise<void> => {
+    const edition = await editionOf(run, options.blobs)
+    if (current?.run === run && current.edition === edition) return
+    void close(before)
+    before = current
+    current = { run, edition, site: siteOf(run, options) }
+  }
   return {
-    of: (run: string): Promise<WorkerSite> => {
-      if (current?.run !== run) {
-        void close()
-        current = { run, site: siteOf(run, options) }
+    of: async (run: string): Promise<WorkerSite> => {
+      const now = performance.now()
+      if (current?.run !== run || now - lookedAt > LOOK_MS) {
+        lookedAt = now
+        looking = looking.then(() => look(run))
       }
-      return current.site
+      await looking
+      return current?.site ?? siteOf(run, options)
     },
-    close,
+    close: async (): Promise<void> => {
+      await Promise.all([close(before), close(current)])
+    },
   }
 }
 
