@@ -64,7 +64,7 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
     })
   return {
     of: async (stream) => {
-      const id = `${stream}-${run}`
+      const id = `of-${stream}`
       const [isFed, close] = later()
       const [isReached, reach] = later()
       waiting.set(id, { isFed, reach })

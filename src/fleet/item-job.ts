@@ -6,7 +6,7 @@ import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { itemWork } from '../pipeline/item-work.js'
 import type { Blobs } from './blobs.js'
 import { type FleetGatesOptions, fleetGates } from './fleet-gates.js'
-import { type Asked, type Outcome, putAway, type Work } from './outcome.js'
+import { type Asked, NOTHING_ASKED, type Outcome, putAway, type Work } from './outcome.js'
 import type { WorkerSite } from './site.js'
 
 /** What a worker has for the items of one stream. */
@@ -26,9 +26,7 @@ export interface Told {
   drift: string
 }
 
-export const nothingTold = (): Told => ({ asked: { requested: 0, retried: 0, rateLimited: 0 }, drift: '[]' })
-
-const COUNTS = { requested: 'requested', retried: 'retried', 'rate-limited': 'rateLimited' } as const
+export const nothingTold = (): Told => ({ asked: NOTHING_ASKED, drift: '[]' })
 
 /** The work of one item on a worker. Emits what became of it, once its rows are put away. */
 export const itemJob = (
@@ -41,17 +39,23 @@ export const itemJob = (
     const notices: string[] = []
     const emit = (event: RunEvent): void => {
       if (event.type === 'noticed') notices.push(event.text)
-      if (event.type === 'requested' || event.type === 'retried' || event.type === 'rate-limited') {
-        const count = COUNTS[event.type]
-        told.asked = { ...told.asked, [count]: told.asked[count] + 1 }
-      }
+      const [requests, retries, rateLimited] = told.asked
+      if (event.type === 'requested') told.asked = [requests + 1, retries, rateLimited]
+      if (event.type === 'retried') told.asked = [requests, retries + 1, rateLimited]
+      if (event.type === 'rate-limited') told.asked = [requests, retries, rateLimited + 1]
     }
     const gates = fleetGates({ ...gate, site, giveBack: () => subscriber.error(givenBack()) })
     const outcomeOf = (rest: Omit<Outcome, 'by' | 'asked'>): Outcome => {
       const { asked } = told
-      told.asked = nothingTold().asked
+      told.asked = NOTHING_ASKED
       const drift = driftOf(stream, site, told)
-      return { by, asked, ...rest, ...(notices.length > 0 ? { notices } : {}), ...(drift ? { drift } : {}) }
+      return {
+        by,
+        ...rest,
+        ...(asked === NOTHING_ASKED ? {} : { asked }),
+        ...(notices.length > 0 ? { notices } : {}),
+        ...(drift ? { drift } : {}),
+      }
     }
     subscriber.add(
       itemWork(stream, { ...site, gates, emit })(work.item, ownSlot())

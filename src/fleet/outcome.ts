@@ -8,19 +8,18 @@ export interface Work {
   readonly item: Item
 }
 
-/** What the requests of a worker came to since it last told. */
-export interface Asked {
-  readonly requested: number
-  readonly retried: number
-  readonly rateLimited: number
-}
+/** What the requests of a worker came to since it last told: how many there were, further attempts, answers with 429. */
+export type Asked = readonly [requests: number, retries: number, rateLimited: number]
+
+export const NOTHING_ASKED: Asked = [0, 0, 0]
 
 /** What became of an item, as a worker tells it; its rows lie in a blob. */
 export interface Outcome extends Omit<Settled, 'item' | 'rows'> {
   /** The name of the worker. */
   readonly by: string
   readonly rows?: { readonly length: number; readonly bytes: number; readonly form: Form }
-  readonly asked: Asked
+  /** Absent where nothing was. */
+  readonly asked?: Asked
   readonly notices?: readonly string[]
   /** All drift that the worker has seen in the stream so far, where that has changed. */
   readonly drift?: readonly Drift[]

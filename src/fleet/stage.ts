@@ -9,13 +9,13 @@ import type { Barriers } from './barriers.js'
 import type { Blobs } from './blobs.js'
 import type { Census } from './census.js'
 import { share } from './earlier.js'
-import { idOf, type Outcome, takenBack, type Work } from './outcome.js'
+import { idOf, NOTHING_ASKED, type Outcome, takenBack, type Work } from './outcome.js'
 import type { Queues, WorkQueue } from './queues.js'
 
 const CHUNK = 1_000
 const READS_AT_ONCE = 8
 /** A machine that cannot write may be followed by one that can. */
-const TRIES = { attempts: 20, backoff: { type: 'fixed', delay: 1_000 } } as const
+const TRIES = { attempts: 20, backoff: 1_000 } as const
 
 export interface Driving {
   readonly run: Run
@@ -58,14 +58,15 @@ export const settledByFleet = (stage: Stage, items: readonly Item[], driving: Dr
   )
 }
 
-const tell = (stream: string, { by, asked, notices = [], drift }: Outcome, { run, census }: Driving): void => {
+const tell = (stream: string, { by, asked = NOTHING_ASKED, notices = [], drift }: Outcome, { run, census }: Driving): void => {
   census.count(by)
   const times = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
     for (let place = 0; place < count; place += 1) run.emit({ type, stream })
   }
-  times(asked.requested, 'requested')
-  times(asked.retried, 'retried')
-  times(asked.rateLimited, 'rate-limited')
+  const [requested, retried, rateLimited] = asked
+  times(requested, 'requested')
+  times(retried, 'retried')
+  times(rateLimited, 'rate-limited')
   for (const text of notices) run.emit({ type: 'noticed', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }
@@ -123,7 +124,7 @@ const add = async (
     items.map((item) => ({
       name: 'item',
       data: { run, item } satisfies Work,
-      opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true, stackTraceLimit: 1 },
+      opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true },
     })),
   )
   // A refused job has a negative number for an id, and nothing else says so.
