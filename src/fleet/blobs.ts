@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import * as callbacks from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { candlesIn } from '../model/candle.js'
 import type { RowList } from '../model/outcome.js'
+
+// A file of some hundred bytes costs a third of what it does with handles.
+const readFile = promisify(callbacks.readFile)
+const writeFile = promisify(callbacks.writeFile)
+const rename = promisify(callbacks.rename)
 
 /** Where a fleet leaves what is too large for its queue: a folder that all its machines share. */
 export interface Blobs {
@@ -25,8 +32,7 @@ export const blobsIn = (folder: string): Blobs => {
       made.add(dirname(path))
       const temporary = join(dirname(path), `.${randomUUID()}.tmp`)
       try {
-        const handle = await open(temporary, 'wx', mode)
-        await handle.writeFile(bytes).finally(() => handle.close())
+        await writeFile(temporary, bytes, { flag: 'wx', mode })
         await rename(temporary, path)
       } catch (error) {
         // Someone may have cleared the folder away meanwhile.
