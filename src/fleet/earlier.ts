@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, link, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { link as linkBack } from 'node:fs'
+import { copyFile, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { codeOf } from '../../sinks/file-error.js'
 import { fileOf } from '../pipeline/output.js'
 import type { Planned } from '../pipeline/plan.js'
+
+const link = promisify(linkBack)
 
 const FOLDER = 'earlier'
 const REPORT = '.scripstream/report.json'
@@ -38,17 +43,34 @@ const namesOf = async (out: string, file: string): Promise<readonly string[]> =>
   return names.map((name) => `${folder}/${name}`).filter((name) => name.startsWith(head) && name.endsWith(tail))
 }
 
+/** A file that is gone by now is none. */
 const shareOne = async (from: string, to: string): Promise<void> => {
+  try {
+    await inFolder(to, () => link(from, to)).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') throw error
+      return replaced(from, to)
+    })
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
+
+const inFolder = async (file: string, act: () => Promise<void>): Promise<void> => {
+  try {
+    await act()
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    await mkdir(dirname(file), { recursive: true })
+    await act()
+  }
+}
+
+/** What is there already, of a driver before, or on another disk. */
+const replaced = async (from: string, to: string): Promise<void> => {
   const temporary = join(dirname(to), `.${randomUUID()}.tmp`)
   try {
-    await mkdir(dirname(to), { recursive: true })
-    await link(from, temporary).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') throw error
-      return copied(from, temporary)
-    })
+    await link(from, temporary).catch(() => copied(from, temporary))
     await rename(temporary, to)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   } finally {
     // Two names of one file are not renamed over each other.
     await rm(temporary, { force: true })
