@@ -95,6 +95,8 @@ const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], f
     await clear([BARRIERS])
     await share(run.settings.out, readable(plan, run.settings.exchange), blobs.folderOf(record.run))
     await tellRun({ run: record.run, asOf: record.asOf, acceptShrink: run.acceptShrink, settings: run.settings }, blobs)
+    // Their connections, while there is time.
+    for (const stream of names) queues.events(stream)
     barriers = barriersOn(queues, record.run, packages, address.shown)
   } catch (error) {
     isOver = true

@@ -42,7 +42,7 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
   const base = { connection: redis, prefix }
   const queues = new Map<string, WorkQueue>()
   const workers: Worker[] = []
-  const events: QueueEvents[] = []
+  const events = new Map<string, QueueEvents>()
   const calm = <T extends { on: (event: 'error', listener: () => void) => unknown }>(made: T): T => {
     made.on('error', () => undefined)
     return made
@@ -57,8 +57,8 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
       return queue
     },
     events: (stream) => {
-      const heard = calm(new bullmq.QueueEvents(stream, base))
-      events.push(heard)
+      const heard = events.get(stream) ?? calm(new bullmq.QueueEvents(stream, base))
+      events.set(stream, heard)
       return heard
     },
     worker: <Data, Result>(
@@ -82,7 +82,7 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
     },
     close: async (isHurried) => {
       await Promise.all(workers.map((worker) => worker.close(isHurried)))
-      await Promise.all([...events, ...queues.values()].map((made) => made.close()))
+      await Promise.all([...events.values(), ...queues.values()].map((made) => made.close()))
     },
   }
 }

@@ -95,8 +95,8 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       await events.waitUntilReady()
       const barrier = await barriers.of(stream.name)
       barrier.reached.catch(fail)
-      for (let from = 0; from < items.length && !subscriber.closed; from += CHUNK) {
-        const chunk = items.slice(from, from + CHUNK)
+      for (const chunk of chunksOf(items, workers)) {
+        if (subscriber.closed) return
         if (isContinued) await forgetLost(queue, chunk)
         await add(queue, chunk, { run: record.run, parent: barrier.parent })
       }
@@ -110,6 +110,12 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
     }
     handOut().catch(fail)
   })
+
+/** First no more than can be begun at once, so that all begin soon. */
+function* chunksOf(items: readonly Item[], first: number): Generator<readonly Item[]> {
+  yield items.slice(0, first)
+  for (let from = first; from < items.length; from += CHUNK) yield items.slice(from, from + CHUNK)
+}
 
 /** Completes when other streams of the run have: what they store is read. */
 const endOf = (names: readonly string[], run: Run): Promise<unknown> =>
