@@ -1,7 +1,7 @@
 /**
  * The collector and what it takes to write a stream of one's own. Our streams are in `scripstream/streams`, what writes their outputs in
- * `scripstream/sinks`, operators in `scripstream/operators`, the embedded provider in `scripstream/simulator`, and what tests a stream on
- * virtual time in `scripstream/testing`: none of the last three is loaded by this.
+ * `scripstream/sinks`, operators in `scripstream/operators`, the embedded provider in `scripstream/simulator`, what tests a stream on virtual
+ * time in `scripstream/testing`, and runs on several machines in `scripstream/fleet`: none of the last four is loaded by this.
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf } from './collector.js'
 export { loadSettings, type Sources } from './config.js'
@@ -25,12 +25,23 @@ export {
 export type { RunEvent, StreamStart } from './model/event.js'
 export type { CandleColumns, Random, SampleIndex, SampleMarket, SampleSplit, SampleStock } from './model/market.js'
 export { type Collected, type Found, found, type Item, type RowList, type Settled, skipped } from './model/outcome.js'
-export type { ItemCounts, Problem, Rewritten, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './model/report.js'
+export type {
+  FleetMember,
+  FleetState,
+  ItemCounts,
+  Problem,
+  Rewritten,
+  RunOutcome,
+  RunReport,
+  ScriptOutcome,
+  ScriptReport,
+} from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, textOf } from './model/row.js'
 export type { Host, Settings, SettingsInput } from './model/settings.js'
 export { type Owned, ofStock, type Stock, sidOf } from './model/stock.js'
 export { addDays, type Day, dayAt, instantOf, readDay } from './model/trading-day.js'
 export { defineStream, type Phase, type StreamDefinition, type Tools, type Work } from './pipeline/define-stream.js'
+export type { Engine } from './pipeline/engine.js'
 export type { Log } from './pipeline/log.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, TextFile } from './pipeline/output.js'
 export { spans, type TracingApi } from './pipeline/spans.js'

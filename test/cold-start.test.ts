@@ -35,7 +35,7 @@ describe('the command', () => {
     )
   })
 
-  it.each(['pino', 'ndjson', 'src/simulator/index.ts', 'src/simulator/server.ts'])(
+  it.each(['pino', 'ndjson', 'src/simulator/index.ts', 'src/simulator/server.ts', 'src/fleet/index.ts', 'bullmq', 'ioredis'])(
     'begins without %s, which most runs never need',
     (what) => {
       expect([...loaded]).not.toContain(what)
@@ -50,10 +50,18 @@ describe('an app that imports the package', () => {
     expect([...loaded]).toEqual(expect.arrayContaining(['rxjs', 'src/collector.ts', 'streams/index.ts', 'sinks/folder.ts']))
   })
 
-  it.each(['src/cli/', 'src/simulator/', 'src/testing.ts', 'src/operators/index.ts', 'ndjson', 'pino', 'commander'])(
-    'does not load %s by that',
-    (what) => expect([...loaded].filter((file) => file.startsWith(what))).toEqual([]),
-  )
+  it.each([
+    'src/cli/',
+    'src/simulator/',
+    'src/testing.ts',
+    'src/operators/index.ts',
+    'src/fleet/',
+    'bullmq',
+    'ioredis',
+    'ndjson',
+    'pino',
+    'commander',
+  ])('does not load %s by that', (what) => expect([...loaded].filter((file) => file.startsWith(what))).toEqual([]))
 })
 
 describe('the command as it is built', () => {
@@ -76,7 +84,7 @@ describe('the command as it is built', () => {
     const loaded = files.flatMap(importsOf)
     expect(loaded).toContain('node:fs')
     expect(loaded.filter((target) => !target.startsWith('node:') && !target.startsWith('./'))).toEqual([])
-    expect(files.length).toBeLessThan(10)
+    expect(files.length).toBeLessThan(15)
     expect(sources).toEqual(
       expect.arrayContaining(['dist/src/cli/main.js', 'dist/streams/index.js', 'node_modules/undici/lib/dispatcher/pool.js']),
     )
@@ -86,6 +94,9 @@ describe('the command as it is built', () => {
     'node_modules/pino/',
     'node_modules/ndjson/',
     'dist/src/simulator/server',
+    'dist/src/fleet/',
+    'node_modules/bullmq/',
+    'node_modules/ioredis/',
     'node_modules/undici/lib/mock/',
     'node_modules/rxjs/dist/cjs/',
   ])('holds nothing of %s', (what) => expect(sources.filter((source) => source.startsWith(what))).toEqual([]))

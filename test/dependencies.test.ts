@@ -5,10 +5,13 @@ interface Locked {
   readonly version: string
   readonly integrity?: string
   readonly hasInstallScript?: boolean
+  readonly dev?: boolean
+  readonly optional?: boolean
 }
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'))
@@ -22,7 +25,12 @@ it('every package that is installed is locked by its digest, and runs nothing wh
   const isElsewhere = (path: string): boolean => /^node_modules\/@duckdb\/node-bindings-(darwin|win32|linux-arm64)/.test(path)
   const isDigest = (integrity = ''): boolean => integrity.startsWith('sha512-')
   expect(locked.filter(([path, { integrity }]) => !isDigest(integrity) && !isElsewhere(path)).map(([path]) => path)).toEqual([])
-  expect(locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([])
+  // An optional accelerator of the queue, which does without where its script does not run (`npm install --ignore-scripts`); nobody gets it
+  // who does not install the queue.
+  const ACCELERATOR = 'node_modules/msgpackr-extract'
+  expect(locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([ACCELERATOR])
+  expect(packages[ACCELERATOR]).toMatchObject({ dev: true, optional: true })
+  expect(manifest.peerDependenciesMeta).toMatchObject({ bullmq: { optional: true }, ioredis: { optional: true } })
   expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([])
 })
 

@@ -21,11 +21,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   streams: PIPELINE_AND_BELOW,
   checks: ['model', 'pipeline', 'sinks'],
   changes: ['model', 'sinks', 'checks'],
+  fleet: [...REGISTRY_AND_BELOW],
   collector: REGISTRY_AND_BELOW,
   config: [...REGISTRY_AND_BELOW, 'checks'],
   testing: [...REGISTRY_AND_BELOW, 'collector'],
   index: [...REGISTRY_AND_BELOW, 'collector', 'config'],
-  cli: [...REGISTRY_AND_BELOW, 'tables', 'checks', 'changes', 'simulator', 'collector', 'config', 'index'],
+  cli: [...REGISTRY_AND_BELOW, 'tables', 'checks', 'changes', 'simulator', 'fleet', 'collector', 'config', 'index'],
 }
 
 const layerOf = (file: string): string => {
@@ -147,6 +148,11 @@ describe('the checks of the house', () => {
     ['src/index.ts', './simulator/b.js'],
     ['src/index.ts', './testing.js'],
     ['src/testing.ts', './simulator/b.js'],
+    ['src/collector.ts', './fleet/b.js'],
+    ['src/index.ts', './fleet/b.js'],
+    ['src/pipeline/a.ts', '../fleet/b.js'],
+    ['src/fleet/a.ts', '../collector.js'],
+    ['src/fleet/a.ts', '../cli/b.js'],
     ['elsewhere/a.ts', './b.js'],
   ])('see that %s must not import %s', (file, target) => {
     expect(wrongImports({ [file]: `import { b } from '${target}'\n` })).toHaveLength(1)
@@ -157,6 +163,8 @@ describe('the checks of the house', () => {
     ['sinks/a.ts', '../src/pipeline/b.js'],
     ['src/collector.ts', '../streams/index.js'],
     ['src/cli/a.ts', '../simulator/b.js'],
+    ['src/cli/a.ts', '../fleet/b.js'],
+    ['src/fleet/a.ts', '../../streams/b.js'],
     ['src/cli/a.ts', './b.js'],
   ])('see that %s may import %s', (file, target) => {
     expect(wrongImports({ [file]: `export * from '${target}'\n` })).toEqual([])

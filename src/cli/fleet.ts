@@ -1,5 +1,24 @@
-import { defer, endWith, finalize, from, ignoreElements, merge, type Observable, of, scan, share, switchMap, tap, throttleTime } from 'rxjs'
-import { UsageError } from '../model/errors.js'
+import {
+  catchError,
+  defer,
+  endWith,
+  filter,
+  finalize,
+  from,
+  ignoreElements,
+  map,
+  merge,
+  type Observable,
+  of,
+  scan,
+  share,
+  switchMap,
+  tap,
+  throttleTime,
+  throwError,
+} from 'rxjs'
+import { misspelt } from '../config.js'
+import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
 import { count, counted } from './format.js'
@@ -27,8 +46,10 @@ interface FleetPlace {
 export const fleetOf = ({ engine, blobs, allowVolatile }: FleetFlags, env: Shell['env']): FleetPlace | undefined => {
   const address = engine ?? env[FLEET_ENV.engine]
   const folder = blobs ?? env[FLEET_ENV.blobs]
+  if (engine === '') throw new UsageError('--engine: it is empty: give redis://host:6379, or leave it out to run on this machine alone')
   if (!address) {
-    if (blobs !== undefined) throw new UsageError('--blobs: it belongs to a fleet: give its --engine too')
+    const alone = blobs !== undefined ? '--blobs' : allowVolatile ? '--allow-volatile' : undefined
+    if (alone !== undefined) throw new UsageError(`${alone}: it belongs to a fleet: give its --engine too, or set ${FLEET_ENV.engine}`)
     return undefined
   }
   if (!folder)
@@ -78,11 +99,16 @@ export interface WorkerFlags extends FleetFlags {
 
 const TOLD_EVERY_MS = 10_000
 
+/** What a worker cannot do without is part of how it is set up: its place in a fleet. */
+const unusable = (error: unknown): Observable<never> =>
+  throwError(() => (error instanceof StorageError ? new UsageError(error.message, { cause: error }) : error))
+
 /** Works for a fleet until a signal comes; then ends what it has in work. A second signal ends it at once. */
 export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
   defer(() => {
     const place = fleetOf(flags, shell.env)
     if (place === undefined) throw new UsageError(`--engine: which fleet? Give its address, or set ${FLEET_ENV.engine}`)
+    for (const line of misspelt(shell.env)) shell.stderr.write(`scripstream: ${clean(line)}\n`)
     const { headers } = settingsFor({ config: flags.config }, shell, parts)
     const say = (text: string): void => void shell.stderr.write(`${clean(text)}\n`)
     const signal$ = shell.signal$.pipe(share())
@@ -105,8 +131,9 @@ export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
           streams: parts.streams,
           stop: signal$,
         }).pipe(share())
-        const ended$ = news$.pipe(scan((items, { type }) => items + Number(type === 'settled'), 0))
-        const told$ = ended$.pipe(
+        const told$ = news$.pipe(
+          filter(({ type }) => type === 'settled'),
+          scan((items) => items + 1, 0),
           throttleTime(TOLD_EVERY_MS, shell.scheduler, { leading: false, trailing: true }),
           tap((items) => say(`${counted(items, 'item')} ended since it joined`)),
         )
@@ -116,7 +143,7 @@ export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
             if (news.type === 'run') say(`Working for run ${news.run}.`)
           }),
         )
-        return merge(lines$, told$).pipe(ignoreElements(), endWith(0))
+        return merge(lines$, told$).pipe(ignoreElements(), endWith(0), catchError(unusable))
       }),
       finalize(() => hearing.unsubscribe()),
     )

@@ -1,6 +1,7 @@
 // An app that has scripstream installed: compiled in a project of its own, without the types of Node, and run there.
 import { type Observable, of } from 'rxjs'
-import { createCollector, defineStream, found, once, UsageError } from 'scripstream'
+import { createCollector, defineStream, type Engine, found, once, UsageError } from 'scripstream'
+import { fleet, fleetWorker, type WorkerNews, workerName } from 'scripstream/fleet'
 import { uniqueBy } from 'scripstream/operators'
 import { serveSimulator } from 'scripstream/simulator'
 import { type MemoryFiles, memory, type Sink } from 'scripstream/sinks'
@@ -31,6 +32,16 @@ export const wrong: Observable<{ readonly rows: readonly Announcement[] }> = col
 export const misspelt = collector.stream('market-new')
 export const passing: Sink = (kept$) => kept$
 
+// The queue is not installed here: types do without it, and to begin with a fleet says what is missing.
+const place = { address: 'redis://127.0.0.1:1', blobs: 'blobs', version: '1' }
+const engine: Engine = fleet(place)
+export const worker: Observable<WorkerNews> = fleetWorker({ ...place, streams, headers: {}, name: workerName() })
+const lacking: string[] = []
+worker.subscribe({ error: ({ message }: Error) => lacking.push(message) })
+createCollector({ settings: provider.settings, streams: [mine], storage: memory(new Map()), engine })
+  .run()
+  .subscribe({ error: ({ message }: Error) => lacking.push(message) })
+
 const files: MemoryFiles = new Map()
 const titles: string[] = []
 news.subscribe({
@@ -42,7 +53,7 @@ news.subscribe({
         const trial = trialOf(mine, { answers: () => of(404) })
         trial.item$.pipe(uniqueBy(({ status }) => status)).subscribe((items) => {
           const told = { outcome, hasNews: titles.length > 0, files: [...files.keys()], tried: items.map(({ rows }) => rows) }
-          console.log(JSON.stringify({ ...told, isUsageError: new UsageError('') instanceof Error }))
+          console.log(JSON.stringify({ ...told, lacking, isUsageError: new UsageError('') instanceof Error }))
           void provider.close()
         })
       })

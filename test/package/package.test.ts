@@ -33,7 +33,7 @@ describe('the package', () => {
       others.filter((file) => !file.startsWith('dist/')),
     ]
     expect(bundled).toEqual(expect.arrayContaining(['dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']))
-    expect(rest.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    expect(rest.sort()).toEqual(['CHANGELOG.md', 'FLEET.md', 'LICENSE', 'README.md', 'package.json'])
     expect(bundled.length + rest.length).toBe(others.length)
     expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
   })
@@ -68,6 +68,7 @@ describe('an app that installs the package', () => {
     hasNews: true,
     files: expect.arrayContaining(['mine.json']),
     tried: [[{ answer: 42 }]],
+    lacking: Array(2).fill('a fleet needs two packages that are not installed: npm install bullmq@6.7.0 ioredis@6.0.0'),
     isUsageError: true,
   }
 

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Subject } from 'rxjs'
+import { serveSimulator } from 'scripstream/simulator'
+import { streams } from 'scripstream/streams'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder } from '../e2e/command.js'
+import { redis } from '../support/redis.js'
+import { collect, work } from './fleet-host.js'
+
+it.skipIf(redis.isAway)(`runs a collector and a worker in one process${redis.note}`, async () => {
+  const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 5 })
+  onTestFinished(() => simulator.close())
+  const out = emptyFolder()
+  const blobs = emptyFolder()
+  const meeting = { address: `${redis.url}?prefix=example-${randomUUID().slice(0, 8)}`, blobs, allowVolatile: true }
+  const lines: string[] = []
+  const stop$ = new Subject<void>()
+  const ended = new Promise<void>((resolve) => {
+    work(
+      meeting,
+      (line) => {
+        lines.push(line)
+        if (line === 'has ended its work') resolve()
+      },
+      stop$,
+    )
+  })
+  const report = await collect(meeting, { ...simulator.settings, out, fetchOhlcv: false })
+  stop$.next()
+  await ended
+  expect(report.outcome).toBe('complete')
+  const settled = Object.values(report.scripts).flatMap(({ items }) => Object.values(items))
+  expect(report.fleet?.workers.map(({ items }) => items)).toEqual([settled.reduce((sum, items) => sum + items, 0)])
+  expect(lines).toEqual([expect.stringMatching(/^works for the fleet at redis:/), 'works for a run', 'has ended its work'])
+  expect(readdirSync(join(out, 'market_news')).length).toBe(report.scripts['market-news']?.files)
+  expect(readdirSync(blobs)).toEqual([])
+})

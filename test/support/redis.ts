@@ -1,0 +1,15 @@
+import { spawnSync } from 'node:child_process'
+
+const URL = 'redis://127.0.0.1:6379/0'
+
+/** One answer of the server, asked in a process of its own, for a test is skipped or not before it begins. */
+const ANSWERS = `
+const socket = require('node:net').connect(6379, '127.0.0.1', () => socket.write('PING\\r\\n'))
+socket.on('data', (text) => process.exit(String(text).startsWith('+PONG') ? 0 : 1))
+socket.on('error', () => process.exit(1))
+socket.setTimeout(2000, () => process.exit(1))`
+
+const isAway = spawnSync(process.execPath, ['-e', ANSWERS]).status !== 0
+
+/** The Redis that tests may use, each with a key prefix of its own; what needs it is skipped where none answers, and says so. */
+export const redis = { url: URL, isAway, note: isAway ? ' (skipped: no Redis answers on 127.0.0.1:6379)' : '' } as const
