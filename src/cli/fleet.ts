@@ -6,7 +6,6 @@ import {
   finalize,
   from,
   ignoreElements,
-  map,
   merge,
   type Observable,
   of,
@@ -15,7 +14,6 @@ import {
   switchMap,
   tap,
   throttleTime,
-  throwError,
 } from 'rxjs'
 import { misspelt } from '../config.js'
 import { StorageError, UsageError } from '../model/errors.js'
@@ -67,8 +65,13 @@ export const engineOf = (flags: FleetFlags, env: Shell['env'], { fleet, version 
 /** A fleet that cannot be had is told before anything is begun. */
 const engineAt = async (options: FleetPlace & { readonly version: string }, load: Parts['fleet']): Promise<{ readonly engine: Engine }> => {
   const { fleet, reachFleet } = await load()
-  await reachFleet(options)
+  await reachFleet(options).catch(unusable)
   return { engine: fleet(options) }
+}
+
+/** A Redis that cannot be used is part of how a fleet is set up: nothing was begun, and whoever set it up can help. */
+const unusable = (error: unknown): never => {
+  throw error instanceof StorageError ? new UsageError(error.message, { cause: error }) : error
 }
 
 /** Who works for a run, on one line; nothing where no fleet does. */
@@ -98,10 +101,6 @@ export interface WorkerFlags extends FleetFlags {
 }
 
 const TOLD_EVERY_MS = 10_000
-
-/** What a worker cannot do without is part of how it is set up: its place in a fleet. */
-const unusable = (error: unknown): Observable<never> =>
-  throwError(() => (error instanceof StorageError ? new UsageError(error.message, { cause: error }) : error))
 
 /** Works for a fleet until a signal comes; then ends what it has in work. A second signal ends it at once. */
 export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>

@@ -9,9 +9,8 @@ export const EXIT_CODES = `
 Exit codes:
   0              complete
   1              the critical step failed, the outputs could not be written,
-                 another run holds the folder or the fleet, or its Redis cannot
-                 be reached
-  2              wrong usage or configuration
+                 or another run holds the folder or the fleet
+  2              wrong usage or configuration, or a Redis that cannot be used
   3              finished, but something is missing
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal; the same
                  command continues

@@ -87,6 +87,7 @@ export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Parti
   createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),
   storage: reportsTo(() => of(undefined)),
   serveSimulator: () => Promise.reject(new Error('not in this test')),
+  fleet: () => Promise.reject(new Error('not in this test')),
   ...changes,
 })
 

@@ -21,6 +21,8 @@ const brief = (event: RunEvent): string => {
       return `host-held ${event.hosts.join(' ')} ${event.why} ${event.until - event.at}`
     case 'host-open':
       return `host-open ${event.hosts.join(' ')}`
+    case 'fleet':
+      return `fleet ${event.fleet.workers.map(({ name }) => name).join(' ')}`
     case 'run-finished':
       return `run-finished ${event.report.outcome}`
     default:
