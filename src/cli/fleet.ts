@@ -19,7 +19,7 @@ import { misspelt } from '../config.js'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
-import { count, counted } from './format.js'
+import { count, counted, rate } from './format.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { settingsFor } from './provider.js'
 import { clean } from './text.js'
@@ -79,9 +79,19 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
   if (fleet === undefined) return ''
   const there = fleet.workers.filter(({ isThere }) => isThere)
   if (there.length === 0) return 'no worker is there: start "scripstream worker" with this --engine and --blobs'
-  const rates = there.map(({ name, perSecond }) => `${clean(name)} ${count(Math.round(perSecond))}/s`)
-  return [counted(there.length, 'worker'), ...rates, ...(fleet.stalled > 0 ? [`${count(fleet.stalled)} taken over`] : [])].join(gap)
+  const together = there.length > 1 ? ` ${paceOf(there.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
+  const named = there.slice(0, MOST_NAMED).map(({ name, perSecond }) => `${clean(name)} ${paceOf(perSecond)}`)
+  return [
+    `${counted(there.length, 'worker')}${together}`,
+    ...(fleet.stalled > 0 ? [`${counted(fleet.stalled, 'item')} taken over`] : []),
+    ...named,
+    ...(there.length > MOST_NAMED ? [`${count(there.length - MOST_NAMED)} more`] : []),
+  ].join(gap)
 }
+
+const MOST_NAMED = 8
+
+const paceOf = (perSecond: number): string => rate(perSecond, 1_000) || '0/s'
 
 /** Who worked for a run, a line for each. */
 export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
@@ -89,7 +99,8 @@ export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
     ? []
     : [
         ...fleet.workers.map(
-          ({ name, items, perSecond, isThere }) => `${clean(name)}: ${counted(items, 'item')}, ${perSecond}/s${isThere ? '' : ', gone'}`,
+          ({ name, items, perSecond, isThere }) =>
+            `${clean(name)}: ${counted(items, 'item')}, ${paceOf(perSecond)}${isThere ? '' : ', gone'}`,
         ),
         ...(fleet.stalled > 0 ? [`${counted(fleet.stalled, 'item')} taken from workers that were gone or stood still`] : []),
       ]

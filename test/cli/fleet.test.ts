@@ -1,0 +1,358 @@
+import { createServer } from 'node:net'
+import { concat, EMPTY, NEVER, type Observable, of, Subject } from 'rxjs'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { fleetText } from '../../src/cli/fleet.js'
+import type { Parts } from '../../src/cli/parts.js'
+import { runProgram } from '../../src/cli/program.js'
+import { createProgress } from '../../src/cli/progress.js'
+import { summaryOf } from '../../src/cli/summary.js'
+import { glyphsFor } from '../../src/cli/terminal.js'
+import { width } from '../../src/cli/text.js'
+import type { CollectorOptions } from '../../src/collector.js'
+import type { FleetOptions, WorkerNews, WorkerOptions } from '../../src/fleet/index.js'
+import * as realFleet from '../../src/fleet/index.js'
+import type { RunEvent } from '../../src/model/event.js'
+import type { FleetState } from '../../src/model/report.js'
+import { createTally } from '../../src/model/tally.js'
+import type { Engine } from '../../src/pipeline/engine.js'
+import { advance, createParts, createShell, runReport, type TestShell } from './support.js'
+
+const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']
+const SECRET = 'hunter2'
+
+const started: RunEvent = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] }
+const finished: RunEvent = { type: 'run-finished', report: runReport() }
+
+/** A fleet of which nothing is real, and what it was asked for. */
+const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () => NEVER) => {
+  const seen: { reached: FleetOptions[]; engines: FleetOptions[]; workers: WorkerOptions[]; collectors: CollectorOptions[] } = {
+    reached: [],
+    engines: [],
+    workers: [],
+    collectors: [],
+  }
+  const engine: Engine = { begin: () => EMPTY }
+  const fleet: Parts['fleet'] = async () => ({
+    reachFleet: async (options) => void seen.reached.push(options),
+    fleet: (options) => {
+      seen.engines.push(options)
+      return engine
+    },
+    workerName: () => 'here-1',
+    fleetWorker: (options) => {
+      seen.workers.push(options)
+      return news$(options)
+    },
+  })
+  return { seen, engine, fleet }
+}
+
+const typed = async (args: readonly string[], changes: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}) => {
+  const shell = createShell({ env })
+  const code = await runProgram(args, shell, createParts(of(started, finished), changes))
+  return { code, out: shell.out.text(), err: shell.err.text() }
+}
+
+/** All microtasks that are due have run. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('a run with a fleet', () => {
+  const collecting = (made: ReturnType<typeof fleetOf>): Partial<Parts> => ({
+    fleet: made.fleet,
+    createCollector: (options) => {
+      made.seen.collectors.push(options)
+      return { events: () => of(started, finished), run: () => EMPTY, stream: () => EMPTY }
+    },
+  })
+
+  test('is made by its engine, of the version that the workers must have too', async () => {
+    const made = fleetOf()
+    expect(await typed(['run', ...PLACE], collecting(made))).toMatchObject({ code: 0 })
+    const options = { address: 'redis://10.0.0.5', blobs: '/mnt/market', allowVolatile: false, version: '1.2.3' }
+    expect(made.seen.engines).toEqual([options])
+    expect(made.seen.reached).toEqual([options])
+    expect(made.seen.collectors.map(({ engine }) => engine)).toEqual([made.engine])
+  })
+
+  test('takes its place from the environment, of which an option wins', async () => {
+    const made = fleetOf()
+    const env = { SCRIPSTREAM_ENGINE: 'redis://10.0.0.9', SCRIPSTREAM_BLOBS: '/srv/blobs' }
+    expect(await typed(['run'], collecting(made), env)).toMatchObject({ code: 0, err: '' })
+    await typed(['run', '--blobs', '/else'], collecting(made), env)
+    await typed(['run', ...PLACE, '--allow-volatile'], collecting(made), env)
+    expect(made.seen.engines.map(({ address, blobs, allowVolatile }) => [address, blobs, allowVolatile])).toEqual([
+      ['redis://10.0.0.9', '/srv/blobs', false],
+      ['redis://10.0.0.9', '/else', false],
+      ['redis://10.0.0.5', '/mnt/market', true],
+    ])
+  })
+
+  test('is none where only a folder is in the environment', async () => {
+    const made = fleetOf()
+    expect(await typed(['run'], collecting(made), { SCRIPSTREAM_BLOBS: '/srv/blobs' })).toMatchObject({ code: 0 })
+    expect(made.seen.engines).toEqual([])
+    expect(made.seen.collectors.map(({ engine }) => engine)).toEqual([undefined])
+  })
+
+  test('is begun only where the fleet can be had', async () => {
+    const made = fleetOf()
+    const parts = collecting(made)
+    const fleet = async () => ({ ...(await made.fleet()), reachFleet: realFleet.reachFleet })
+    const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...parts, fleet })
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toBe(
+      'scripstream: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): see that it runs, and that address and password are right\n',
+    )
+    expect(made.seen.collectors).toEqual([])
+  })
+
+  test('has who worked for it in its report', async () => {
+    const fleet: FleetState = { workers: [{ name: 'a', items: 3, perSecond: 1.5, isThere: true }], stalled: 0 }
+    const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ fleet }) })
+    const shell = createShell()
+    expect(await runProgram(['run', ...PLACE, '--json'], shell, createParts(event$, { fleet: fleetOf().fleet }))).toBe(0)
+    expect(JSON.parse(shell.out.text())).toMatchObject({ fleet })
+  })
+})
+
+describe.each(['run', 'worker'])('%s', (command) => {
+  const real = { fleet: () => Promise.resolve(realFleet) }
+
+  test.each([
+    [
+      'no folder',
+      ['--engine', 'redis://h'],
+      '--engine: a fleet needs a folder that all its machines share: give it with --blobs, or in SCRIPSTREAM_BLOBS',
+    ],
+    ['no engine', ['--blobs', 'x'], '--blobs: it belongs to a fleet: give its --engine too, or set SCRIPSTREAM_ENGINE'],
+    ['no fleet at all', ['--allow-volatile'], '--allow-volatile: it belongs to a fleet: give its --engine too, or set SCRIPSTREAM_ENGINE'],
+    [
+      'an empty engine',
+      ['--engine', '', '--blobs', 'x'],
+      '--engine: it is empty: give redis://host:6379, or leave it out to run on this machine alone',
+    ],
+  ])('is refused with %s', async (_, args, message) => {
+    expect(await typed([command, ...args], real)).toEqual({ code: 2, out: '', err: `scripstream: ${message}\n` })
+  })
+
+  test.each([
+    `http://:${SECRET}@h`,
+    `redis://:${SECRET}@h/x`,
+    `redis://:${SECRET}@h?db=1`,
+    `redis://h?password=${SECRET}`,
+    `redis://:${SECRET}`,
+    SECRET,
+  ])('says how an address is written, and not what %s was', async (engine) => {
+    const { code, out, err } = await typed([command, '--engine', engine, '--blobs', 'x'], real)
+    expect(code).toBe(2)
+    expect(err).toContain('give redis://host:6379, or redis://user:password@host:6379/0?prefix=nse')
+    expect(out + err).not.toContain(SECRET)
+  })
+
+  test('says which packages are missing, and how they are had', async () => {
+    vi.resetModules()
+    vi.doMock('bullmq', () => {
+      throw new Error('not installed')
+    })
+    onTestFinished(() => {
+      vi.doUnmock('bullmq')
+      vi.resetModules()
+    })
+    const { code, err } = await typed([command, ...PLACE], { fleet: () => import('../../src/fleet/index.js') })
+    // The class of the error is another one where modules are loaded anew, so its code is not looked at here.
+    expect(code).not.toBe(0)
+    expect(err).toContain('a fleet needs two packages that are not installed: npm install bullmq@6.7.0 ioredis@6.0.0')
+  })
+
+  test('says that it does not reach a Redis, without the password', async () => {
+    const { code, out, err } = await typed([command, '--engine', `redis://u:${SECRET}@127.0.0.1:1`, '--blobs', 'x'], real)
+    expect(code).toBe(2)
+    expect(err).toMatch(/^scripstream: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): see /)
+    expect(out + err).not.toContain(SECRET)
+  })
+
+  test('refuses a Redis that may forget, and says what to set', async () => {
+    const port = await redisWith('redis_version:7.0.15\r\naof_enabled:0\r\nmaxmemory_policy:allkeys-lru')
+    const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
+    expect(code).toBe(2)
+    for (const told of ['set "appendonly yes"', 'set "maxmemory-policy noeviction"', '--allow-volatile']) expect(err).toContain(told)
+  })
+
+  test('refuses a Redis that is too old', async () => {
+    const port = await redisWith('redis_version:6.2.1\r\naof_enabled:1\r\nmaxmemory_policy:noeviction')
+    const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
+    expect([code, err]).toEqual([2, `scripstream: Redis at redis://127.0.0.1:${port} is 6.2.1: a fleet needs Redis 7 or newer\n`])
+  })
+})
+
+/** A server that answers `INFO` as a Redis would, and all else with OK. */
+const redisWith = async (facts: string): Promise<number> => {
+  const server = createServer((socket) => {
+    socket.on('data', (bytes) => {
+      const commands = [...String(bytes).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)].map(([, name = '']) => name.toLowerCase())
+      for (const name of commands) socket.write(name === 'info' ? `$${facts.length}\r\n${facts}\r\n` : '+OK\r\n')
+    })
+    socket.on('error', () => undefined)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+describe('the password of a fleet', () => {
+  const args = ['run', '--engine', `redis://u:${SECRET}@10.0.0.5:6379`, '--blobs', '/mnt/market']
+
+  test('is not in the command that continues a run which was stopped at once', async () => {
+    const shell = createShell()
+    void runProgram(args, shell, createParts(concat(of(started), NEVER), { fleet: fleetOf().fleet }))
+    await settled()
+    shell.signal$.next('SIGINT')
+    shell.signal$.next('SIGINT')
+    expect(shell.err.text()).toContain("Continue it: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n")
+    expect(shell.err.text()).not.toContain(SECRET)
+  })
+
+  test.each([[[]], [['--json']]])('is not in the report of a run that failed %j', async (more) => {
+    const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ outcome: 'failed', error: 'no list' }) })
+    const shell = createShell()
+    expect(await runProgram([...args, ...more], shell, createParts(event$, { fleet: fleetOf().fleet }))).toBe(1)
+    const all = shell.out.text() + shell.err.text()
+    expect(all).toContain('no list')
+    expect(all).not.toContain(SECRET)
+  })
+})
+
+describe('a worker', () => {
+  const working = async (args: readonly string[] = []) => {
+    const news$ = new Subject<WorkerNews>()
+    const made = fleetOf(() => news$)
+    const shell: TestShell = createShell()
+    const code = runProgram(['worker', ...PLACE, ...args], shell, createParts(EMPTY, { fleet: made.fleet }))
+    await settled()
+    return { news$, made, shell, code }
+  }
+
+  test('says for whom it works, and now and then how much it has done', async () => {
+    const { news$, shell } = await working()
+    news$.next({ type: 'joined', name: 'here-1', shown: 'redis://10.0.0.5' })
+    advance(shell.scheduler, 20_000)
+    news$.next({ type: 'run', run: 'r1' })
+    news$.next({ type: 'settled', stream: 'market-news' })
+    news$.next({ type: 'settled', stream: 'market-news' })
+    advance(shell.scheduler, 29_000)
+    expect(shell.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; Ctrl+C ends it.\nWorking for run r1.\n')
+    advance(shell.scheduler, 30_000)
+    expect(shell.err.text()).toContain('\n2 items ended since it joined\n')
+  })
+
+  test('is what its options say', async () => {
+    const { made } = await working(['--name', 'east', '--concurrency', '5', '--allow-volatile'])
+    expect(made.seen.workers).toMatchObject([
+      { name: 'east', concurrency: 5, allowVolatile: true, version: '1.2.3', address: 'redis://10.0.0.5' },
+    ])
+  })
+
+  test('ends with 0 after what it has in work, once it is told to stop', async () => {
+    const { news$, made, shell, code } = await working()
+    const stops: unknown[] = []
+    made.seen.workers[0]?.stop?.subscribe((signal) => stops.push(signal))
+    shell.signal$.next('SIGTERM')
+    expect(stops).toEqual(['SIGTERM'])
+    expect(shell.err.text()).toMatch(/^Stopping: what is in work is ended first/)
+    news$.complete()
+    expect(await code).toBe(0)
+    expect(shell.exits).toEqual([])
+  })
+
+  test('ends at once with 130 when it is told twice', async () => {
+    const { shell } = await working()
+    shell.signal$.next('SIGINT')
+    shell.signal$.next('SIGINT')
+    expect(shell.exits).toEqual([130])
+  })
+
+  test('tells which variable is misspelt', async () => {
+    const shell = createShell({ env: { SCRIPSTREAM_HEADER: '{}' } })
+    void runProgram(['worker', ...PLACE], shell, createParts(EMPTY, { fleet: fleetOf().fleet }))
+    await settled()
+    expect(shell.err.text()).toContain('SCRIPSTREAM_HEADERS')
+  })
+})
+
+const member = (name: string, perSecond = 41.3, isThere = true) => ({ name, items: 1_234, perSecond, isThere })
+const nobody: FleetState = { workers: [], stalled: 0 }
+const three: FleetState = { workers: [member('a'), member('b', 0.4), member('c', 9, false)], stalled: 1 }
+const fifty: FleetState = { workers: Array.from({ length: 50 }, (_, place) => member(`machine-${place}`, 10)), stalled: 0 }
+
+describe('the line of a fleet', () => {
+  test.each([
+    [undefined, ''],
+    [nobody, 'no worker is there: start "scripstream worker" with this --engine and --blobs'],
+    [{ workers: [member('gone', 3, false)], stalled: 0 }, 'no worker is there: start "scripstream worker" with this --engine and --blobs'],
+    [{ workers: [member('a', 0)], stalled: 0 }, '1 worker, a 0/s'],
+    [three, '2 workers 42/s, 1 item taken over, a 41/s, b 0.4/s'],
+    [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, place) => `machine-${place} 10/s`).join(', ')}, 42 more`],
+    [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
+  ])('of %j says who is there', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
+
+  const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
+    const shell = createShell({ err: columns === undefined ? {} : { columns } })
+    const tally = createTally()
+    const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(env), scheduler: shell.scheduler })
+    for (const event of [started, { type: 'fleet', at: 0, fleet } as const]) {
+      tally.record(event)
+      progress.tell(event)
+    }
+    advance(shell.scheduler, 6_000)
+    progress.end({ keep: true })
+    return mode === 'bars' ? shell.err.screen() : shell.err.text().split('\n')
+  }
+
+  test.each([80, 200])('stands below the total, within %i columns', (columns) => {
+    for (const fleet of [nobody, three, fifty]) {
+      const lines = shown('bars', columns, fleet)
+      const place = lines.findIndex((line) => line.includes('worker'))
+      expect(lines[place - 1]).toContain('0 of 1 stream')
+      expect(width(lines[place] ?? '')).toBeLessThan(columns)
+    }
+  })
+
+  test('is whole where there is room', () => {
+    expect(shown('bars', 80, nobody)).toContain(`  ${fleetText(nobody, '')}`)
+    expect(shown('bars', 200, fifty).join('\n')).toContain('machine-7 10/s · 42 more')
+    expect(shown('bars', 80, three).join('\n')).toContain('  2 workers 42/s · 1 item taken over · a 41/s · b 0.4/s')
+  })
+
+  test('ends each plain line', () => {
+    expect(shown('lines', undefined, three).join('\n')).toMatch(/; 2 workers 42\/s, 1 item taken over, a 41\/s, b 0\.4\/s$/m)
+    expect(shown('lines', undefined, nobody).join('\n')).toMatch(/; no worker is there: /)
+  })
+})
+
+describe('the summary of a run with a fleet', () => {
+  const sectionOf = (fleet: FleetState | undefined): string[] => {
+    const report = runReport(fleet === undefined ? {} : { fleet })
+    const context = { columns: 80, files: new Map(), out: './data', args: ['run'], isKept: true, isSimulated: false }
+    const lines = summaryOf(report, context).map((line) =>
+      line
+        .map(([text]) => text)
+        .join('')
+        .trimEnd(),
+    )
+    const begin = lines.indexOf('Fleet')
+    return begin < 0 ? [] : lines.slice(begin, lines.indexOf('', begin))
+  }
+
+  test('tells who did how much of it', () => {
+    expect(sectionOf(three)).toEqual([
+      'Fleet',
+      'a: 1,234 items, 41/s',
+      'b: 1,234 items, 0.4/s',
+      'c: 1,234 items, 9.0/s, gone',
+      '1 item taken from workers that were gone or stood still',
+    ])
+  })
+
+  test('says nothing of it where there was none', () => expect(sectionOf(undefined)).toEqual([]))
+})
