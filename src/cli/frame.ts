@@ -5,7 +5,7 @@ import { fleetText } from './fleet.js'
 import { count, countdown, counted, duration, bytes as inBytes, rate } from './format.js'
 import { heldText } from './held.js'
 import type { Glyphs, Line, Size, Span, Style } from './terminal.js'
-import { clean, cut, padEnd, padStart } from './text.js'
+import { clean, padEnd, padStart } from './text.js'
 
 export interface FrameContext {
   readonly now: number
@@ -139,9 +139,9 @@ const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, si
   ]
 }
 
-const fleetLine = ({ fleet, glyphs, size }: FrameContext): readonly Line[] => {
+const fleetLine = ({ fleet, glyphs }: FrameContext): readonly Line[] => {
   const text = fleetText(fleet, ` ${glyphs.dot} `)
-  return text === '' ? [] : [[[cut(`  ${text}`, size.columns - 1), 'dim']]]
+  return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
 const heldLine = ({ course, now, glyphs }: FrameContext): readonly Line[] => {

@@ -17,6 +17,7 @@ import { takeReins } from './reins.js'
 import { tellRun } from './run-file.js'
 import { settledByFleet } from './stage.js'
 
+/** Where a run meets its workers. */
 export interface FleetOptions {
   /** `redis://host:6379`, with `?prefix=` where several fleets share a server. */
   readonly address: string

@@ -16,6 +16,7 @@ import { LOCK_MS, queuesOn } from './queues.js'
 import { connect } from './redis.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
+/** For whom a worker works, and with what. */
 export interface WorkerOptions {
   /** `redis://host:6379`, with `?prefix=` where several fleets share a server. */
   readonly address: string

@@ -318,6 +318,10 @@ describe('the line of a fleet', () => {
     }
   })
 
+  test('shows that it goes on where there is no room', () => {
+    expect(shown('bars', 80, fifty).find((line) => line.includes('worker'))).toMatch(/^ {2}50 workers 500\/s · .*…$/)
+  })
+
   test('is whole where there is room', () => {
     expect(shown('bars', 80, nobody)).toContain(`  ${fleetText(nobody, '')}`)
     expect(shown('bars', 200, fifty).join('\n')).toContain('machine-7 10/s · 42 more')
