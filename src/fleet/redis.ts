@@ -42,7 +42,7 @@ const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new StorageError(
-      `Redis at ${shown} cannot be used (${cause || (error as Error).message}): see that it runs, and that address and password are right`,
+      `Redis at ${shown} cannot be used (${(cause || (error as Error).message).replace(/\.$/, '')}): see that it runs, and that address and password are right`,
       { cause: error },
     )
   } finally {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +12,7 @@ import { createParts, createShell } from './support.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
 afterAll(() => rmSync(folder, { recursive: true }))
+mkdirSync(join(folder, 'shared'))
 
 const scriptFor = async (name: string): Promise<string> => {
   const shell = createShell()
@@ -47,6 +48,10 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
   test.skipIf(!has(name, '--version')).each([
     ['scripstream ', ['run', 'simulate', 'list', 'graph', 'completion']],
     ['scripstream si', ['simulate']],
+    ['scripstream wor', ['worker']],
+    ['scripstream run --en', ['--engine']],
+    ['scripstream worker --na', ['--name']],
+    ['scripstream worker --blobs sha', ['shared']],
     ['scripstream run --fr', ['--fresh']],
     ['scripstream run --progress ', ['auto', 'bars', 'lines', 'none']],
     ['scripstream run --progress=ba', [name === 'bash' ? 'bars' : '--progress=bars']],

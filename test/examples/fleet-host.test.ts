@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Subject } from 'rxjs'
@@ -6,7 +5,7 @@ import { serveSimulator } from 'scripstream/simulator'
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../e2e/command.js'
-import { redis } from '../support/redis.js'
+import { ownFleet, redis } from '../support/redis.js'
 import { collect, work } from './fleet-host.js'
 
 it.skipIf(redis.isAway)(`runs a collector and a worker in one process${redis.note}`, async () => {
@@ -14,7 +13,7 @@ it.skipIf(redis.isAway)(`runs a collector and a worker in one process${redis.not
   onTestFinished(() => simulator.close())
   const out = emptyFolder()
   const blobs = emptyFolder()
-  const meeting = { address: `${redis.url}?prefix=example-${randomUUID().slice(0, 8)}`, blobs, allowVolatile: true }
+  const meeting = { address: ownFleet(), blobs, allowVolatile: true }
   const lines: string[] = []
   const stop$ = new Subject<void>()
   const ended = new Promise<void>((resolve) => {
