@@ -18,6 +18,8 @@ export const readFleetAddress = (text: string): FleetAddress => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
     throw new UsageError(`the engine is no address of a Redis server: ${HOW}`)
+  if (!isReadable(url.username) || !isReadable(url.password))
+    throw new UsageError('the engine\'s address holds a user or a password that cannot be read: write a "%" in it as "%25"')
   if (!/^\/?\d{0,4}$/.test(url.pathname)) throw new UsageError(`the engine's address names no database by number: ${HOW}`)
   const prefix = url.searchParams.get('prefix') ?? PREFIX
   const unknown = [...url.searchParams.keys()].find((name) => name !== 'prefix')
@@ -26,4 +28,13 @@ export const readFleetAddress = (text: string): FleetAddress => {
   url.search = ''
   const { protocol, host, pathname } = url
   return { url: url.href, prefix, shown: `${protocol}//${host}${pathname}${prefix === PREFIX ? '' : `?prefix=${prefix}`}` }
+}
+
+/** Whether the client can take apart what was written with percent signs. */
+const isReadable = (part: string): boolean => {
+  try {
+    return decodeURIComponent(part) !== undefined
+  } catch {
+    return false
+  }
 }
