@@ -5,7 +5,7 @@ import type { Settings } from '../model/settings.js'
 export interface Held {
   /** The base address of the host. */
   readonly address: string
-  /** Counts the pauses: a refusal of a request that was sent in an earlier era belongs to what is known already. */
+  /** Grows with each pause, also after the server has forgotten the last one: a refusal of a request that was sent in an earlier era belongs to what is known already. */
   readonly era: number
   /** From now on; 0 where the host serves again. */
   readonly ms: number
@@ -43,7 +43,7 @@ local function clamped(ms) return math.min(math.max(ms, least), math.max(least, 
 if sent < era then
   if asked >= 0 then till = math.max(till, now + clamped(asked)) end
 else
-  era = era + 1
+  era = math.max(era + 1, sent + 1, now)
   strikes = strikes + 1
   till = math.max(till, now + clamped(asked >= 0 and asked or least * 2 ^ math.min(strikes, 30)))
 end
