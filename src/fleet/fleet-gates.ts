@@ -39,7 +39,11 @@ export const fleetGates = ({ site, holds, pulse, pause, giveBack }: FleetGatesOp
           catchError((error: unknown) => {
             if (!(error instanceof Throttled)) return throwError(() => error)
             return from(holds.refuse(address, held.era, error.retryAfterMs, site.settings)).pipe(
-              mergeMap((now) => (now.ms > 0 ? from(pause(now)).pipe(mergeMap(() => later(now, attempt$))) : throwError(() => error))),
+              mergeMap((now) => {
+                if (now.ms <= 0) return throwError(() => error)
+                // Items that nothing waits for any more are handed out, to end at once.
+                return now.isFinal ? later(now, attempt$) : from(pause(now)).pipe(mergeMap(() => later(now, attempt$)))
+              }),
             )
           }),
         )
