@@ -1,0 +1,63 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { lastValueFrom, of } from 'rxjs'
+import type * as Fleet from '../../../src/fleet/index.js'
+import type * as Scripstream from '../../../src/index.js'
+
+/** A driver or a worker of two streams whose items ask nothing of anyone. The driver prints what it took. */
+const [role = '', product = '', address = '', blobs = '', out = '', count = ''] = process.argv.slice(2)
+const built = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const { createCollector, defineStream, found, once, perRowOf } = (await built('src/index.js')) as typeof Scripstream
+const { fleet, fleetWorker } = (await built('src/fleet/index.js')) as typeof Fleet
+
+const rows = (length: number) =>
+  Array.from({ length }, (_, place) => ({ Symbol: `SYMBOL${place}`, ISIN: `INE${String(place).padStart(9, '0')}` }))
+
+const list = defineStream({
+  name: 'master-data',
+  summary: 'as many as are wanted',
+  phase: 'core',
+  workers: 1,
+  timeoutMs: 1_000,
+  endpoints: [],
+  work: once(() => of(found(rows(Number(count))))),
+  offers: (all) => all.map((value, rank) => ({ key: String(value.Symbol), rank, fileName: String(value.Symbol), value })),
+  outputs: [{ shape: 'array-per-item', file: 'list.json' }],
+})
+const many = defineStream({
+  name: 'many',
+  summary: 'one small row an item',
+  phase: 'enrichment',
+  workers: 150,
+  timeoutMs: 1_000,
+  endpoints: [],
+  work: perRowOf('master-data', ({ Symbol, ISIN }) => of(found([{ Symbol, ISIN, text: 'x'.repeat(200) }]))),
+  outputs: [{ shape: 'rows-in-one-file', file: 'many.json' }],
+})
+const streams = [list, many]
+const place = { address, blobs, version: 'bench', allowVolatile: true }
+
+if (role === 'worker') {
+  fleetWorker({ ...place, streams, headers: {}, name: `worker-${process.pid}` }).subscribe({
+    next: ({ type }) => type === 'joined' && console.log('joined'),
+    error: (error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    },
+  })
+} else {
+  const from = performance.now()
+  const report = await lastValueFrom(createCollector({ settings: { out }, streams, engine: fleet(place) }).run({ asOf: Date.now() }))
+  const { user, system } = process.cpuUsage()
+  const { outcome, scripts } = report
+  const peak = process.resourceUsage().maxRSS * 1_024
+  console.log(
+    JSON.stringify({
+      outcome,
+      items: scripts.many?.items.success,
+      peakRssBytes: peak,
+      cpuMicros: user + system,
+      wallMs: performance.now() - from,
+    }),
+  )
+}
