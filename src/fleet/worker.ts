@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Job, Worker } from 'bullmq'
 import { exhaustMap, firstValueFrom, interval, merge, mergeMap, NEVER, Observable, Subject, startWith, throwError } from 'rxjs'
-import { messageOf, StorageError } from '../model/errors.js'
+import { messageOf, StorageError, UsageError } from '../model/errors.js'
 import type { Host, Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { addressOf } from '../provider/gate/gates.js'
@@ -73,6 +73,8 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
 
 const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
   const { streams, headers, name, concurrency = Number.POSITIVE_INFINITY, allowVolatile = false } = options
+  if (!/^[!-~]{1,100}$/.test(name))
+    throw new UsageError(`a worker cannot be called ${JSON.stringify(name)}: give it a --name of letters, digits and signs, without spaces`)
   const address = readFleetAddress(options.address)
   const packages = await loadPackages()
   const redis = await connect(address, packages, { allowVolatile })
@@ -108,9 +110,12 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
       await Promise.all(asking.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
     }
   const workerFor = (stream: StreamDefinition): Worker<Work, Outcome, string> => {
-    const told = nothingTold()
+    let told = nothingTold()
+    let toldOf = ''
     const settled = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
       const site = await takeUp(job.data.run)
+      if (toldOf !== site.run) told = nothingTold()
+      toldOf = site.run
       // What was handed out before this process stood still may be another's by now.
       if (site.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('handed out too long ago')
       const tools = { by: name, blobs, told, holds, pulse, pause: pausing(site), givenBack: () => new packages.bullmq.RateLimitError() }
