@@ -11,7 +11,6 @@ export interface Census {
 
 interface Counted {
   items: number
-  before: number
   readonly since: number
 }
 
@@ -19,7 +18,7 @@ export const createCensus = (now: () => number): Census => {
   const workers = new Map<string, Counted>()
   let stalled = 0
   const of = (name: string): Counted => {
-    const known = workers.get(name) ?? { items: 0, before: 0, since: now() }
+    const known = workers.get(name) ?? { items: 0, since: now() }
     workers.set(name, known)
     return known
   }
