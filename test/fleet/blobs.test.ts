@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { blobsIn, packed, unpacked } from '../../src/fleet/blobs.js'
+import { idOf, type Outcome, putAway, takenBack } from '../../src/fleet/outcome.js'
+import { type Candle, candlesIn } from '../../src/model/candle.js'
+import type { RowList, Settled } from '../../src/model/outcome.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { itemOf } from './support.js'
+
+const LINES = '1770575400,1,2.50,0.5,1.1,100\n1770661800,1.1,3,1,2e-7,0\n'
+const CANDLES = candlesIn(Buffer.from(LINES), 2)
+const ROWS = [{ Symbol: 'M&M', 'a "b"': 'ए\u2028é', 10: [1, null, 0.1], 2: {} }, { __proto__: null, empty: '', deep: [{ x: [] }] }]
+
+const BY = { by: 'a', asked: { requested: 1, retried: 0, rateLimited: 0 } }
+const RUN = '20260212T143000Z-0001'
+
+/** What comes back of what a worker settled, after someone had the folder. */
+const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = () => undefined): Promise<Settled> => {
+  const root = temporaryFolder()
+  const blobs = blobsIn(root)
+  const item = itemOf('M&M')
+  const settled: Settled = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
+  const told = await putAway('market-news', { run: RUN, item }, settled, blobs)
+  // Through the queue it goes as JSON.
+  const outcome = JSON.parse(JSON.stringify({ ...BY, ...told })) as Outcome
+  expect(JSON.stringify(outcome).length).toBeLessThan(300)
+  meanwhile(join(root, RUN, 'market-news', 'M%26M'))
+  return takenBack('market-news', { run: RUN, item }, outcome, blobs)
+}
+
+describe('rows that are left in a blob', () => {
+  it('come back as they were, with all that was settled', async () => {
+    const { rows, ...rest } = await thereAndBack(ROWS)
+    expect(JSON.stringify(rows)).toBe(JSON.stringify(ROWS))
+    expect(rest).toEqual({ item: itemOf('M&M'), status: 'success', degraded: 'a page', whole: true, remark: 'new' })
+  })
+
+  it('come back as the same lines of CSV, to the byte', async () => {
+    const { rows } = await thereAndBack(CANDLES)
+    expect(Buffer.from(rows.csv ?? []).toString()).toBe(LINES)
+    expect([...(rows as RowList<Candle>)]).toEqual([...CANDLES])
+    expect(rows.length).toBe(2)
+  })
+
+  it('are none, and no file, where there were none', async () => {
+    const root = temporaryFolder()
+    const item = itemOf('A')
+    const told = await putAway('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, blobsIn(root))
+    expect(told).toEqual({ status: 'empty' })
+    expect(readdirSync(root)).toEqual([])
+    expect(await takenBack('s', { run: RUN, item }, { ...BY, ...told }, blobsIn(root))).toEqual({ item, status: 'empty', rows: [] })
+  })
+
+  it.each([
+    ['is gone', (file: string) => rmSync(file), /ENOENT/],
+    ['is cut', (file: string) => truncateSync(file, 7), /it holds 7 bytes instead of \d+/],
+    ['is empty', (file: string) => writeFileSync(file, ''), /it holds 0 bytes/],
+    ['holds something else', (file: string) => writeFileSync(file, 'x'.repeat(statSync(file).size)), /JSON/],
+    ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /it holds 1 rows instead of 2/],
+  ])('make the item a lost one that says so if the blob %s', async (_, meanwhile, words) => {
+    const settled = await thereAndBack(ROWS, meanwhile)
+    expect(settled).toMatchObject({ item: itemOf('M&M'), status: 'error', rows: [] })
+    expect(settled.reason).toMatch(/^what a left in the shared folder cannot be read: /)
+    expect(settled.reason).toMatch(words)
+  })
+})
+
+describe('packed rows', () => {
+  it('are unpacked as what they were', () => {
+    const { form, bytes } = packed(ROWS)
+    expect(form).toBe('json')
+    expect(unpacked(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
+    expect(() => unpacked(Buffer.from(bytes), form, 3)).toThrow('it holds 2 rows instead of 3')
+  })
+})
+
+describe('blobs', () => {
+  it('are put in their place as a whole, over an earlier one, and leave nothing else', async () => {
+    const root = temporaryFolder()
+    const blobs = blobsIn(root)
+    await blobs.write('run/stream/a', Buffer.from('first'))
+    await Promise.all(Array.from({ length: 20 }, (_, place) => blobs.write('run/stream/a', Buffer.from(`${place}`.repeat(1_000)))))
+    expect(readdirSync(join(root, 'run', 'stream'))).toEqual(['a'])
+    expect(readFileSync(join(root, 'run', 'stream', 'a')).length).toBeGreaterThan(999)
+    expect(new Set((await blobs.read('run/stream/a')).toString()).size).toBeLessThanOrEqual(2)
+  })
+
+  it('are written again after someone has cleared their folder away', async () => {
+    const root = temporaryFolder()
+    const blobs = blobsIn(root)
+    await blobs.write('run/stream/a', Buffer.from('first'))
+    await blobs.drop('run')
+    expect(readdirSync(root)).toEqual([])
+    await expect(blobs.write('run/stream/a', Buffer.from('second'))).rejects.toMatchObject({ code: 'ENOENT' })
+    await blobs.write('run/stream/a', Buffer.from('second'))
+    expect((await blobs.read('run/stream/a')).toString()).toBe('second')
+  })
+})
+
+describe('what identifies the work of an item', () => {
+  it('is no number, holds no colon, and differs for what differs', () => {
+    const names = ['1', '0', 'A', 'a', 'M&M', 'A:B', 'A%3AB', 'A/B', 'ए', 'all']
+    const ids = names.map((name) => idOf(itemOf(name)))
+    expect(new Set(ids).size).toBe(names.length)
+    for (const id of ids) expect(id).toMatch(/^i[^:]+$/)
+  })
+})

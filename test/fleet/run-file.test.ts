@@ -1,0 +1,53 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { blobsIn } from '../../src/fleet/blobs.js'
+import { readRun, tellRun } from '../../src/fleet/run-file.js'
+import { UsageError } from '../../src/model/errors.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { settingsOf } from './support.js'
+
+const RUN = '20260212T143000Z-0001'
+const HEADERS = { Authorization: 'Bearer secret', 'X-Key': 'secret' }
+const settings = settingsOf({ headers: HEADERS, exchange: 'BSE', workers: { 'market-news': 3 } })
+
+const told = async () => {
+  const root = temporaryFolder()
+  const blobs = blobsIn(root)
+  await tellRun({ run: RUN, asOf: 5, acceptShrink: true, settings }, blobs)
+  return { blobs, root, file: join(root, RUN, 'run.json') }
+}
+
+describe('what workers are told of a run', () => {
+  it('is all its settings but what the headers hold, for the eyes of its owner only', async () => {
+    const { file } = await told()
+    const text = readFileSync(file, 'utf8')
+    expect(text).not.toContain('secret')
+    expect(JSON.parse(text)).toMatchObject({ run: RUN, headers: ['Authorization', 'X-Key'], settings: { exchange: 'BSE', headers: {} } })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  it("is read with this machine's own headers", async () => {
+    const { blobs } = await told()
+    const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }
+    expect(await readRun(RUN, blobs, own)).toEqual({
+      ...{ run: RUN, asOf: 5, acceptShrink: true, headers: ['Authorization', 'X-Key'] },
+      settings: { ...settings, headers: own },
+    })
+  })
+
+  it('is refused on a machine that lacks headers, by their names', async () => {
+    const { blobs } = await told()
+    const reading = readRun(RUN, blobs, { 'x-key': 'mine' })
+    await expect(reading).rejects.toThrow(UsageError)
+    await expect(reading).rejects.toThrow('headers that this machine does not have: Authorization. Set SCRIPSTREAM_HEADERS here too')
+  })
+
+  it('is missed in the wrong folder, which is named', async () => {
+    const root = temporaryFolder()
+    const reading = readRun(RUN, blobsIn(root), {})
+    await expect(reading).rejects.toThrow(UsageError)
+    await expect(reading).rejects.toThrow(`run ${RUN} is not in ${root}: `)
+    await expect(reading).rejects.toThrow('--blobs must be the folder that the driver has')
+  })
+})
