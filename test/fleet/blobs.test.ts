@@ -10,7 +10,10 @@ import { itemOf } from './support.js'
 
 const LINES = '1770575400,1,2.50,0.5,1.1,100\n1770661800,1.1,3,1,2e-7,0\n'
 const CANDLES = candlesIn(Buffer.from(LINES), 2)
-const ROWS = [{ Symbol: 'M&M', 'a "b"': 'ए\u2028é', 10: [1, null, 0.1], 2: {} }, { __proto__: null, empty: '', deep: [{ x: [] }] }]
+const ROWS = [
+  { Symbol: 'M&M', 'a "b"': 'ए\u2028é', 10: [1, null, 0.1], 2: {} },
+  { __proto__: null, empty: '', deep: [{ x: [] }] },
+]
 
 const BY = { by: 'a', asked: { requested: 1, retried: 0, rateLimited: 0 } }
 const RUN = '20260212T143000Z-0001'

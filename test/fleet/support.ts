@@ -7,7 +7,7 @@ import type { Item } from '../../src/model/outcome.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import type { Stock } from '../../src/model/stock.js'
 
-const SERVER = 'redis://127.0.0.1:6379'
+export const SERVER = 'redis://127.0.0.1:6379'
 
 const answers = async (): Promise<boolean> => {
   const redis = new Redis(SERVER, { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null, connectTimeout: 1_000 })

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import type { Drift } from '../../src/model/report.js'
+import { createDriftWatch } from '../../src/provider/drift.js'
+
+const fresh = (answers: number, of: number, field = 'source'): Drift => ({
+  ...{ stream: 'market-news', endpoint: 'news', kind: 'new', field },
+  ...{ answers, of, example: `A${answers}` },
+})
+
+describe('drift that other processes have seen', () => {
+  it('adds up where it is the same', () => {
+    const drift = createDriftWatch()
+    drift.add('a market-news', [fresh(3, 10)])
+    drift.add('b market-news', [fresh(4, 20)])
+    expect(drift.found()).toEqual([{ ...fresh(3, 10), answers: 7, of: 30 }])
+  })
+
+  it('is that of the latest telling of each process', () => {
+    const drift = createDriftWatch()
+    drift.add('a market-news', [fresh(3, 10)])
+    drift.add('b market-news', [fresh(4, 20)])
+    drift.add('a market-news', [fresh(5, 11)])
+    expect(drift.found()).toMatchObject([{ answers: 9, of: 31 }])
+    drift.add('a market-news', [])
+    expect(drift.found()).toEqual([fresh(4, 20)])
+  })
+
+  it('is told apart by field and kind, the most frequent first', () => {
+    const drift = createDriftWatch()
+    drift.add('a market-news', [fresh(1, 10), { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'number' }])
+    drift.add('b market-news', [fresh(3, 10, 'link'), { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'list' }])
+    expect(drift.found().map(({ kind, field, seen, answers }) => [kind, field, seen, answers])).toEqual([
+      ['new', 'link', undefined, 3],
+      ['type', 'source', 'number', 2],
+      ['type', 'source', 'list', 2],
+      ['new', 'source', undefined, 1],
+    ])
+  })
+})

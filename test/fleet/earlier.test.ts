@@ -1,0 +1,110 @@
+import * as files from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { earlierIn, readable, share } from '../../src/fleet/earlier.js'
+import { planRun } from '../../src/pipeline/plan.js'
+import { streams } from '../../streams/index.js'
+import { filesIn, temporaryFolder } from '../sinks/support.js'
+import { settingsOf } from './support.js'
+
+const STORED_AT = new Date('2026-02-11T20:00:00+05:30')
+
+const stored = (texts: Readonly<Record<string, string>>): string => {
+  const out = temporaryFolder()
+  for (const [name, text] of Object.entries(texts)) {
+    files.mkdirSync(join(out, name, '..'), { recursive: true })
+    files.writeFileSync(join(out, name), text)
+    files.utimesSync(join(out, name), STORED_AT, STORED_AT)
+  }
+  return out
+}
+
+const TEXTS = {
+  'all_indices_list.json': '[]',
+  'ohlcv_data/A.csv': 'a',
+  'ohlcv_data/M&M.csv': 'm',
+  'ohlcv_data/indices/NIFTY.csv': 'n',
+  'ohlcv_data/.A.csv.next': 'torn',
+  'market_news/A_news.json': 'news',
+  '.scripstream/report.json': '{}',
+}
+
+describe('what earlier runs stored', () => {
+  it('is shared by the names that the work of a run may read, with the report, as further names of the same files', async () => {
+    const out = stored(TEXTS)
+    const run = join(temporaryFolder(), 'run')
+    await share(out, ['all_indices_list.json', 'ohlcv_data/*.csv', 'nowhere/*.csv', 'never.json'], run)
+    expect(filesIn(earlierIn(run))).toEqual({
+      'all_indices_list.json': '[]',
+      'ohlcv_data/A.csv': 'a',
+      'ohlcv_data/M&M.csv': 'm',
+      '.scripstream/report.json': '{}',
+    })
+    const [one, other] = [out, earlierIn(run)].map((folder) => files.statSync(join(folder, 'ohlcv_data/A.csv')))
+    expect(other?.ino).toBe(one?.ino)
+    expect(other?.mtimeMs).toBe(STORED_AT.getTime())
+  })
+
+  it('stays as it was shared while outputs are replaced, until it is shared anew', async () => {
+    const out = stored(TEXTS)
+    const run = join(temporaryFolder(), 'run')
+    await share(out, ['ohlcv_data/*.csv'], run)
+    files.writeFileSync(join(out, 'next'), 'newer')
+    files.renameSync(join(out, 'next'), join(out, 'ohlcv_data/A.csv'))
+    expect(filesIn(earlierIn(run))).toMatchObject({ 'ohlcv_data/A.csv': 'a' })
+    await share(out, ['ohlcv_data/*.csv'], run)
+    await share(out, ['ohlcv_data/*.csv'], run)
+    expect(filesIn(earlierIn(run))).toMatchObject({ 'ohlcv_data/A.csv': 'newer', 'ohlcv_data/M&M.csv': 'm' })
+    expect(Object.keys(filesIn(earlierIn(run))).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+
+  it('is nothing at first', async () => {
+    const run = join(temporaryFolder(), 'run')
+    await share(temporaryFolder(), ['all_indices_list.json', 'ohlcv_data/*.csv'], run)
+    expect(files.existsSync(run) ? filesIn(run) : {}).toEqual({})
+  })
+})
+
+describe('a shared folder on another disk', () => {
+  afterEach(() => {
+    vi.doUnmock('node:fs/promises')
+    vi.resetModules()
+  })
+
+  it('gets copies, with the time as of which they hold', async () => {
+    const actual = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises')
+    vi.resetModules()
+    vi.doMock('node:fs/promises', () => ({
+      ...actual,
+      link: async () => {
+        throw Object.assign(new Error('EXDEV: cross-device link not permitted'), { code: 'EXDEV' })
+      },
+    }))
+    const { share: shareAcross } = await import('../../src/fleet/earlier.js')
+    const out = stored(TEXTS)
+    const run = join(temporaryFolder(), 'run')
+    await shareAcross(out, ['ohlcv_data/*.csv', 'never.json'], run)
+    expect(filesIn(earlierIn(run))).toEqual({ 'ohlcv_data/A.csv': 'a', 'ohlcv_data/M&M.csv': 'm', '.scripstream/report.json': '{}' })
+    const [one, other] = [out, earlierIn(run)].map((folder) => files.statSync(join(folder, 'ohlcv_data/A.csv')))
+    expect(other?.ino).not.toBe(one?.ino)
+    expect(other?.mtimeMs).toBe(STORED_AT.getTime())
+  })
+})
+
+describe('what the work of a run may read', () => {
+  const settings = settingsOf()
+
+  it('is every output of the streams that run, and of the others what is one file', () => {
+    const names = readable(planRun(streams, settings, { only: ['all-ohlcv'] }), 'NSE')
+    expect(names).toContain('ohlcv_data/*.csv')
+    expect(names).toContain('all_indices_list.json')
+    expect(names).toContain('nse_equity_list.csv')
+    expect(names).not.toContain('market_news/*_news.json')
+    expect(names).not.toContain('ohlcv_data/indices/*.csv')
+  })
+
+  it('names no file twice', () => {
+    const names = readable(planRun(streams, settings), 'NSE')
+    expect(new Set(names).size).toBe(names.length)
+  })
+})

@@ -1,0 +1,147 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Held, type Holds, holdsOn } from '../../src/fleet/hold.js'
+import { type Meeting, meeting, noRedis, onRedis, settingsOf, until } from './support.js'
+
+const STATIC = 'http://provider.test/static'
+const NEWS = 'http://provider.test/news'
+const RULES = settingsOf({ throttleMs: 2_000, throttleMaxMs: 10_000, throttleGiveUpMs: 60_000 })
+
+interface Member extends Holds {
+  readonly heard: readonly Held[]
+}
+
+const member = ({ redis, prefix }: Meeting): Member => {
+  const heard: Held[] = []
+  const holds = holdsOn(redis, prefix, (held) => heard.push(held))
+  onTestFinished(holds.close)
+  return { ...holds, heard }
+}
+
+/** Members that hear each other by now. */
+const fleetOf = async (count: number) => {
+  const place = meeting()
+  const members = Array.from({ length: count }, () => member(place))
+  await until(async () => ((await place.redis.pubsub('NUMSUB', `${place.prefix}:holds`))[1] as number) === count)
+  return { ...place, members, key: `${place.prefix}:hold:${STATIC}` }
+}
+
+/** As if a pause, or more of one, had passed. */
+const passed = async (place: { redis: Meeting['redis']; key: string }, ms: number): Promise<void> => {
+  for (const field of ['till', 'since']) await place.redis.hincrby(place.key, field, -ms)
+}
+
+/** How long a pause is, in tenths of a second. */
+const tenths = ({ ms }: Held): number => Math.round(ms / 100)
+
+describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
+  it('is known to every member within half a second, and to no other host', async () => {
+    const { members } = await fleetOf(3)
+    const [first, ...others] = members
+    const held = await first?.refuse(STATIC, 0, undefined, RULES)
+    const began = performance.now()
+    await until(() => others.every((other) => other.of(STATIC).ms > 0))
+    expect(performance.now() - began).toBeLessThan(500)
+    for (const other of others) {
+      expect(other.of(STATIC)).toMatchObject({ era: held?.era, isFinal: false })
+      expect(tenths(other.of(STATIC))).toBeLessThanOrEqual(20)
+      expect(other.of(NEWS)).toEqual({ address: NEWS, era: 0, ms: 0, isFinal: false })
+      expect(other.heard.map(({ address }) => address)).toEqual([STATIC])
+    }
+  })
+
+  it('doubles with every refusal that it did not help against, up to the longest', async () => {
+    const place = await fleetOf(1)
+    const [one] = place.members
+    const pauses: number[] = []
+    for (let strike = 0; strike < 5; strike += 1) {
+      const held = await (one as Member).refuse(STATIC, (one as Member).of(STATIC).era, undefined, RULES)
+      pauses.push(tenths(held))
+      await passed(place, held.ms)
+    }
+    expect(pauses).toEqual([20, 40, 80, 100, 100])
+  })
+
+  it('is as long as the host asks for, but neither too short nor too long', async () => {
+    const place = await fleetOf(1)
+    const pauses: number[] = []
+    for (const asked of [5_000, 10, 3_600_000]) {
+      const era = (place.members[0] as Member).of(STATIC).era
+      const held = await (place.members[0] as Member).refuse(STATIC, era, asked, RULES)
+      pauses.push(tenths(held))
+      await passed(place, held.ms)
+    }
+    expect(pauses).toEqual([50, 20, 100])
+  })
+
+  it('is no longer for refusals of what was sent before it, unless they ask for more', async () => {
+    const { members } = await fleetOf(1)
+    const one = members[0] as Member
+    const { era } = await one.refuse(STATIC, 0, undefined, RULES)
+    for (let straggler = 0; straggler < 5; straggler += 1) expect(await one.refuse(STATIC, 0, undefined, RULES)).toMatchObject({ era })
+    expect(tenths(one.of(STATIC))).toBeLessThanOrEqual(20)
+    const longer = await one.refuse(STATIC, 0, 7_000, RULES)
+    expect(longer.era).toBe(era)
+    expect(tenths(longer)).toBe(70)
+    expect(tenths(await one.refuse(STATIC, 0, 3_000, RULES))).toBeLessThanOrEqual(70)
+    expect(tenths(one.of(STATIC))).toBeGreaterThan(60)
+  })
+
+  it('is final once nothing but refusals came for as long as the settings say, for everybody', async () => {
+    const place = await fleetOf(2)
+    const [one, other] = place.members as [Member, Member]
+    const first = await one.refuse(STATIC, 0, undefined, RULES)
+    await passed(place, 59_000)
+    const second = await one.refuse(STATIC, first.era, undefined, RULES)
+    expect(second.isFinal).toBe(false)
+    await passed(place, 1_500)
+    expect((await one.refuse(STATIC, second.era, undefined, RULES)).isFinal).toBe(true)
+    await until(() => other.of(STATIC).isFinal)
+  })
+
+  it('ends for all when a request is served, and the next refusal begins anew', async () => {
+    const place = await fleetOf(2)
+    const [one, other] = place.members as [Member, Member]
+    const short = settingsOf({ throttleMs: 40, throttleMaxMs: 10_000, throttleGiveUpMs: 60_000 })
+    for (let strike = 0; strike < 3; strike += 1) await one.refuse(STATIC, one.of(STATIC).era, undefined, short)
+    const { era } = one.of(STATIC)
+    one.serve(STATIC, era)
+    expect(await place.redis.hget(place.key, 'strikes')).toBe('2')
+    await until(() => one.of(STATIC).ms === 0 && other.of(STATIC).ms === 0)
+    one.serve(STATIC, era - 1)
+    one.serve(NEWS, era)
+    expect(await place.redis.hget(place.key, 'strikes')).toBe('2')
+    other.serve(STATIC, era)
+    await until(() => one.heard.at(-1)?.ms === 0)
+    expect(await place.redis.hkeys(place.key)).toEqual(['era'])
+    const again = await one.refuse(STATIC, one.of(STATIC).era, undefined, short)
+    expect(again.ms).toBeLessThanOrEqual(40)
+    expect(again.era).toBeGreaterThan(era)
+  })
+
+  it('is learnt of by who joins late', async () => {
+    const place = await fleetOf(1)
+    const { era } = await (place.members[0] as Member).refuse(STATIC, 0, 5_000, RULES)
+    const late = member(place)
+    expect(late.of(STATIC).ms).toBe(0)
+    await late.recall(STATIC)
+    await late.recall(NEWS)
+    expect(late.of(STATIC)).toMatchObject({ era, isFinal: false })
+    expect(tenths(late.of(STATIC))).toBeGreaterThan(40)
+    expect(late.of(NEWS).ms).toBe(0)
+  })
+
+  it('is kept by members that knew of earlier ones when the server had forgotten those, stragglers or not', async () => {
+    const place = await fleetOf(2)
+    const [one, other] = place.members as [Member, Member]
+    for (let strike = 0; strike < 4; strike += 1) await one.refuse(STATIC, one.of(STATIC).era, undefined, RULES)
+    const { era } = one.of(STATIC)
+    await until(() => other.of(STATIC).era === era)
+    await place.redis.del(place.key)
+    const sent = one.of(STATIC).era
+    const held = await one.refuse(STATIC, sent, 6_000, RULES)
+    expect(held.era).toBeGreaterThan(era)
+    await until(() => other.of(STATIC).era === held.era)
+    expect(tenths(other.of(STATIC))).toBeGreaterThan(50)
+    for (let straggler = 0; straggler < 3; straggler += 1) expect((await other.refuse(STATIC, sent, undefined, RULES)).era).toBe(held.era)
+  })
+})

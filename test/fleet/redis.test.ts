@@ -1,0 +1,93 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readFleetAddress } from '../../src/fleet/address.js'
+import { loadPackages } from '../../src/fleet/packages.js'
+import { connect } from '../../src/fleet/redis.js'
+import { StorageError, UsageError } from '../../src/model/errors.js'
+import { noRedis, onRedis, SERVER } from './support.js'
+
+const GOOD = { redis_version: '7.0.15', aof_enabled: '1', maxmemory_policy: 'noeviction' }
+
+/** The commands in what a client sent, each by its first word. */
+const commandsIn = (text: string): readonly string[] => text.split(/^\*\d+\r\n\$\d+\r\n/m).flatMap((part) => part.split('\r\n')[0] || [])
+
+/** Listens like a Redis server that knows itself and nothing else; gives back its port. */
+const serverWith = async (facts: Readonly<Record<string, string>>): Promise<number> => {
+  const info = Object.entries(facts)
+    .map((fact) => fact.join(':'))
+    .join('\r\n')
+  const answer = (command: string): string =>
+    command.toLowerCase() === 'info' ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n'
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => socket.write(commandsIn(bytes.toString()).map(answer).join('')))
+  })
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+const connecting = async (port: number, allowVolatile = false): Promise<void> => {
+  const address = readFleetAddress(`redis://:secret@127.0.0.1:${port}`)
+  const redis = await connect(address, await loadPackages(), { allowVolatile })
+  redis.disconnect()
+}
+
+describe('a Redis server that a fleet begins with', () => {
+  it('is taken if it keeps what it holds', async () => {
+    await connecting(await serverWith(GOOD))
+    await connecting(await serverWith({ ...GOOD, redis_version: '10.1.0' }))
+  })
+
+  it.each([
+    ['forgets everything when it stops', { ...GOOD, aof_enabled: '0' }, ['set "appendonly yes" in redis.conf'], ['maxmemory']],
+    [
+      'throws away what it holds',
+      { ...GOOD, maxmemory_policy: 'allkeys-lru' },
+      ['(allkeys-lru): set "maxmemory-policy noeviction"'],
+      ['appendonly'],
+    ],
+    [
+      'does both',
+      { ...GOOD, aof_enabled: '0', maxmemory_policy: 'volatile-ttl' },
+      ['"appendonly yes"', '"maxmemory-policy noeviction"'],
+      [],
+    ],
+  ])('is refused where it %s, with what to set and how to do it all the same', async (_, facts, words, others) => {
+    const port = await serverWith(facts)
+    const refused = connecting(port)
+    await expect(refused).rejects.toThrow(UsageError)
+    for (const word of [`Redis at redis://127.0.0.1:${port} is not`, ...words, 'redis-cli config set', '--allow-volatile'])
+      await expect(refused).rejects.toThrow(word)
+    for (const other of [...others, 'secret']) await expect(refused).rejects.not.toThrow(other)
+    await connecting(port, true)
+  })
+
+  it('is refused where it is too old, whatever is allowed', async () => {
+    const port = await serverWith({ ...GOOD, redis_version: '6.2.14' })
+    await expect(connecting(port, true)).rejects.toThrow('is 6.2.14: a fleet needs Redis 7 or newer')
+  })
+
+  it('is told of where it cannot be reached, without the password', async () => {
+    const reaching = connecting(1)
+    await expect(reaching).rejects.toThrow(StorageError)
+    await expect(reaching).rejects.toThrow(
+      /^Redis at redis:\/\/127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED.*Is it running, and the address right\?$/,
+    )
+    await expect(reaching).rejects.not.toThrow('secret')
+  })
+})
+
+describe.skipIf(noRedis)(onRedis('a Redis server that asks for a password'), () => {
+  it('is told of by what it says, without the one that was given', async () => {
+    const address = readFleetAddress(`${SERVER.replace('//', '//nobody:secret@')}`)
+    const reaching = connect(address, await loadPackages(), { allowVolatile: true })
+    await expect(reaching).rejects.toThrow(/cannot be used: WRONGPASS/)
+    await expect(reaching).rejects.not.toThrow('secret')
+  })
+})
