@@ -16,8 +16,8 @@ const serverWith = async (facts: Readonly<Record<string, string>>): Promise<numb
   const info = Object.entries(facts)
     .map((fact) => fact.join(':'))
     .join('\r\n')
-  const answer = (command: string): string =>
-    command.toLowerCase() === 'info' ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n'
+  const answers: Readonly<Record<string, string>> = { info: `$${info.length}\r\n${info}\r\n`, hello: '%1\r\n$5\r\nproto\r\n:3\r\n' }
+  const answer = (command: string): string => answers[command.toLowerCase()] ?? '-ERR unknown command\r\n'
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket)

@@ -1,0 +1,90 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+import type { RunReport } from '../../src/model/report.js'
+import type { Simulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+import { type Ended, emptyFolder, endOf, provider, run, start } from '../e2e/command.js'
+import { type Meeting, meeting, until } from './support.js'
+
+/** How many stocks are listed, and how long an answer takes; more of both by `npm run test:fleet`. */
+export const STOCKS = Number(process.env.STOCKS ?? 24)
+export const LATENCY_MS = Number(process.env.LATENCY ?? 20)
+/** Time that a test over so many stocks may take. */
+export const LONG_MS = 60_000 + STOCKS * LATENCY_MS * 20
+
+export const FIRST_EVENING = '2026-02-12T20:00:00+05:30'
+/** One stock is split on this day. */
+export const SECOND_EVENING = '2026-02-13T20:00:00+05:30'
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  /** What it has written to stderr so far. */
+  readonly said: () => string
+}
+
+export interface FleetPlace extends Meeting {
+  readonly simulator: Simulator
+  readonly out: string
+  readonly blobs: string
+  readonly worker: (name: string, flags?: readonly string[]) => Running
+  /** The driver, which begins a run or goes on with it. */
+  readonly driver: (flags?: readonly string[]) => Running
+  /** The same run in one process, into a folder of its own. */
+  readonly embedded: (flags?: readonly string[], out?: string) => Promise<string>
+}
+
+const running = (args: readonly string[], place: { cwd: string; env: Record<string, string> }): Running => {
+  const child = start(args, place)
+  let said = ''
+  child.stderr.on('data', (text: Buffer) => {
+    said += text.toString()
+  })
+  onTestFinished(() => {
+    child.kill('SIGCONT')
+    child.kill('SIGKILL')
+  })
+  return { child, ended: endOf(child), said: () => said }
+}
+
+/** A provider, a fleet's place on a server, and folders, which all go with the test. */
+export const fleetPlace = async (options: { readonly server?: string; readonly latencyMs?: number } = {}): Promise<FleetPlace> => {
+  const { simulator, env } = await provider({
+    ...{ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_EVENING), latencyMs: options.latencyMs ?? LATENCY_MS },
+  })
+  const [cwd, out, blobs] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const met = meeting(options.server)
+  const place = { cwd, env: { ...env, SCRIPSTREAM_THROTTLE_MS: '1000' } }
+  const fleet = ['--engine', met.address, '--blobs', blobs, '--allow-volatile']
+  return {
+    ...met,
+    ...{ simulator, out, blobs },
+    worker: (name, flags = []) => running(['worker', '--name', name, ...fleet, ...flags], place),
+    driver: (flags = []) => running(['run', '--as-of', FIRST_EVENING, '--json', '--out', out, ...fleet, ...flags], place),
+    embedded: async (flags = [], into = emptyFolder()) => {
+      const { code, stderr } = await run(['run', '--as-of', FIRST_EVENING, '--out', into, ...flags], place)
+      if (code !== 0) throw new Error(stderr)
+      return into
+    },
+  }
+}
+
+export const reportIn = (out: string): RunReport => JSON.parse(readFileSync(`${out}/.scripstream/report.json`, 'utf8')) as RunReport
+
+/** Resolves once workers have joined. */
+export const joined = (workers: readonly Running[]): Promise<void> =>
+  until(() => workers.every(({ said }) => said().includes('works for the fleet')))
+
+/** How often something was asked so far. */
+export const requests = ({ simulator }: Pick<FleetPlace, 'simulator'>, endpoint: string): number =>
+  simulator.stats().endpoints[endpoint]?.requests ?? 0
+
+/** Endpoints that had more requests at the same time than the streams that ask them may have. */
+export const overCaps = ({ simulator }: Pick<FleetPlace, 'simulator'>): readonly string[] =>
+  Object.entries(simulator.stats().endpoints).flatMap(([name, { maxInFlight }]) => {
+    const cap = streams
+      .filter(({ endpoints }) => endpoints.some((endpoint) => endpoint.name === name))
+      .reduce((sum, { workers }) => sum + workers, 0)
+    return maxInFlight > cap ? [`${name}: ${maxInFlight} instead of ${cap}`] : []
+  })

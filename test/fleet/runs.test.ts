@@ -1,0 +1,136 @@
+import { readdirSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { temporariesIn, treeOf } from '../crash/support.js'
+import { emptyFolder } from '../e2e/command.js'
+import { fleetPlace, joined, LONG_MS, overCaps, reportIn, requests, SECOND_EVENING, STOCKS } from './processes.js'
+import { noRedis, onRedis, until } from './support.js'
+
+describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
+  it(
+    'leaves the files of a run in one process, on the first evening and the next, and nothing else',
+    async () => {
+      const place = await fleetPlace()
+      const { simulator, out, blobs, redis, prefix } = place
+      const alone = await place.embedded()
+      const aloneFirst = treeOf(alone)
+      simulator.control({ reset: true })
+      const workers = ['a', 'b', 'c'].map((name) => place.worker(name))
+      await joined(workers)
+      const first = await place.driver().ended
+      expect(first.code, first.stderr).toBe(0)
+      expect(treeOf(out)).toEqual(aloneFirst)
+      expect(overCaps(place)).toEqual([])
+      expect(simulator.stats().violations).toEqual([])
+      const { fleet, scripts } = reportIn(out)
+      expect(fleet?.workers.map(({ name, isThere }) => [name, isThere])).toEqual(['a', 'b', 'c'].map((name) => [name, true]))
+      const items = Object.values(scripts).flatMap((script) => Object.values(script.items))
+      expect(fleet?.workers.reduce((sum, worker) => sum + worker.items, 0)).toBe(items.reduce((sum, count) => sum + count, 0))
+      const asked = Object.values(simulator.stats().endpoints).reduce((sum, endpoint) => sum + endpoint.requests, 0)
+      expect(Object.values(scripts).reduce((sum, script) => sum + script.requests, 0)).toBe(asked)
+
+      simulator.control({ asOf: Date.parse(SECOND_EVENING), reset: true })
+      await place.embedded(['--as-of', SECOND_EVENING], alone)
+      simulator.control({ reset: true })
+      const second = await place.driver(['--as-of', SECOND_EVENING]).ended
+      expect(second.code, second.stderr).toBe(0)
+      expect(treeOf(out)).toEqual(treeOf(alone))
+      expect(reportIn(out).scripts['all-ohlcv']?.rewritten).toEqual(reportIn(alone).scripts['all-ohlcv']?.rewritten)
+      expect(reportIn(out).scripts['all-ohlcv']?.rewritten?.length).toBeGreaterThan(0)
+      expect(overCaps(place)).toEqual([])
+
+      for (const { child } of workers) child.kill('SIGTERM')
+      for (const { ended } of workers) expect(await ended).toMatchObject({ code: 0 })
+      expect(temporariesIn(out)).toEqual([])
+      expect(readdirSync(blobs)).toEqual([])
+      const left = (await redis.keys(`${prefix}*`)).filter((key) => !key.endsWith(':meta'))
+      expect(left).toEqual([])
+    },
+    LONG_MS,
+  )
+
+  it(
+    'shares the work with a worker that joins late, and refuses one with another folder',
+    async () => {
+      const place = await fleetPlace({ latencyMs: 150 })
+      const first = place.worker('a')
+      const driver = place.driver()
+      await until(() => requests(place, 'news') > 3)
+      const elsewhere = place.worker('wrong', ['--blobs', emptyFolder()])
+      const late = place.worker('late')
+      const refused = await elsewhere.ended
+      expect(refused.code).toBe(2)
+      expect(refused.stderr).toMatch(/run \S+ is not in \/.+ --blobs must be the folder that the driver has, shared by all machines/)
+      const { code, stderr } = await driver.ended
+      expect(code, stderr).toBe(0)
+      const { fleet, outcome } = reportIn(place.out)
+      expect(outcome).toBe('complete')
+      expect(fleet?.workers.find(({ name }) => name === 'late')?.items).toBeGreaterThan(STOCKS / 4)
+      expect(overCaps(place)).toEqual([])
+      first.child.kill('SIGTERM')
+      late.child.kill('SIGTERM')
+      expect([(await first.ended).code, (await late.ended).code]).toEqual([0, 0])
+    },
+    LONG_MS,
+  )
+})
+
+describe.skipIf(noRedis)(onRedis('a worker that is told to stop'), () => {
+  it(
+    'ends what it has in work, and leaves the rest to others',
+    async () => {
+      const place = await fleetPlace({ latencyMs: 300 })
+      const [leaving, staying] = [place.worker('leaving'), place.worker('staying')]
+      await joined([leaving, staying])
+      const driver = place.driver(['--only', 'market-news'])
+      await until(() => requests(place, 'news') > 5)
+      leaving.child.kill('SIGTERM')
+      const { code, stderr } = await leaving.ended
+      expect(code, stderr).toBe(0)
+      expect(place.simulator.stats().endpoints.news?.statuses.closed).toBeUndefined()
+      expect((await driver.ended).code).toBe(0)
+      const { items = {} } = place.simulator.stats().endpoints.news ?? {}
+      expect(Object.values(items)).toEqual(Object.values(items).map(() => 1))
+      expect(Object.keys(items).length).toBe(STOCKS)
+      expect(reportIn(place.out).fleet?.stalled).toBe(0)
+    },
+    LONG_MS,
+  )
+})
+
+describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () => {
+  it(
+    'is asked by none within half a second, while other hosts are; no item loses an attempt, and none is lost',
+    async () => {
+      const place = await fleetPlace({ latencyMs: 100 })
+      const { simulator, redis, prefix } = place
+      const workers = ['a', 'b', 'c'].map((name) => place.worker(name))
+      await joined(workers)
+      const driver = place.driver(['--only', 'market-news,company-filings,advanced-indicators'])
+      await until(() => requests(place, 'news') > 0)
+      simulator.control({ faults: [{ on: 'news', mode: 'status', status: 429, retryAfter: 4 }], latencyMs: 100 })
+      const refusals = (): number => simulator.stats().endpoints.news?.statuses[429] ?? 0
+      await until(() => refusals() > 0)
+      await pause(500)
+      const others = (): number =>
+        Object.entries(simulator.stats().endpoints).reduce((sum, [name, { requests: count }]) => sum + (name === 'news' ? 0 : count), 0)
+      const [silent, before] = [requests(place, 'news'), others()]
+      await pause(2_000)
+      expect(requests(place, 'news')).toBe(silent)
+      expect(others()).toBeGreaterThan(before)
+      const jobs = (await redis.keys(`${prefix}*:market-news:i*`)).filter((key) => !key.endsWith(':lock'))
+      expect(jobs.length).toBe(STOCKS)
+      for (const job of jobs) {
+        const [tries, ended] = await redis.hmget(job, 'atm', 'finishedOn')
+        expect(Number(tries ?? 0), job).toBe(ended === null ? 0 : 1)
+      }
+      simulator.control({ faults: [] })
+      const { code, stderr } = await driver.ended
+      expect(code, stderr).toBe(0)
+      const { scripts } = reportIn(place.out)
+      expect(scripts['market-news']?.rateLimited).toBe(refusals())
+      expect(overCaps(place)).toEqual([])
+    },
+    LONG_MS,
+  )
+})
