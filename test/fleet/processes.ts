@@ -49,13 +49,15 @@ const running = (args: readonly string[], place: { cwd: string; env: Record<stri
 }
 
 /** A provider, a fleet's place on a server, and folders, which all go with the test. */
-export const fleetPlace = async (options: { readonly server?: string; readonly latencyMs?: number } = {}): Promise<FleetPlace> => {
+export const fleetPlace = async (
+  options: { readonly server?: string; readonly latencyMs?: number; readonly env?: Record<string, string> } = {},
+): Promise<FleetPlace> => {
   const { simulator, env } = await provider({
     ...{ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_EVENING), latencyMs: options.latencyMs ?? LATENCY_MS },
   })
   const [cwd, out, blobs] = [emptyFolder(), emptyFolder(), emptyFolder()]
   const met = meeting(options.server)
-  const place = { cwd, env: { ...env, SCRIPSTREAM_THROTTLE_MS: '1000' } }
+  const place = { cwd, env: { ...env, SCRIPSTREAM_THROTTLE_MS: '1000', ...options.env } }
   const fleet = ['--engine', met.address, '--blobs', blobs, '--allow-volatile']
   return {
     ...met,

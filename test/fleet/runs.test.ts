@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { Fault } from '../../src/simulator/index.js'
 import { temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder } from '../e2e/command.js'
 import { fleetPlace, joined, LONG_MS, overCaps, reportIn, requests, SECOND_EVENING, STOCKS } from './processes.js'
@@ -54,7 +55,7 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
     async () => {
       const place = await fleetPlace({ latencyMs: 150 })
       const first = place.worker('a')
-      const driver = place.driver()
+      const driver = place.driver(['--only', 'market-news,company-filings,all-ohlcv,indices-ohlcv'])
       await until(() => requests(place, 'news') > 3)
       const elsewhere = place.worker('wrong', ['--blobs', emptyFolder()])
       const late = place.worker('late')
@@ -108,7 +109,8 @@ describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () =>
       await joined(workers)
       const driver = place.driver(['--only', 'market-news,company-filings,advanced-indicators'])
       await until(() => requests(place, 'news') > 0)
-      simulator.control({ faults: [{ on: 'news', mode: 'status', status: 429, retryAfter: 4 }], latencyMs: 100 })
+      const refusing: Fault = { on: 'news', mode: 'status', status: 429, retryAfter: 4 }
+      simulator.control({ faults: [refusing, { on: '*', mode: 'slow', ms: 1_000 }] })
       const refusals = (): number => simulator.stats().endpoints.news?.statuses[429] ?? 0
       await until(() => refusals() > 0)
       await pause(500)
@@ -118,7 +120,7 @@ describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () =>
       await pause(2_000)
       expect(requests(place, 'news')).toBe(silent)
       expect(others()).toBeGreaterThan(before)
-      const jobs = (await redis.keys(`${prefix}*:market-news:i*`)).filter((key) => !key.endsWith(':lock'))
+      const jobs = (await redis.keys(`${prefix}*:market-news:i[A-Z]*`)).filter((key) => !key.endsWith(':lock'))
       expect(jobs.length).toBe(STOCKS)
       for (const job of jobs) {
         const [tries, ended] = await redis.hmget(job, 'atm', 'finishedOn')

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { treeOf } from '../crash/support.js'
+import { emptyFolder } from '../e2e/command.js'
+import { fleetPlace, joined, LONG_MS, reportIn, requests } from './processes.js'
+import { until } from './support.js'
+
+const noServer = spawnSync('redis-server', ['--version']).status !== 0
+const OUTAGE_MS = 5_000
+const STREAMS = ['--only', 'market-news,company-filings']
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+/** A server of the test's own, which keeps what it holds. */
+const ownServer = async () => {
+  const [port, dir] = [await freePort(), emptyFolder()]
+  const address = `redis://127.0.0.1:${port}`
+  let server: ChildProcess | undefined
+  const begin = async (): Promise<void> => {
+    server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--appendonly', 'yes', '--dir', dir], { stdio: 'ignore' })
+    const redis = new Redis(address, { maxRetriesPerRequest: null, retryStrategy: () => 50 })
+    redis.on('error', () => undefined)
+    await redis.ping()
+    redis.disconnect()
+  }
+  const end = async (): Promise<void> => {
+    if (server?.exitCode !== null) return
+    server.kill('SIGTERM')
+    await once(server, 'exit')
+  }
+  onTestFinished(end)
+  await begin()
+  return { address, begin, end }
+}
+
+describe.skipIf(noServer)(
+  `a Redis server that is away (${noServer ? 'skipped: no redis-server is installed' : 'slow: in real time'})`,
+  () => {
+    it(
+      `for ${OUTAGE_MS / 1_000} s holds the work up, which goes on once it is back, with nothing lost`,
+      async () => {
+        const server = await ownServer()
+        const place = await fleetPlace({
+          server: server.address,
+          latencyMs: 300,
+          env: { SCRIPSTREAM_WORKERS: 'market-news=4,company-filings=4' },
+        })
+        const workers = [place.worker('a'), place.worker('b')]
+        await joined(workers)
+        const driver = place.driver(STREAMS)
+        await until(() => requests(place, 'news') >= 8)
+        await server.end()
+        await pause(OUTAGE_MS)
+        const before = requests(place, 'news')
+        await server.begin()
+        const back = performance.now()
+        await until(() => requests(place, 'news') > before)
+        expect(performance.now() - back).toBeLessThan(12_000)
+        const { code, stderr } = await driver.ended
+        expect(code, stderr).toBe(0)
+        expect(reportIn(place.out).outcome).toBe('complete')
+        expect(place.simulator.stats().endpoints.news?.maxInFlight).toBeLessThanOrEqual(4)
+        expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(STREAMS)))
+        for (const { child } of workers) child.kill('SIGTERM')
+        for (const { ended } of workers) expect((await ended).code).toBe(0)
+      },
+      LONG_MS,
+    )
+  },
+)
