@@ -24,7 +24,7 @@ describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
       await until(() => requests(place, 'news') > 5)
       killed.child.kill('SIGKILL')
       await killed.ended
-      await until(() => requests(place, 'news') === STOCKS && inFlight(place) === 0)
+      await until(() => requests(place, 'news') >= STOCKS && inFlight(place) === 0)
       // Whoever ended the last item tells the queue of it.
       await until(async () => (await place.redis.keys(`${place.prefix}*:lock`)).length === 0)
       const asked = place.simulator.stats().endpoints
@@ -46,11 +46,11 @@ describe.skipIf(noRedis)(onRedis('a worker that is killed, and the driver with i
   it(
     `costs nothing: the same command goes on, and what the worker had is worked on elsewhere within ${REDELIVERED_MS / 1_000} s`,
     async () => {
-      const place = await fleetPlace({ latencyMs: 300 })
+      const place = await fleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
       const workers = [place.worker('a'), place.worker('b')] as const
       await joined(workers)
       const killed = place.driver(NEWS)
-      await until(() => requests(place, 'news') > 5)
+      await until(() => (place.simulator.stats().endpoints.news?.inFlight ?? 0) >= 3)
       const died = performance.now()
       killed.child.kill('SIGKILL')
       workers[0].child.kill('SIGKILL')
@@ -67,7 +67,7 @@ describe.skipIf(noRedis)(onRedis('a worker that is killed, and the driver with i
       // Only what the killed worker had in work was asked again.
       const { items = {} } = place.simulator.stats().endpoints.news ?? {}
       expect(Math.max(...Object.values(items))).toBe(2)
-      expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(8)
+      expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(4)
       expect(overCaps(place)).toEqual([])
       expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
     },

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { onTestFinished } from 'vitest'
+import { onTestFailed, onTestFinished } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
@@ -41,6 +41,7 @@ const running = (args: readonly string[], place: { cwd: string; env: Record<stri
   child.stderr.on('data', (text: Buffer) => {
     said += text.toString()
   })
+  onTestFailed(() => console.error(`${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'at work'}):\n${said}`))
   onTestFinished(() => {
     child.kill('SIGCONT')
     child.kill('SIGKILL')

@@ -50,9 +50,13 @@ const clear = async (redis: Redis, prefix: string): Promise<void> => {
   for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) if (keys.length > 0) await redis.unlink(...keys)
 }
 
-/** Looks again and again until something holds, for as long as the test may take. */
-export const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await holds())) await pause(10)
+/** Looks again and again until something holds; fails if it does not in time. */
+export const until = async (holds: () => boolean | Promise<boolean>, withinMs = 40_000): Promise<void> => {
+  const end = performance.now() + withinMs
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`waited for ${withinMs / 1_000} s in vain: ${holds.toString()}`)
+    await pause(20)
+  }
 }
 
 export const itemOf = (key: string, rank = 0, value: unknown = key): Item => ({ key, rank, fileName: key, value })
