@@ -77,6 +77,7 @@ const unusable = (error: unknown): never => {
 /** Who works for a run, on one line; nothing where no fleet does. */
 export const fleetText = (fleet: FleetState | undefined, gap: string): string => {
   if (fleet === undefined) return ''
+  if (fleet.isAway) return 'Redis is away: waiting for it'
   const there = fleet.workers.filter(({ isThere }) => isThere)
   if (there.length === 0) return 'no worker is there: start "scripstream worker" with this --engine and --blobs'
   const together = there.length > 1 ? ` ${paceOf(there.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''

@@ -6,7 +6,8 @@ export interface Census {
   readonly count: (worker: string) => void
   /** An item was taken from a worker that was gone, or stood still. */
   readonly stall: () => void
-  readonly state: (connected: readonly string[]) => FleetState
+  /** With the names of those that are connected; nothing where Redis, which knows them, is away. */
+  readonly state: (connected: readonly string[] | undefined) => FleetState
 }
 
 interface Counted {
@@ -30,12 +31,17 @@ export const createCensus = (now: () => number): Census => {
       stalled += 1
     },
     state: (connected) => {
-      for (const name of connected) of(name)
+      for (const name of connected ?? []) of(name)
       const all = [...workers].map(([name, { items, since }]): FleetMember => {
         const seconds = (now() - since) / 1_000
-        return { name, items, perSecond: seconds > 0 ? Math.round((items / seconds) * 10) / 10 : 0, isThere: connected.includes(name) }
+        return {
+          name,
+          items,
+          perSecond: seconds > 0 ? Math.round((items / seconds) * 10) / 10 : 0,
+          isThere: connected?.includes(name) ?? false,
+        }
       })
-      return { workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)), stalled }
+      return { workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)), stalled, ...(connected ? {} : { isAway: true }) }
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Engine, Hands } from '../pipeline/engine.js'
 import type { Planned } from '../pipeline/plan.js'
 import type { Run } from '../pipeline/run.js'
 import { addressOf } from '../provider/gate/gates.js'
-import { readFleetAddress } from './address.js'
+import { type FleetAddress, readFleetAddress } from './address.js'
 import { BARRIERS, barriersOn } from './barriers.js'
 import { blobsIn } from './blobs.js'
 import { createCensus } from './census.js'
@@ -39,22 +39,29 @@ export const reachFleet = async ({ address, allowVolatile = false }: FleetOption
 
 /**
  * Hands the items of a run out to the workers of a fleet (`fleetWorker`), through queues on Redis; outputs go to the folder that the
- * settings name, as ever. The same run begun again, by the same command, goes on where it was broken off.
+ * settings name, as ever. The same run begun again, by the same command, goes on where it was broken off. Throws a `UsageError` for a wrong
+ * address; the run errors with a `StorageError` where the server cannot be used.
  */
-export const fleet = (options: FleetOptions): Engine => ({
-  begin: (run, plan) =>
-    new Observable((subscriber) => {
-      const opened = open(options, run, plan, (error) => subscriber.error(error))
-      opened.then(
-        ({ hands }) => subscriber.next(hands),
-        (error: unknown) => subscriber.error(error),
-      )
-      return () => void opened.then(({ close }) => close()).catch(() => undefined)
-    }),
-})
-
-const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], fail: (error: unknown) => void) => {
+export const fleet = (options: FleetOptions): Engine => {
   const address = readFleetAddress(options.address)
+  return {
+    begin: (run, plan) =>
+      new Observable((subscriber) => {
+        const opened = open({ ...options, address }, run, plan, (error) => subscriber.error(error))
+        opened.then(
+          ({ hands }) => subscriber.next(hands),
+          (error: unknown) => subscriber.error(error),
+        )
+        return () => void opened.then(({ close }) => close()).catch(() => undefined)
+      }),
+  }
+}
+
+interface Opening extends Omit<FleetOptions, 'address'> {
+  readonly address: FleetAddress
+}
+
+const open = async ({ address, ...options }: Opening, run: Run, plan: readonly Planned[], fail: (error: unknown) => void) => {
   const packages = await loadPackages()
   const redis = await connect(address, packages, { allowVolatile: options.allowVolatile ?? false })
   const queues = queuesOn(redis, address, options.version, packages)
@@ -105,11 +112,16 @@ const open = async (options: FleetOptions, run: Run, plan: readonly Planned[], f
     throw error
   }
   const driving = { run, plan, queues, barriers, blobs, census }
-  let connected: readonly string[] = []
+  let connected: readonly string[] | undefined
   const tellCensus = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
   const look = async (): Promise<void> => {
     const [first = ''] = names
-    connected = (await queues.queue(first).getWorkers()).map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+    connected = undefined
+    if (redis.status === 'ready') {
+      const workers = await queues.queue(first).getWorkers()
+      connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+      await queues.tellWorkers(workers.length)
+    }
     tellCensus()
   }
   await look()

@@ -10,6 +10,7 @@ const STALLED_CHECK_MS = 3_000
 /** A machine may die under an item again and again without any fault of the item. */
 const MOST_STALLED = 50
 const POLL_S = 1
+const COUNT_HOLDS_MS = 5_000
 /** More than a queue can hand out: it is there so that the pauses of a host are looked at. */
 const NO_LIMIT = { max: 1_000_000_000, duration: 1_000 }
 /** Of what happens in a queue, so many are kept for a driver that is late; what it misses it finds at the barrier. */
@@ -27,6 +28,10 @@ export interface Queues {
     process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
     options: WorkerChoice,
   ) => Worker<Data, Result, string>
+  /** The driver counts the workers for all: to list them costs the server the more, the more they are. */
+  readonly tellWorkers: (count: number) => Promise<unknown>
+  /** How many the driver has counted of late; nothing where no driver is. */
+  readonly workers: () => Promise<number | undefined>
   /** Closes what was made; `isHurried` without waiting for items in work. */
   readonly close: (isHurried: boolean) => Promise<void>
 }
@@ -39,6 +44,7 @@ interface WorkerChoice {
 /** All share one connection where they may; what blocks has one of its own. */
 export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages): Queues => {
   const prefix = `${name}-${version}`
+  const counted = `${prefix}:workers`
   const base = { connection: redis, prefix }
   const queues = new Map<string, WorkQueue>()
   const workers: Worker[] = []
@@ -79,6 +85,11 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
       )
       workers.push(worker as unknown as Worker)
       return worker
+    },
+    tellWorkers: (count) => redis.set(counted, count, 'PX', COUNT_HOLDS_MS),
+    workers: async () => {
+      const count = await redis.get(counted)
+      return count === null ? undefined : Number(count)
     },
     close: async (isHurried) => {
       await Promise.all(workers.map((worker) => worker.close(isHurried)))

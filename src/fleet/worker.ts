@@ -12,7 +12,7 @@ import { itemJob, nothingTold } from './item-job.js'
 import type { Outcome, Work } from './outcome.js'
 import { loadPackages } from './packages.js'
 import { createPulse } from './pulse.js'
-import { LOCK_MS, queuesOn } from './queues.js'
+import { LOCK_MS, type Queues, queuesOn } from './queues.js'
 import { connect } from './redis.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
@@ -136,7 +136,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   const sharing = interval(SHARE_MS)
     .pipe(
       startWith(0),
-      exhaustMap(() => share(workers, queues.queue, concurrency).catch(() => undefined)),
+      exhaustMap(() => share(workers, queues, concurrency).catch(() => undefined)),
     )
     .subscribe()
   tell({ type: 'joined', name, shown: address.shown })
@@ -165,14 +165,14 @@ const mayPass = (error: unknown): boolean =>
 /** Shares what a stream may have in work, cluster-wide, among all workers that are there: who joins late gets as much as the others. */
 const share = async (
   workers: ReadonlyMap<StreamDefinition, Worker<Work, Outcome, string>>,
-  queueOf: ReturnType<typeof queuesOn>['queue'],
+  queues: Queues,
   most: number,
 ): Promise<void> => {
   const [first] = workers.keys()
   if (first === undefined) return
-  const count = Math.max(1, await queueOf(first.name).getWorkersCount())
+  const count = Math.max(1, (await queues.workers()) ?? (await queues.queue(first.name).getWorkersCount()))
   for (const [stream, worker] of workers) {
-    const cap = (await queueOf(stream.name).getGlobalConcurrency()) ?? stream.workers
+    const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
     worker.concurrency = Math.max(1, Math.min(most, Math.ceil(cap / count)))
   }
 }

@@ -81,6 +81,8 @@ export interface FleetState {
   readonly workers: readonly FleetMember[]
   /** How often an item was taken from a worker that was gone, or stood still, and given to another. */
   readonly stalled: number
+  /** Redis, through which they are told what to do, cannot be reached at the moment: it is waited for. */
+  readonly isAway?: boolean
 }
 
 /** What a run did; printed by `--json` and kept at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */

@@ -15,7 +15,7 @@ const ROWS = [
   { __proto__: null, empty: '', deep: [{ x: [] }] },
 ]
 
-const BY = { by: 'a', asked: { requested: 1, retried: 0, rateLimited: 0 } }
+const BY = { by: 'a', asked: [1, 0, 0] } as const
 const RUN = '20260212T143000Z-0001'
 
 /** What comes back of what a worker settled, after someone had the folder. */

@@ -91,7 +91,7 @@ describe('the job of an item', () => {
   it('tells what became of it, by whom, and what it asked', async () => {
     const { job, holds, checks } = bench(() => of(row))
     expect(await job('A')).toEqual({
-      ...{ by: 'a', status: 'success', asked: { requested: 1, retried: 0, rateLimited: 0 } },
+      ...{ by: 'a', status: 'success', asked: [1, 0, 0] },
       rows: { length: 1, bytes: 13, form: 'json' },
     })
     expect(holds.served).toEqual([STATIC])
@@ -102,8 +102,8 @@ describe('the job of an item', () => {
     const { job } = bench(inTurn(status(500), row))
     const first = job('A')
     await vi.advanceTimersByTimeAsync(1_000)
-    expect((await first).asked).toEqual({ requested: 2, retried: 1, rateLimited: 0 })
-    expect((await job('B')).asked).toEqual({ requested: 1, retried: 0, rateLimited: 0 })
+    expect((await first).asked).toEqual([2, 1, 0])
+    expect((await job('B')).asked).toEqual([1, 0, 0])
   })
 
   it('tells what is worth a notice', async () => {
@@ -120,7 +120,7 @@ describe('the job of an item', () => {
 
   it('settles what a host answers with an error as a lost item', async () => {
     const { job } = bench(() => of(status(404)))
-    expect(await job('A')).toMatchObject({ status: 'http_404', asked: { requested: 1 } })
+    expect(await job('A')).toMatchObject({ status: 'http_404', asked: [1, 0, 0] })
   })
 
   it('passes a bug on', async () => {
@@ -143,7 +143,7 @@ describe('an item whose host refuses', () => {
     holds.hold(STATIC, 0)
     const again = job('A')
     await vi.advanceTimersByTimeAsync(PAUSE_MS)
-    expect(await again).toMatchObject({ status: 'success', asked: { requested: 2, retried: 0, rateLimited: 1 } })
+    expect(await again).toMatchObject({ status: 'success', asked: [2, 0, 1] })
   })
 
   it('is given back without a request where the fleet knows already', async () => {

@@ -6,10 +6,12 @@ const LIMIT_MS = 3_200
 describe('the pulse of a process', () => {
   let pulse: Pulse
   const stood = vi.fn()
+  let isConnected = true
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance', 'Date'] })
     stood.mockClear()
-    pulse = createPulse(LIMIT_MS, stood)
+    isConnected = true
+    pulse = createPulse(LIMIT_MS, () => isConnected, stood)
   })
   afterEach(() => {
     pulse.stop()
@@ -31,6 +33,17 @@ describe('the pulse of a process', () => {
       pulse.check()
     }
     expect(stood).not.toHaveBeenCalled()
+  })
+
+  it('stops when the process is cut off for longer than the limit, once for each such time', () => {
+    isConnected = false
+    vi.advanceTimersByTime(LIMIT_MS - 250)
+    expect(stood).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(500)
+    expect(stood).toHaveBeenCalledTimes(1)
+    isConnected = true
+    vi.advanceTimersByTime(2 * LIMIT_MS)
+    expect(stood).toHaveBeenCalledTimes(1)
   })
 
   it('forgives a process that was busy for less than the limit', () => {

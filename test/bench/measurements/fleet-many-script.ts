@@ -31,7 +31,7 @@ const many = defineStream({
   workers: 150,
   timeoutMs: 1_000,
   endpoints: [],
-  work: perRowOf('master-data', ({ Symbol, ISIN }) => of(found([{ Symbol, ISIN, text: 'x'.repeat(200) }]))),
+  work: perRowOf('master-data', (row) => of(found([{ ...row, text: 'x'.repeat(200) }]))),
   outputs: [{ shape: 'rows-in-one-file', file: 'many.json' }],
 })
 const streams = [list, many]
