@@ -143,8 +143,10 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     finish: () =>
       from(
         (async () => {
+          watching.unsubscribe()
           await clear([...names, BARRIERS])
           await blobs.drop(record.run)
+          await queues.forgetWorkers()
           await reins.end()
           isOver = true
         })(),

@@ -46,10 +46,12 @@ const namesOf = async (out: string, file: string): Promise<readonly string[]> =>
 /** A file that is gone by now is none. */
 const shareOne = async (from: string, to: string): Promise<void> => {
   try {
-    await inFolder(to, () => link(from, to)).catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') throw error
-      return replaced(from, to)
-    })
+    await inFolder(to, () =>
+      link(from, to).catch((error: unknown) => {
+        if (codeOf(error) === 'ENOENT') throw error
+        return replaced(from, to)
+      }),
+    )
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
   }

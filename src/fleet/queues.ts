@@ -30,6 +30,8 @@ export interface Queues {
   ) => Worker<Data, Result, string>
   /** The driver counts the workers for all: to list them costs the server the more, the more they are. */
   readonly tellWorkers: (count: number) => Promise<unknown>
+  /** The driver counts them no more. */
+  readonly forgetWorkers: () => Promise<unknown>
   /** How many the driver has counted of late; nothing where no driver is. */
   readonly workers: () => Promise<number | undefined>
   /** Closes what was made; `isHurried` without waiting for items in work. */
@@ -87,6 +89,7 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
       return worker
     },
     tellWorkers: (count) => redis.set(counted, count, 'PX', COUNT_HOLDS_MS),
+    forgetWorkers: () => redis.del(counted),
     workers: async () => {
       const count = await redis.get(counted)
       return count === null ? undefined : Number(count)

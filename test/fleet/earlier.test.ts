@@ -67,18 +67,17 @@ describe('what earlier runs stored', () => {
 
 describe('a shared folder on another disk', () => {
   afterEach(() => {
-    vi.doUnmock('node:fs/promises')
+    vi.doUnmock('node:fs')
     vi.resetModules()
   })
 
   it('gets copies, with the time as of which they hold', async () => {
-    const actual = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises')
+    const actual = await vi.importActual<typeof import('node:fs')>('node:fs')
     vi.resetModules()
-    vi.doMock('node:fs/promises', () => ({
+    vi.doMock('node:fs', () => ({
       ...actual,
-      link: async () => {
-        throw Object.assign(new Error('EXDEV: cross-device link not permitted'), { code: 'EXDEV' })
-      },
+      link: (_from: string, _to: string, done: (error: Error) => void) =>
+        done(Object.assign(new Error('EXDEV: cross-device link not permitted'), { code: 'EXDEV' })),
     }))
     const { share: shareAcross } = await import('../../src/fleet/earlier.js')
     const out = stored(TEXTS)
