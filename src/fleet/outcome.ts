@@ -13,11 +13,18 @@ export type Asked = readonly [requests: number, retries: number, rateLimited: nu
 
 export const NOTHING_ASKED: Asked = [0, 0, 0]
 
+/** Rows in a blob: how many, in how many bytes, written how. */
+export interface BlobFacts {
+  readonly length: number
+  readonly bytes: number
+  readonly form: Form
+}
+
 /** What became of an item, as a worker tells it; its rows lie in a blob. */
 export interface Outcome extends Omit<Settled, 'item' | 'rows'> {
   /** The name of the worker. */
   readonly by: string
-  readonly rows?: { readonly length: number; readonly bytes: number; readonly form: Form }
+  readonly rows?: BlobFacts
   /** Absent where nothing was. */
   readonly asked?: Asked
   readonly notices?: readonly string[]
@@ -28,7 +35,9 @@ export interface Outcome extends Omit<Settled, 'item' | 'rows'> {
 /** What identifies an item's work: neither a number, nor with a colon in it, which the queue would refuse. */
 export const idOf = ({ fileName }: Item): string => `i${encodeURIComponent(fileName)}`
 
-const blobOf = (stream: string, { run, item }: Work): string => `${run}/${stream}/${encodeURIComponent(item.fileName)}`
+/** A worker that stood still may write once more, later than another: what it was answered differently has another name. */
+const blobOf = (stream: string, { run, item }: Work, { length, bytes }: BlobFacts): string =>
+  `${run}/${stream}/${encodeURIComponent(item.fileName)}-${length}-${bytes}`
 
 /** Leaves the rows in a blob; what is left to tell. */
 export const putAway = async (
@@ -39,8 +48,9 @@ export const putAway = async (
 ): Promise<Omit<Outcome, 'by' | 'asked'>> => {
   if (rows.length === 0) return rest
   const { form, bytes } = packed(rows)
-  await blobs.write(blobOf(stream, work), bytes)
-  return { ...rest, rows: { length: rows.length, bytes: bytes.length, form } }
+  const facts: BlobFacts = { length: rows.length, bytes: bytes.length, form }
+  await blobs.write(blobOf(stream, work, facts), bytes)
+  return { ...rest, rows: facts }
 }
 
 /** The item as it was settled, its rows from the blob. Rows that are gone make it a lost one. */
@@ -49,7 +59,7 @@ export const takenBack = async (stream: string, work: Work, outcome: Outcome, bl
   const { item } = work
   if (rows === undefined) return { ...rest, item, rows: [] }
   try {
-    const bytes = await blobs.read(blobOf(stream, work))
+    const bytes = await blobs.read(blobOf(stream, work, rows))
     if (bytes.length !== rows.bytes) throw new Error(`it holds ${bytes.length} bytes instead of ${rows.bytes}`)
     return { ...rest, item, rows: unpacked(bytes, rows.form, rows.length) }
   } catch (error) {

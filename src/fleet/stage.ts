@@ -1,4 +1,5 @@
 import { EMPTY, ignoreElements, lastValueFrom, merge, Observable } from 'rxjs'
+import { StorageError } from '../model/errors.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
 import { mergePulled } from '../operators/merge-pulled.js'
 import type { Stage } from '../pipeline/engine.js'
@@ -90,7 +91,7 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       await queue.setGlobalConcurrency(workers)
       const events = queues.events(stream.name)
       events.on('completed', ({ jobId, returnvalue }) => end(jobId, returnvalue as unknown as Outcome))
-      events.on('failed', ({ failedReason }) => fail(new Error(failedReason)))
+      events.on('failed', ({ failedReason }) => fail(failureOf(failedReason)))
       events.on('stalled', () => census.stall())
       await events.waitUntilReady()
       const barrier = await barriers.of(stream.name)
@@ -104,11 +105,15 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       await barrier.reached
       for await (const page of barrier.outcomes()) for (const [id, outcome] of page) end(id, outcome)
       // An earlier driver may have left a failure of what has gone well since.
-      if (away.size > 0) throw new Error((await barrier.failure()) ?? `${away.size} items of ${stream.name} are not in the queue any more`)
+      if (away.size > 0) throw failureOf((await barrier.failure()) ?? `${away.size} items of ${stream.name} are not in the queue any more`)
       subscriber.complete()
     }
     handOut().catch(fail)
   })
+
+/** What a worker tried in vain: its shared folder cannot be written, or it is a bug. */
+const failureOf = (reason: string): Error =>
+  /^E[A-Z]{2,}\b/.test(reason) ? new StorageError(`a worker cannot write to the shared folder: ${reason}`) : new Error(reason)
 
 /** First no more than can be begun at once, so that all begin soon. */
 function* chunksOf(items: readonly Item[], first: number): Generator<readonly Item[]> {

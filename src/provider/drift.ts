@@ -16,7 +16,7 @@ export interface Watch {
 export interface DriftWatch {
   /** Watches the calls of a stream, those that state a shape. */
   readonly ofStream: (stream: string) => (endpoint: AnyEndpoint) => Watch | undefined
-  /** What another process of the run has seen so far; what it told before counts no more. */
+  /** What another process of the run has seen so far; what it told before counts no more, though it may come later. */
   readonly add: (source: string, seen: readonly Drift[]) => void
   /** The most frequent first. */
   readonly found: () => readonly Drift[]
@@ -62,13 +62,17 @@ export const createDriftWatch = (): DriftWatch => {
         return watch
       }
     },
-    add: (source, seen) => elsewhere.set(source, seen),
+    add: (source, seen) => {
+      if (answersIn(seen) >= answersIn(elsewhere.get(source) ?? [])) elsewhere.set(source, seen)
+    },
     found: () =>
       addedUp([...watched.flatMap((found) => found()), ...[...elsewhere.values()].flat()])
         .sort((one, other) => other.answers - one.answers)
         .slice(0, MOST_TOLD),
   }
 }
+
+const answersIn = (drifts: readonly Drift[]): number => drifts.reduce((sum, { answers }) => sum + answers, 0)
 
 /** The same drift, seen by several processes, once. */
 const addedUp = (all: readonly Drift[]): Drift[] => {

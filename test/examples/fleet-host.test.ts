@@ -5,15 +5,15 @@ import { serveSimulator } from 'scripstream/simulator'
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../e2e/command.js'
-import { ownFleet, redis } from '../support/redis.js'
+import { noRedis, onRedis, meeting as ownFleet } from '../fleet/support.js'
 import { collect, work } from './fleet-host.js'
 
-it.skipIf(redis.isAway)(`runs a collector and a worker in one process${redis.note}`, async () => {
+it.skipIf(noRedis)(onRedis('runs a collector and a worker in one process'), async () => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 5 })
   onTestFinished(() => simulator.close())
   const out = emptyFolder()
   const blobs = emptyFolder()
-  const meeting = { address: ownFleet(), blobs, allowVolatile: true }
+  const meeting = { address: ownFleet().address, blobs, allowVolatile: true }
   const lines: string[] = []
   const stop$ = new Subject<void>()
   const ended = new Promise<void>((resolve) => {

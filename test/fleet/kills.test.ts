@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { temporariesIn, treeOf } from '../crash/support.js'
 import { type FleetPlace, fleetPlace, joined, LONG_MS, overCaps, reportIn, requests, STOCKS } from './processes.js'
-import { noRedis, onRedis, until } from './support.js'
+import { inRealTime, isShort, noRedis, onRedis, until } from './support.js'
 
 const NEWS = ['--only', 'market-news,company-filings']
 /** How long a worker is stopped: longer than a lock lasts and the next look for stalled items takes. */
@@ -42,7 +42,7 @@ describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
   )
 })
 
-describe.skipIf(noRedis)(onRedis('a worker that is killed, and the driver with it'), () => {
+describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that is killed, and the driver with it')), () => {
   it(
     `costs nothing: the same command goes on, and what the worker had is worked on elsewhere within ${REDELIVERED_MS / 1_000} s`,
     async () => {
@@ -75,7 +75,7 @@ describe.skipIf(noRedis)(onRedis('a worker that is killed, and the driver with i
   )
 })
 
-describe.skipIf(noRedis)(onRedis('a worker that stands still (slow: in real time)'), () => {
+describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that stands still')), () => {
   it(
     `for ${FREEZE_MS / 1_000} s, and then goes on, takes no stream above its workers, and loses nothing`,
     async () => {
