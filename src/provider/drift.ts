@@ -49,11 +49,14 @@ interface Entry extends Omit<Drift, 'stream' | 'endpoint' | 'of'> {
 
 export const createDriftWatch = (): DriftWatch => {
   const watched: (() => readonly Drift[])[] = []
+  const streams = new Map<string, ReturnType<DriftWatch['ofStream']>>()
   const elsewhere = new Map<string, readonly Drift[]>()
   return {
     ofStream: (stream) => {
+      const before = streams.get(stream)
+      if (before) return before
       const watches = new Map<AnyEndpoint, Watch>()
-      return (endpoint) => {
+      const watching = (endpoint: AnyEndpoint): Watch | undefined => {
         const known = watches.get(endpoint)
         if (known || endpoint.shape === undefined) return known
         const { watch, found } = watchOf(stream, endpoint.name, endpoint.shape)
@@ -61,6 +64,8 @@ export const createDriftWatch = (): DriftWatch => {
         watched.push(found)
         return watch
       }
+      streams.set(stream, watching)
+      return watching
     },
     add: (source, seen) => {
       if (answersIn(seen) >= answersIn(elsewhere.get(source) ?? [])) elsewhere.set(source, seen)

@@ -28,7 +28,8 @@ const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = (
   // Through the queue it goes as JSON.
   const outcome = JSON.parse(JSON.stringify({ ...BY, ...told })) as Outcome
   expect(JSON.stringify(outcome).length).toBeLessThan(300)
-  meanwhile(join(root, RUN, 'market-news', 'M%26M'))
+  const folder = join(root, RUN, 'market-news')
+  for (const name of readdirSync(folder).filter((one) => one.startsWith('M%26M-'))) meanwhile(join(folder, name))
   return takenBack('market-news', { run: RUN, item }, outcome, blobs)
 }
 
