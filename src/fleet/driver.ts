@@ -79,7 +79,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     run.emit(ms > 0 ? { type: 'host-held', at, hosts: there, why: 'refuses', until: at + ms } : { type: 'host-open', at, hosts: there })
   })
   const clear = async (streams: readonly string[]): Promise<void> => {
-    for (const stream of streams) await queues.queue(stream).obliterate({ force: true })
+    await Promise.all(streams.map((stream) => queues.queue(stream).obliterate({ force: true })))
   }
   const close = async (): Promise<void> => {
     watching.unsubscribe()
@@ -144,8 +144,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
       from(
         (async () => {
           watching.unsubscribe()
-          await clear([...names, BARRIERS])
-          await blobs.drop(record.run)
+          await Promise.all([clear([...names, BARRIERS]), blobs.drop(record.run)])
           await queues.forgetWorkers()
           await reins.end()
           isOver = true

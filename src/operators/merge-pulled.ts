@@ -8,6 +8,9 @@ export interface Room {
   readonly freed$: Observable<unknown>
 }
 
+/** What was taken is let go of, not one by one, which would move all that waits each time. */
+const FORGOTTEN_AT_ONCE = 1_000
+
 const ENDLESS: Room = { isFree: () => true, freed$: NEVER }
 
 /**
@@ -32,8 +35,13 @@ export const mergePulled =
           returning.delete(back)
           back()
         } else {
+          const item = waiting[next] as T
           next += 1
-          pulled$.next(waiting[next - 1] as T)
+          if (next === FORGOTTEN_AT_ONCE) {
+            waiting.splice(0, next)
+            next = 0
+          }
+          pulled$.next(item)
         }
         return true
       }
