@@ -7,6 +7,7 @@ interface Locked {
   readonly hasInstallScript?: boolean
   readonly dev?: boolean
   readonly optional?: boolean
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>
@@ -21,8 +22,11 @@ const locked = Object.entries(packages).filter(([path]) => path !== '')
 
 it('every package that is installed is locked by its digest, and runs nothing when it is installed', () => {
   expect(locked.length).toBeGreaterThan(50)
-  // DuckDB's binaries for other systems could not be had where the lock was made; they are there so that `npm ci` works on these systems.
-  const isElsewhere = (path: string): boolean => /^node_modules\/@duckdb\/node-bindings-(darwin|win32|linux-arm64)/.test(path)
+  // Binaries of DuckDB and of the queue for other systems could not be had where the lock was made; they are there so that `npm ci` works.
+  const isElsewhere = (path: string): boolean =>
+    /^node_modules\/(@duckdb\/node-bindings-(darwin|win32|linux-arm64)|@msgpackr-extract\/msgpackr-extract-(darwin|win32|linux-arm$))/.test(
+      path,
+    )
   const isDigest = (integrity = ''): boolean => integrity.startsWith('sha512-')
   expect(locked.filter(([path, { integrity }]) => !isDigest(integrity) && !isElsewhere(path)).map(([path]) => path)).toEqual([])
   // An optional accelerator of the queue, which does without where its script does not run (`npm install --ignore-scripts`); nobody gets it
@@ -32,6 +36,12 @@ it('every package that is installed is locked by its digest, and runs nothing wh
   expect(packages[ACCELERATOR]).toMatchObject({ dev: true, optional: true })
   expect(manifest.peerDependenciesMeta).toMatchObject({ bullmq: { optional: true }, ioredis: { optional: true } })
   expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([])
+})
+
+it('every optional package that a locked one names is locked too, for else `npm ci` refuses the lock', () => {
+  const named = locked.flatMap(([, { optionalDependencies }]) => Object.keys(optionalDependencies ?? {}))
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.filter((name) => !locked.some(([path]) => path.endsWith(`node_modules/${name}`)))).toEqual([])
 })
 
 it('needs few packages to run, each named on purpose', () => {
