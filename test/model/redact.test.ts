@@ -55,12 +55,13 @@ describe('a text', () => {
     )
   })
 
-  it('of 2 MB is redacted in less than half a second', () => {
+  it('of 2 MB is redacted in one go', () => {
     for (const piece of ['tok-9f8', 'https://', 'https://a@', 'a://?', 'aaaa', TOKEN]) {
       const text = piece.repeat(2e6 / piece.length)
       const begun = performance.now()
       redact(text)
-      expect(performance.now() - begun, piece).toBeLessThan(500)
+      // A fraction of a second; again from each place, it takes minutes.
+      expect(performance.now() - begun, piece).toBeLessThan(10_000)
     }
   })
 })

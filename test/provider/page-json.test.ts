@@ -96,17 +96,14 @@ describe('pageJson', () => {
     ['blanks in an attribute', '<script id   =  x></script>'],
     ['closing tags cut short', '</script'],
     ['build ids cut short', '"buildId":"'],
-  ])('looks through 2 MB of %s in less than 100 ms', (_, piece) => {
+  ])('looks through 2 MB of %s once', (_, piece) => {
     for (const before of ['', '<script>', '<script id="__NEXT_DATA__">', '<script ']) {
       const text = before + piece.repeat(2e6 / piece.length)
       for (const look of [read, (page: string) => buildIdPage.read(page, {})]) {
-        // Of three, so that whatever else the machine does meanwhile is not counted.
-        const times = [1, 2, 3].map(() => {
-          const begun = performance.now()
-          badAnswerOf(look, text)
-          return performance.now() - begun
-        })
-        expect(Math.min(...times), before).toBeLessThan(100)
+        const begun = performance.now()
+        badAnswerOf(look, text)
+        // Some milliseconds; again from each place where one might begin, it takes minutes.
+        expect(performance.now() - begun, before).toBeLessThan(10_000)
       }
     }
   })

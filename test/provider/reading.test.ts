@@ -25,10 +25,11 @@ describe('what an answer was', () => {
     ['x'.repeat(123_456), undefined, `123 kB, "${'x'.repeat(60)}…"`],
   ])('is told for %j', (body, type, told) => expect(text(body, type)).toBe(told))
 
-  it('is found in no time in the longest of pages', () => {
+  it('is found in one go in the longest of pages', () => {
     const before = performance.now()
     for (const part of ['<script>', '<style', '<title>', '<', '<!-- ']) text(part.repeat(1_000_000))
-    expect(performance.now() - before).toBeLessThan(1_000)
+    // A fraction of a second; again from each place, it takes minutes.
+    expect(performance.now() - before).toBeLessThan(10_000)
   })
 })
 
