@@ -96,7 +96,8 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
   try {
     reins = await takeReins(redis, { prefix: queues.prefix, run: record.run, shown: address.shown }, fail)
     if (reins.before !== undefined && reins.before !== record.run) {
-      await clear(names)
+      // Also of streams that this run does not have: workers would end over items of a run that is gone.
+      await clear(plan.map(({ stream }) => stream.name))
       await blobs.drop(reins.before)
     }
     // Those of a driver that was broken off would wait for it.

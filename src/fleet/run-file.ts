@@ -25,9 +25,12 @@ export const tellRun = ({ settings, ...run }: Driving, blobs: Blobs): Promise<vo
   return blobs.write(`${run.run}/${FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
 
+/** Of a run that is not there. */
+export const NO_EDITION = 0
+
 /** Tells apart what a driver said of a run, and what the next one says that goes on with it: its provider may be elsewhere. */
 export const editionOf = async (run: string, blobs: Blobs): Promise<number> =>
-  (await stat(join(blobs.folderOf(run), FILE)).catch(() => undefined))?.mtimeMs ?? 0
+  (await stat(join(blobs.folderOf(run), FILE)).catch(() => undefined))?.mtimeMs ?? NO_EDITION
 
 /** The run that an item belongs to, with this machine's own headers. Throws a `UsageError` where this machine cannot work for it. */
 export const readRun = async (run: string, blobs: Blobs, headers: Settings['headers']): Promise<RunFacts> => {

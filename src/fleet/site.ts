@@ -11,7 +11,7 @@ import { openConnections } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
 import type { Blobs } from './blobs.js'
 import { earlierIn } from './earlier.js'
-import { editionOf, readRun } from './run-file.js'
+import { editionOf, NO_EDITION, readRun } from './run-file.js'
 
 /** A run as a worker has it. */
 export interface WorkerSite extends Site {
@@ -48,7 +48,7 @@ export const sitesOf = (options: SitesOptions) => {
   }
   const look = async (run: string): Promise<void> => {
     const edition = await editionOf(run, options.blobs)
-    if (current?.run === run && current.edition === edition) return
+    if (edition === NO_EDITION || (current?.run === run && current.edition === edition)) return
     void close(before)
     before = current
     current = { run, edition, site: siteOf(run, options) }
@@ -61,7 +61,7 @@ export const sitesOf = (options: SitesOptions) => {
         looking = looking.then(() => look(run))
       }
       await looking
-      return current?.site ?? siteOf(run, options)
+      return current?.run === run ? current.site : siteOf(run, options)
     },
     close: async (): Promise<void> => {
       await Promise.all([close(before), close(current)])

@@ -91,8 +91,10 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   )
   let run = ''
 
-  const takeUp = async (given: string): Promise<WorkerSite> => {
-    const site = await sites.of(given).catch((error: unknown) => {
+  const takeUp = async (given: string, isStillThere: () => Promise<boolean>): Promise<WorkerSite> => {
+    const site = await sites.of(given).catch(async (error: unknown) => {
+      // Another driver clears away what the one before has left, and the folder of its run.
+      if (!(await isStillThere())) throw new Elsewhere('cleared away')
       fail(error)
       throw error
     })
@@ -113,7 +115,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     let told = nothingTold()
     let toldOf = ''
     const settled = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
-      const site = await takeUp(job.data.run)
+      const site = await takeUp(job.data.run, async () => (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run)
       if (toldOf !== site.run) told = nothingTold()
       toldOf = site.run
       // What was handed out before this process stood still may be another's by now.

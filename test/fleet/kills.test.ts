@@ -42,6 +42,31 @@ describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
   )
 })
 
+describe.skipIf(noRedis)(onRedis('a run of other streams'), () => {
+  it(
+    'takes away what a run before it has left, so that no worker comes upon items of a run that is gone',
+    async () => {
+      const place = await fleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
+      const worker = place.worker('a')
+      await joined([worker])
+      const killed = place.driver(NEWS)
+      await until(() => (place.simulator.stats().endpoints.news?.inFlight ?? 0) >= 3)
+      killed.child.kill('SIGKILL')
+      worker.child.kill('SIGKILL')
+      await killed.ended
+      const left = (): Promise<string[]> => place.redis.keys(`${place.prefix}*:market-news:i*`)
+      expect((await left()).length).toBeGreaterThan(0)
+      // As if the time had passed after which another run may take the fleet.
+      await place.redis.unlink(await place.redis.keys(`${place.prefix}*:driver`))
+      place.worker('b')
+      const { code, stderr } = await place.driver(['--only', 'corporate-actions']).ended
+      expect(code, stderr).toBe(0)
+      expect(await left()).toEqual([])
+    },
+    LONG_MS,
+  )
+})
+
 describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that is killed, and the driver with it')), () => {
   it(
     `costs nothing: the same command goes on, and what the worker had is worked on elsewhere within ${REDELIVERED_MS / 1_000} s`,
