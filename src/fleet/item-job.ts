@@ -1,5 +1,6 @@
 import { map, mergeMap, Observable, single } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
+import { withoutSecrets } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
 import { createSlot } from '../operators/slot.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -28,7 +29,7 @@ export interface Told {
 
 export const nothingTold = (): Told => ({ asked: NOTHING_ASKED, drift: '[]' })
 
-/** The work of one item on a worker. Emits what became of it, once its rows are put away. */
+/** The work of one item on a worker. Emits what became of it, without secrets, once its rows are put away. */
 export const itemJob = (
   stream: StreamDefinition,
   work: Work,
@@ -38,7 +39,7 @@ export const itemJob = (
   new Observable((subscriber) => {
     const notices: string[] = []
     const emit = (event: RunEvent): void => {
-      if (event.type === 'noticed') notices.push(event.text)
+      if (event.type === 'noticed') notices.push(site.redact(event.text))
       const [requests, retries, rateLimited] = told.asked
       if (event.type === 'requested') told.asked = [requests + 1, retries, rateLimited]
       if (event.type === 'retried') told.asked = [requests, retries + 1, rateLimited]
@@ -51,7 +52,7 @@ export const itemJob = (
       const drift = driftOf(stream, site, told)
       return {
         by,
-        ...rest,
+        ...withoutSecrets(rest, site.redact),
         ...(asked === NOTHING_ASKED ? {} : { asked }),
         ...(notices.length > 0 ? { notices } : {}),
         ...(drift ? { drift } : {}),
@@ -79,10 +80,10 @@ const ownSlot = () =>
   })
 
 /** All drift seen in a stream so far, if there is more of it than was told. */
-const driftOf = ({ name }: StreamDefinition, { drift }: WorkerSite, told: Told): readonly Drift[] | undefined => {
+const driftOf = ({ name }: StreamDefinition, { drift, redact }: WorkerSite, told: Told): readonly Drift[] | undefined => {
   const found = drift.found().filter(({ stream }) => stream === name)
   const text = JSON.stringify(found)
   if (text === told.drift) return undefined
   told.drift = text
-  return found
+  return found.map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 }

@@ -1,5 +1,6 @@
 import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
+import { type Redact, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { askedOnce } from '../pipeline/asked-once.js'
 import { connectionsFor } from '../pipeline/connections.js'
@@ -16,6 +17,8 @@ import { editionOf, NO_EDITION, readRun } from './run-file.js'
 /** A run as a worker has it. */
 export interface WorkerSite extends Site {
   readonly run: string
+  /** Of what identifies this machine: the driver does not know it. */
+  readonly redact: Redact
   readonly close: () => void
 }
 
@@ -75,6 +78,7 @@ const siteOf = async (run: string, { blobs, streams, headers }: SitesOptions): P
   const connections = openConnections({ redirect: redirectsOf(settings), most: connectionsFor(plan, settings) })
   return {
     ...{ run, asOf, acceptShrink, settings },
+    redact: redactorOf(settings),
     storage: { stored: folder(earlierIn(blobs.folderOf(run))).stored },
     transport: connections.send,
     gates: createGates(settings),

@@ -125,7 +125,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
         mergeMap(() => throwError(() => new Elsewhere('given to another worker'))),
       )
       const outcome = await firstValueFrom(merge(itemJob(stream, job.data, site, tools), taken$)).catch((error: unknown) => {
-        throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(messageOf(error))
+        throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(site.redact(messageOf(error)))
       })
       tell({ type: 'settled', stream: stream.name })
       return outcome

@@ -1,4 +1,4 @@
-import { defer, firstValueFrom, map, type Observable, of } from 'rxjs'
+import { defer, firstValueFrom, map, type Observable, of, throwError } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { blobsIn } from '../../src/fleet/blobs.js'
@@ -6,7 +6,9 @@ import type { Held } from '../../src/fleet/hold.js'
 import { itemJob, nothingTold } from '../../src/fleet/item-job.js'
 import type { Outcome } from '../../src/fleet/outcome.js'
 import type { WorkerSite } from '../../src/fleet/site.js'
+import { NothingAnswered } from '../../src/model/errors.js'
 import { found } from '../../src/model/outcome.js'
+import { redactorOf } from '../../src/model/redact.js'
 import { askedOnce } from '../../src/pipeline/asked-once.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { perStock } from '../../src/pipeline/work.js'
@@ -19,6 +21,8 @@ import { type FakeHolds, fakeHolds, settingsOf, stockItem } from './support.js'
 
 const STATIC = 'http://provider.test'
 const PAUSE_MS = 2_000
+/** Of this machine alone: the driver could not take it out. */
+const SECRET = 'key-of-this-worker'
 
 class GivenBack extends Error {}
 
@@ -33,13 +37,16 @@ interface Bench {
 
 /** A worker's tools around a provider in the test's hands. */
 const bench = (answer: (call: string) => Observable<HttpReply>, holds = fakeHolds(PAUSE_MS)): Bench => {
-  const settings = settingsOf({ urls: { static: STATIC, news: 'http://other.test' }, retries: 2, backoffMs: 10, throttleMs: PAUSE_MS })
+  const settings = settingsOf({
+    ...{ urls: { static: STATIC, news: 'http://other.test' }, retries: 2, backoffMs: 10, throttleMs: PAUSE_MS },
+    headers: { 'x-key': SECRET },
+  })
   const asked: string[] = []
   const paused: Held[] = []
   const drift = createDriftWatch()
   let checks = 0
   const site: WorkerSite = {
-    ...{ run: 'run', asOf: 5, acceptShrink: false, settings },
+    ...{ run: 'run', asOf: 5, acceptShrink: false, settings, redact: redactorOf(settings) },
     storage: memory(),
     transport: ({ url, body = '{}' }) => {
       const { of: whom } = JSON.parse(body) as { readonly of: string }
@@ -121,6 +128,20 @@ describe('the job of an item', () => {
   it('settles what a host answers with an error as a lost item', async () => {
     const { job } = bench(() => of(status(404)))
     expect(await job('A')).toMatchObject({ status: 'http_404', asked: [1, 0, 0] })
+  })
+
+  it('tells nothing of what identifies this machine', async () => {
+    const quoting = tiny('news', {
+      work: perStock((stock, { notice }) => {
+        notice(`asked with ${SECRET}`)
+        return stock.Symbol === 'A'
+          ? throwError(() => new NothingAnswered(`${SECRET} is not known`))
+          : of(found([{ Symbol: stock.Symbol }], `${SECRET} is too old`))
+      }),
+    })
+    const { job } = bench(() => of(row))
+    expect(await job('A', quoting)).toMatchObject({ reason: '[redacted] is not known', notices: ['asked with [redacted]'] })
+    expect(await job('B', quoting)).toMatchObject({ degraded: '[redacted] is too old' })
   })
 
   it('passes a bug on', async () => {
