@@ -100,6 +100,8 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
       await clear(plan.map(({ stream }) => stream.name))
       await blobs.drop(reins.before)
     }
+    // Not before: a driver that was broken off here would take what is left for its own.
+    await reins.begin()
     // Those of a driver that was broken off would wait for it.
     await clear([BARRIERS])
     await share(run.settings.out, readable(plan, run.settings.exchange), blobs.folderOf(record.run))

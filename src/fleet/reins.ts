@@ -9,6 +9,8 @@ const RENEW_MS = 3_000
 export interface Reins {
   /** The run that the fleet had before, if it was not ended. */
   readonly before: string | undefined
+  /** Nothing of the run before is left: the fleet has this one from now on. */
+  readonly begin: () => Promise<void>
   /** The run is over. */
   readonly end: () => Promise<void>
   /** Another driver may take the fleet at once. */
@@ -44,10 +46,12 @@ export const takeReins = async (redis: Redis, { prefix, run, shown }: Fleet, fai
   }
   await take()
   const before = (await redis.get(last)) ?? undefined
-  await redis.set(last, run)
   const renewing = interval(RENEW_MS).pipe(mergeMap(take)).subscribe({ error: fail })
   return {
     before,
+    begin: async () => {
+      await redis.set(last, run)
+    },
     end: async () => {
       await redis.del(last)
     },

@@ -28,6 +28,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
   it('is taken over at once by the same run, whose driver was killed', async () => {
     const { take } = taking()
     const killed = await take('run-1')
+    await killed.begin()
     const again = await take('run-1')
     expect(again.before).toBe('run-1')
     await killed.drop()
@@ -36,14 +37,28 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
 
   it('is free for another run once it is let go, which hears of the one before that was not ended', async () => {
     const { take } = taking()
-    await (await take('run-1')).drop()
+    const first = await take('run-1')
+    await first.begin()
+    await first.drop()
     const second = await take('run-2')
     expect(second.before).toBe('run-1')
+    await second.begin()
     await second.end()
     await second.drop()
     const third = await take('run-3')
     expect(third.before).toBeUndefined()
     await third.drop()
+  })
+
+  it('has what the run before left until the next one begins, also where the driver of that was broken off first', async () => {
+    const { take } = taking()
+    const first = await take('run-1')
+    await first.begin()
+    await first.drop()
+    await (await take('run-2')).drop()
+    const again = await take('run-2')
+    expect(again.before).toBe('run-1')
+    await again.drop()
   })
 
   it('is not let go by who has it no more', async () => {
