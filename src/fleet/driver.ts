@@ -149,8 +149,10 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
           watching.unsubscribe()
           await Promise.all([clear([...names, BARRIERS]), blobs.drop(record.run)])
           await queues.forgetWorkers()
-          await reins.end()
           isOver = true
+          await reins.end()
+          // A program that makes one run after another begins the next one at once.
+          await reins.drop()
         })(),
       ),
   }
