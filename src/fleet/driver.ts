@@ -1,4 +1,6 @@
 import { from, interval, merge, mergeMap, Observable, Subscription, tap, toArray } from 'rxjs'
+import { codeOf } from '../../sinks/file-error.js'
+import { messageOf, StorageError } from '../model/errors.js'
 import { hosts } from '../model/settings.js'
 import type { Engine, Hands } from '../pipeline/engine.js'
 import type { Planned } from '../pipeline/plan.js'
@@ -112,7 +114,9 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
   } catch (error) {
     isOver = true
     await close()
-    throw error
+    throw codeOf(error) === undefined
+      ? error
+      : new StorageError(`the shared folder ${options.blobs} cannot be used: ${messageOf(error)}`, { cause: error })
   }
   const driving = { run, plan, queues, barriers, blobs, census }
   let connected: readonly string[] | undefined

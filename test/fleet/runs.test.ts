@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/simulator/index.js'
@@ -74,6 +75,18 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
     },
     LONG_MS,
   )
+})
+
+describe.skipIf(noRedis)(onRedis('a driver whose shared folder cannot be written'), () => {
+  it('says so, and is no bug', async () => {
+    const place = await fleetPlace()
+    const file = join(emptyFolder(), 'file')
+    writeFileSync(file, '')
+    const { code, stderr } = await place.driver(['--only', 'master-data', '--blobs', file]).ended
+    expect(code).toBe(1)
+    expect(reportIn(place.out).error).toContain(`the shared folder ${file} cannot be used: ENOTDIR`)
+    expect(stderr).not.toContain('unexpected')
+  })
 })
 
 describe.skipIf(noRedis)(onRedis('a worker that is told to stop'), () => {
