@@ -1,4 +1,4 @@
-import { from, interval, merge, mergeMap, Observable, Subscription, tap, toArray } from 'rxjs'
+import { from, interval, lastValueFrom, merge, mergeMap, Observable, race, Subscription, tap, timer, toArray } from 'rxjs'
 import { codeOf } from '../../sinks/file-error.js'
 import { messageOf, StorageError } from '../model/errors.js'
 import { hosts } from '../model/settings.js'
@@ -32,6 +32,7 @@ export interface FleetOptions {
 }
 
 const LOOK_MS = 1_000
+const LETS_GO_MS = 5_000
 
 /** Whether a fleet can be had: errors as `fleet` would, with nothing begun. */
 export const reachFleet = async ({ address, allowVolatile = false }: FleetOptions): Promise<void> => {
@@ -83,13 +84,17 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
   const clear = async (streams: readonly string[]): Promise<void> => {
     await Promise.all(streams.map((stream) => queues.queue(stream).obliterate({ force: true })))
   }
-  const close = async (): Promise<void> => {
-    watching.unsubscribe()
+  const letGo = async (): Promise<void> => {
     // Nobody would take back what workers have not begun.
     if (!isOver) await Promise.all(names.map((stream) => queues.queue(stream).drain()))
     await reins?.drop()
-    barriers?.stop()
     await queues.close(true)
+  }
+  const close = async (): Promise<void> => {
+    watching.unsubscribe()
+    barriers?.stop()
+    // A server that is away is not waited for.
+    await lastValueFrom(race(from(letGo()), timer(LETS_GO_MS)), { defaultValue: undefined })
     holds.close()
     redis.disconnect()
   }
@@ -131,7 +136,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     }
     tellCensus()
   }
-  await look()
+  await look().catch(() => undefined)
   watching.add(interval(LOOK_MS).subscribe(() => void look().catch(() => undefined)))
   const hands: Hands = {
     work: (stage) => (item$) =>

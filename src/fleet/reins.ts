@@ -41,7 +41,7 @@ export const takeReins = async (redis: Redis, { prefix, run, shown }: Fleet, fai
     const held = (await redis.eval(TAKE, 1, driver, run, KEPT_MS)) as string | null
     if (held === null) return
     throw new StorageError(
-      `another run (${held}) has the fleet at ${shown}: wait until it has ended, or give this one a fleet of its own (?prefix=NAME)`,
+      `another run (${held}) has the fleet at ${shown}: wait until it has ended (if its driver was killed, ${KEPT_MS / 1_000} s), or give this one a fleet of its own (?prefix=NAME)`,
     )
   }
   await take()

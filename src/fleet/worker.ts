@@ -90,6 +90,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     () => stood$.next(),
   )
   let run = ''
+  let recalled: readonly [WorkerSite, Promise<unknown>] | undefined
 
   const takeUp = async (given: string, isStillThere: () => Promise<boolean>): Promise<WorkerSite> => {
     const site = await sites.of(given).catch(async (error: unknown) => {
@@ -101,8 +102,12 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     if (run !== given) {
       run = given
       tell({ type: 'run', run })
-      await Promise.all([...new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))].map(holds.recall))
     }
+    if (recalled?.[0] !== site) {
+      const addresses = new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))
+      recalled = [site, Promise.all([...addresses].map(holds.recall))]
+    }
+    await recalled[1]
     return site
   }
   const pausing =
