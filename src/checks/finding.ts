@@ -28,6 +28,8 @@ export interface Finding {
   readonly severity: Severity
   /** The stock or index that it is about; absent where it is about the market or a list. */
   readonly symbol?: string
+  /** The other stock, where it is about two, and candles cannot tell which of them is wrong. */
+  readonly other?: string
   /** The trading day, `YYYY-MM-DD`; the first one where there are several. */
   readonly day?: string
   /** Relative to the output folder. */

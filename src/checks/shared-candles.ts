@@ -151,5 +151,8 @@ const sharedOf = ({ symbol, file }: Printed, { symbol: other }: Printed, sharing
   const [day, until] = [dayAt(first.place), dayAt(last.place + last.length - 1)]
   const count = runs.reduce((sum, { length }) => sum + length, 0)
   const detail = `${count} candles from ${day} to ${until} are those of ${other} too: one of the two files holds another stock's series`
-  return { finding: { check: 'spliced-series', severity: 'error', symbol, day, file, detail }, cuts: new Set(edgesOf(sharing).map(dayAt)) }
+  return {
+    finding: { check: 'spliced-series', severity: 'error', symbol, other, day, file, detail },
+    cuts: new Set(edgesOf(sharing).map(dayAt)),
+  }
 }

@@ -83,7 +83,7 @@ export const verify = async (root: string, { streams, exchange, only = checkName
   }
 }
 
-/** Whether a finding is of one of these stocks, by its symbol or by its file, which may be gone. */
+/** Whether a finding is of one of these stocks, by a symbol or by its file, which may be gone. */
 const ofStocks = (
   wanted: ReadonlySet<string>,
   { stocks, streams, exchange }: Pick<Verifying, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
@@ -91,7 +91,8 @@ const ofStocks = (
   const items = stockItems(stocks).filter(({ key }) => wanted.has(key))
   const outputs = streams.filter(({ work }) => work.of === MASTER).flatMap((stream) => stream.outputs)
   const files = new Set(outputs.flatMap((output) => items.map((item) => fileOf(output, exchange, item))))
-  return ({ symbol, file }) => (symbol !== undefined && wanted.has(symbol)) || (file !== undefined && files.has(file))
+  return ({ symbol, other, file }) =>
+    [symbol, other].some((name) => name !== undefined && wanted.has(name)) || (file !== undefined && files.has(file))
 }
 
 const filesIn = async (

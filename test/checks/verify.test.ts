@@ -611,6 +611,18 @@ describe('what is asked of a check', () => {
     expect(await gists({ symbols: [names.c] })).toEqual([])
   })
 
+  it('of either of two stocks takes in what is wrong with one of the two', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
+    for (const symbol of [names.a, names.b]) {
+      const { findings, passed } = await verified(folder, { symbols: [symbol], only: ['spliced-series'] })
+      expect(findings).toMatchObject([{ check: 'spliced-series', symbol: names.a, other: names.b }])
+      expect(passed).toHaveLength(1)
+    }
+    expect((await verified(folder, { symbols: [names.c], only: ['spliced-series'] })).findings).toEqual([])
+  })
+
   it('of some stocks takes in their files that are gone, and no others', async () => {
     const folder = copyOf(clean)
     const { symbol, file } = someFiling(folder)
