@@ -24,14 +24,19 @@ export const noteComplete = async (
   run: CompleteRun,
   { root, outputs }: { readonly root: string; readonly outputs: readonly string[] },
 ): Promise<void> => {
+  const noted: NotedRun = { run, files: await filesInPlace(root, outputs) }
+  await writeWhole(path, [`${JSON.stringify(noted)}\n`])
+}
+
+/** Every file in the places of outputs, by its path below `root`. */
+export const filesInPlace = async (root: string, outputs: readonly string[]): Promise<NotedRun['files']> => {
   const files: Record<string, Facts> = {}
   for (const output of outputs)
     await eachInTurn(await filesLike(root, output), (file) => {
       const found = fileAt(join(root, file))
       if (found) files[file] = [found.size, found.mtimeMs]
     })
-  const noted: NotedRun = { run, files }
-  await writeWhole(path, [`${JSON.stringify(noted)}\n`])
+  return files
 }
 
 /** The run that was noted as complete; nothing if there is none. */

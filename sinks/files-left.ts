@@ -2,15 +2,15 @@ import { rm } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { isRow } from '../src/model/row.js'
 import { writeWhole } from './atomic-file.js'
-import { notedRun } from './complete-run.js'
+import { filesInPlace, notedRun } from './complete-run.js'
 import { stateDocument } from './state-document.js'
 
-/** Files by their path below the folder: the size in bytes that a complete run left, or null where a later one may have replaced the file. */
+/** Files by their path below the folder: the size in bytes that a run left, or null where a later one may have replaced the file. */
 export type FilesLeft = Readonly<Record<string, number | null>>
 
 const LEFT = 'left.json'
 
-/** What complete runs left in a folder, as far as it is known: the last one, and for what that one did not touch those before it. */
+/** What runs that came to their end left in a folder: the last one, and for what that one did not touch those before it. */
 export const filesLeft = async (state: string): Promise<FilesLeft> => {
   const [before, complete] = await Promise.all([stateDocument(join(state, LEFT)), notedRun(join(state, 'complete.json'))])
   const ofRun = Object.entries(complete?.files ?? {}).flatMap(([file, [bytes]]) => (file.startsWith('.') ? [] : [[file, bytes] as const]))
@@ -36,6 +36,15 @@ export const forgetLeft = async (state: string, outputs: readonly string[]): Pro
     state,
     left.filter(([file]) => !isOutput(file)),
   )
+}
+
+/** After a run that ended without being complete: what is in the places of its outputs now. What is gone from there stays known. */
+export const noteLeft = async (
+  state: string,
+  { root, outputs }: { readonly root: string; readonly outputs: readonly string[] },
+): Promise<void> => {
+  const inPlace = Object.entries(await filesInPlace(root, outputs)).map(([file, [bytes]]) => [file, bytes] as const)
+  await keep(state, [...Object.entries(await filesLeft(state)), ...inPlace])
 }
 
 const keep = async (state: string, left: readonly (readonly [string, number | null])[]): Promise<void> => {

@@ -6,7 +6,7 @@ import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
 import { changedSince, noteComplete, notedRun } from './complete-run.js'
 import { codeOf, storageErrorOf } from './file-error.js'
-import { forgetLeft, mayReplace } from './files-left.js'
+import { forgetLeft, mayReplace, noteLeft } from './files-left.js'
 import { type OpenJournal, openJournal } from './folder-journal.js'
 import type { KnownNames } from './known-names.js'
 import { isLockOnItsWay, takeLock } from './lock.js'
@@ -99,7 +99,8 @@ const taken = async (root: string, { folders, streams, outputs, choose }: Beginn
     const { symbols, pairs } = record.chosen ?? {}
     if (report && symbols === undefined && pairs === undefined) await forgetLeft(state, outputs)
     // Beside the record of an unfinished run it counts for nothing.
-    if (report) await noteComplete(join(state, COMPLETE), { ...record, report }, { root, outputs: [...outputs, `${STATE}/report.json`] })
+    if (report === undefined) await noteLeft(state, { root, outputs })
+    else await noteComplete(join(state, COMPLETE), { ...record, report }, { root, outputs: [...outputs, `${STATE}/report.json`] })
     await rm(path, { force: true })
     await rm(journals, { recursive: true, force: true })
   }

@@ -13,8 +13,9 @@ export interface Noted {
 }
 
 /**
- * Compares the files of a stream with what was said of them, file by file. After a run of the stream that was not complete, sizes may have
- * changed: then only files that are gone are known by name, and where none is, the sums of the report decide.
+ * Compares the files of a stream with what was said of them, file by file. After a run of the stream that was broken off, sizes may have
+ * changed: then only files that are gone are known by name. Where nothing is found and the last run was not complete, the sums of its
+ * report decide.
  */
 export const filesAsNoted = (found: StreamFiles, { report, isComplete, left }: Noted): readonly Finding[] => {
   const script = report?.scripts[found.stream.name]

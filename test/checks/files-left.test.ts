@@ -70,7 +70,24 @@ describe('what a later run left out', () => {
     const folder = outputFolder(path)
     expect(await filesWrong(folder)).toEqual([])
     folder.remove('market_news/ALPHA_news.json')
-    expect(await filesWrong(folder)).toEqual(['market_news/ALPHA_news.json: it is gone; an earlier run left it'])
+    expect(await filesWrong(folder)).toEqual(['market_news/ALPHA_news.json: it is gone; the last run left N bytes'])
+  })
+
+  it('is known after runs of which none was complete', async () => {
+    const path = temporaryFolder()
+    const fails = (request: string): boolean => request === 'fundamental BETA'
+    await tryRun({ out: path, fails })
+    const folder = outputFolder(path)
+    folder.remove('market_news/ALPHA_news.json')
+    const { report } = await tryRun({ out: path, only: ['fundamental-data'], fails })
+    expect(report?.outcome).toBe('partial')
+    folder.remove(candlesOf('ALPHA'))
+    folder.put('market_news/BETA_news.json', '{}\n')
+    expect(await filesWrong(folder)).toEqual([
+      'market_news/ALPHA_news.json: it is gone; the last run left N bytes',
+      'market_news/BETA_news.json: it holds N bytes; the last run left N',
+      `${candlesOf('ALPHA')}: it is gone; the last run left N bytes`,
+    ])
   })
 
   it('is told where the report is gone too', async () => {
@@ -82,10 +99,10 @@ describe('what a later run left out', () => {
 })
 
 describe('what a later run wrote', () => {
-  it.each<readonly [string, Pick<Trying, 'fails' | 'hangs'>]>([
-    ['not complete', { fails: (request) => request === 'getLiveNews BETA' }],
-    ['broken off', { hangs: (request) => request === 'getLiveNews BETA' }],
-  ])('is no longer held to the size that it had, where the run was %s', async (_, how) => {
+  it.each<readonly [string, Pick<Trying, 'fails' | 'hangs'>, string]>([
+    ['not complete', { fails: (request) => request === 'getLiveNews BETA' }, 'the last run left N bytes'],
+    ['broken off', { hangs: (request) => request === 'getLiveNews BETA' }, 'an earlier run left it'],
+  ])('is no longer held to the size that it had, where the run was %s', async (_, how, left) => {
     const path = temporaryFolder()
     await tryRun({ out: path })
     const folder = outputFolder(path)
@@ -96,7 +113,7 @@ describe('what a later run wrote', () => {
     expect(await filesWrong(folder)).toEqual([])
     for (const gone of [file, candlesOf('ALPHA')]) folder.remove(gone)
     expect(await filesWrong(folder)).toEqual([
-      `${file}: it is gone; an earlier run left it`,
+      `${file}: it is gone; ${left}`,
       `${candlesOf('ALPHA')}: it is gone; the last run left N bytes`,
     ])
   })
