@@ -6,7 +6,7 @@ import type { Fault } from '../../src/simulator/index.js'
 import { temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder } from '../e2e/command.js'
 import { fleetPlace, joined, LONG_MS, overCaps, reportIn, requests, SECOND_EVENING, STOCKS } from './processes.js'
-import { noRedis, onRedis, until } from './support.js'
+import { inRealTime, isShort, noRedis, onRedis, until } from './support.js'
 
 describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
   it(
@@ -51,10 +51,11 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
     LONG_MS,
   )
 
-  it(
-    'shares the work with a worker that joins late, and refuses one with another folder',
+  it.skipIf(isShort)(
+    inRealTime('shares the work with a worker that joins late, and refuses one with another folder'),
     async () => {
-      const place = await fleetPlace({ latencyMs: 150 })
+      // The run must last longer than a process takes to begin on a busy machine.
+      const place = await fleetPlace({ latencyMs: 400, env: { SCRIPSTREAM_WORKERS: 'indices-ohlcv=6' } })
       const first = place.worker('a')
       const driver = place.driver(['--only', 'market-news,company-filings,all-ohlcv,indices-ohlcv'])
       await until(() => requests(place, 'news') > 3)
@@ -113,8 +114,8 @@ describe.skipIf(noRedis)(onRedis('a worker that is told to stop'), () => {
 })
 
 describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () => {
-  it(
-    'is asked by none within half a second, while other hosts are; no item loses an attempt, and none is lost',
+  it.skipIf(isShort)(
+    inRealTime('is asked by none within half a second, while other hosts are; no item loses an attempt, and none is lost'),
     async () => {
       const place = await fleetPlace({ latencyMs: 100, env: { SCRIPSTREAM_WORKERS: 'company-filings=3' } })
       const { simulator, redis, prefix } = place

@@ -24,9 +24,9 @@ const answers = async (): Promise<boolean> => {
 
 /** Whether tests that need a Redis server have to be left out. */
 export const noRedis = !(await answers())
-/** Whether tests that take half a minute of real time each have to be left out: `npm run test:fleet` runs them. */
+/** Whether tests that go by real time have to be left out, because they take long or are unsure on a busy machine: `npm run test:fleet` runs them. */
 export const isShort = process.env.STOCKS === undefined
-export const inRealTime = (title: string): string => (isShort ? `${title} (half a minute of real time: npm run test:fleet)` : title)
+export const inRealTime = (title: string): string => (isShort ? `${title} (in real time: npm run test:fleet)` : title)
 
 /** A title that says why its tests are skipped, if they are. */
 export const onRedis = (title: string): string => (noRedis ? `${title} (skipped: no Redis answers at ${SERVER})` : title)
