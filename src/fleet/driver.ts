@@ -55,6 +55,7 @@ export const fleet = (options: FleetOptions): Engine => {
           ({ hands }) => subscriber.next(hands),
           (error: unknown) => subscriber.error(error),
         )
+        // A driver that could not be opened was told of, and has let go of everything.
         return () => void opened.then(({ close }) => close()).catch(() => undefined)
       }),
   }
@@ -136,6 +137,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     }
     tellCensus()
   }
+  // Who is there is only shown: a look that fails is made up for by the next one.
   await look().catch(() => undefined)
   watching.add(interval(LOOK_MS).subscribe(() => void look().catch(() => undefined)))
   const hands: Hands = {

@@ -87,6 +87,7 @@ export const holdsOn = (redis: Redis, prefix: string, heard: (held: Held) => voi
   const listener = redis.duplicate()
   listener.on('error', () => undefined)
   listener.on('message', (_, text: string) => learn(JSON.parse(text) as Held))
+  // These fail only when the connection is closed for good: while the server is away, they wait.
   void listener.subscribe(channel).catch(() => undefined)
   const recall = async (address: string): Promise<void> => {
     const [era, ms, final] = (await redis.eval(RECALL, 1, keyOf(address))) as [number, number, number]

@@ -68,6 +68,7 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
         opened.then((end) => end(false)).then(() => subscriber.complete(), fail)
       }),
     )
+    // A worker that could not be opened was told of.
     return () => void opened.then((end) => end(hasFailed)).catch(() => undefined)
   })
 

@@ -33,7 +33,7 @@ describe('the package', () => {
       others.filter((file) => !file.startsWith('dist/')),
     ]
     expect(bundled).toEqual(expect.arrayContaining(['dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']))
-    expect(rest.sort()).toEqual(['CHANGELOG.md', 'FLEET.md', 'LICENSE', 'README.md', 'package.json'])
+    expect(rest.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'src/fleet/README.md'])
     expect(bundled.length + rest.length).toBe(others.length)
     expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
   })
