@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import {
   catchError,
   defer,
@@ -62,9 +63,16 @@ export const engineOf = (flags: FleetFlags, env: Shell['env'], { fleet, version 
     return place === undefined ? of({}) : from(engineAt({ ...place, version }, fleet))
   })
 
+/**
+ * A driver waits for all its items at once, and what it hears of them would pile up until the engine, on a machine with much memory, looks
+ * for garbage: it looks when the heap is 1.7 times what is held. A run that asks for itself would pay a tenth of its time for that.
+ */
+const calmHeap = (): void => setFlagsFromString('--heap-growing-percent=70')
+
 /** A fleet that cannot be had is told before anything is begun. */
 const engineAt = async (options: FleetPlace & { readonly version: string }, load: Parts['fleet']): Promise<{ readonly engine: Engine }> => {
   const { fleet, reachFleet } = await load()
+  calmHeap()
   await reachFleet(options).catch(unusable)
   return { engine: fleet(options) }
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import * as files from 'node:fs'
-import { mkdir, rm, statfs } from 'node:fs/promises'
+import { mkdir, opendir, rm, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { codeOf } from '../../sinks/file-error.js'
 import { candlesIn } from '../model/candle.js'
 import type { RowList } from '../model/outcome.js'
 
@@ -75,7 +76,7 @@ export const blobsIn = (folder: string): Blobs => {
         () => readLater(path),
       )
     },
-    drop: (run) => rm(join(root, run), { recursive: true, force: true }),
+    drop: (run) => emptied(join(root, run)),
   }
 }
 
@@ -91,4 +92,24 @@ export const unpacked = (bytes: Buffer, form: Form, length: number): RowList => 
   const rows = form === 'csv' ? candlesIn(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
   if (rows.length !== length) throw new Error(`it holds ${rows.length} rows instead of ${length}`)
   return rows
+}
+
+const DROPPED_AT_ONCE = 64
+
+/** Takes away a folder with all that is in it, some files at a time: what takes it as a whole holds the names of all of them. */
+const emptied = async (folder: string): Promise<void> => {
+  let some: Promise<void>[] = []
+  try {
+    for await (const entry of await opendir(folder)) {
+      const path = join(folder, entry.name)
+      some.push(entry.isDirectory() ? emptied(path) : rm(path, { force: true }))
+      if (some.length < DROPPED_AT_ONCE) continue
+      await Promise.all(some)
+      some = []
+    }
+    await Promise.all(some)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+  await rm(folder, { recursive: true, force: true })
 }
