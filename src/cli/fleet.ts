@@ -2,17 +2,21 @@ import { setFlagsFromString } from 'node:v8'
 import {
   catchError,
   defer,
+  distinctUntilChanged,
   endWith,
   filter,
   finalize,
   from,
   ignoreElements,
+  last,
   merge,
   type Observable,
   of,
   scan,
   share,
   switchMap,
+  takeLast,
+  takeUntil,
   tap,
   throttleTime,
 } from 'rxjs'
@@ -150,10 +154,14 @@ export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
           streams: parts.streams,
           stop: signal$,
         }).pipe(share())
-        const told$ = news$.pipe(
+        const items$ = news$.pipe(
           filter(({ type }) => type === 'settled'),
           scan((items) => items + 1, 0),
-          throttleTime(TOLD_EVERY_MS, shell.scheduler, { leading: false, trailing: true }),
+        )
+        const nowAndThen$ = items$.pipe(throttleTime(TOLD_EVERY_MS, shell.scheduler, { leading: false, trailing: true }))
+        // A worker that has ended does not wait until it is time to tell of it.
+        const told$ = merge(nowAndThen$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
+          distinctUntilChanged(),
           tap((items) => say(`${counted(items, 'item')} ended since it joined`)),
         )
         const lines$ = news$.pipe(

@@ -19,6 +19,23 @@ export interface Checks {
   readonly allowVolatile: boolean
 }
 
+/**
+ * Does over again what was broken off because the server went away. A single command waits for the server and is sent again by the client;
+ * several that are sent as one are given up, done or not: it must not matter if they are done twice.
+ */
+export const persisting = async <T>(act: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!wasBrokenOff(error)) throw error
+    }
+  }
+}
+
+/** Of a connection that was closed for good, the client says something else. */
+export const wasBrokenOff = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
+
 /** Connects, once the server was seen to be one that a fleet can rely on. `closed` connections of other kinds may be made from it. */
 export const connect = async (address: FleetAddress, { Redis }: Packages, checks: Checks): Promise<Redis> => {
   await checkServer(address, Redis, checks)

@@ -12,6 +12,7 @@ import type { Census } from './census.js'
 import { share } from './earlier.js'
 import { idOf, NOTHING_ASKED, type Outcome, takenBack, type Work } from './outcome.js'
 import type { Queues, WorkQueue } from './queues.js'
+import { persisting } from './redis.js'
 
 const CHUNK = 1_000
 const READS_AT_ONCE = 8
@@ -130,12 +131,14 @@ const add = async (
   items: readonly Item[],
   { run, parent }: { run: string; parent: { id: string; queue: string } },
 ): Promise<void> => {
-  const jobs = await queue.addBulk(
-    items.map((item) => ({
-      name: 'item',
-      data: { run, item } satisfies Work,
-      opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true },
-    })),
+  const jobs = await persisting(() =>
+    queue.addBulk(
+      items.map((item) => ({
+        name: 'item',
+        data: { run, item } satisfies Work,
+        opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true },
+      })),
+    ),
   )
   // A refused job has a negative number for an id, and nothing else says so.
   const refused = jobs.filter(({ id = '-' }, place) => id !== idOf(items[place] as Item))

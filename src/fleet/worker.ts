@@ -13,7 +13,7 @@ import type { Outcome, Work } from './outcome.js'
 import { loadPackages } from './packages.js'
 import { createPulse } from './pulse.js'
 import { LOCK_MS, type Queues, queuesOn } from './queues.js'
-import { connect } from './redis.js'
+import { connect, wasBrokenOff } from './redis.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
 /** For whom a worker works, and with what. */
@@ -107,6 +107,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     if (recalled?.[0] !== site) {
       const addresses = new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))
       recalled = [site, Promise.all([...addresses].map(holds.recall))]
+      recalled[1].catch(() => (recalled = undefined))
     }
     await recalled[1]
     return site
@@ -150,7 +151,8 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   tell({ type: 'joined', name, shown: address.shown })
   return async (isHurried: boolean): Promise<void> => {
     sharing.unsubscribe()
-    await queues.close(isHurried)
+    // A server that is away is not waited for: what is in work ends elsewhere, and what waits for items would wait for ever.
+    await queues.close(isHurried || redis.status !== 'ready')
     pulse.stop()
     holds.close()
     await sites.close()
@@ -168,6 +170,7 @@ class Elsewhere extends Error {}
 const mayPass = (error: unknown): boolean =>
   error instanceof Elsewhere ||
   error instanceof StorageError ||
+  wasBrokenOff(error) ||
   (error instanceof Error && ('code' in error || error.name === 'RateLimitError'))
 
 /** Shares what a stream may have in work, cluster-wide, among all workers that are there: who joins late gets as much as the others. */

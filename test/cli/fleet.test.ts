@@ -151,11 +151,14 @@ describe.each(['run', 'worker'])('%s', (command) => {
 
   test('says which packages are missing, and how they are had', async () => {
     vi.resetModules()
-    vi.doMock('bullmq', () => {
-      throw new Error('not installed')
-    })
+    vi.doMock('node:module', async (original) => ({
+      ...(await original<typeof import('node:module')>()),
+      createRequire: () => (name: string) => {
+        throw new Error(`Cannot find module '${name}'`)
+      },
+    }))
     onTestFinished(() => {
-      vi.doUnmock('bullmq')
+      vi.doUnmock('node:module')
       vi.resetModules()
     })
     const { code, err } = await typed([command, ...PLACE], { fleet: () => import('../../src/fleet/index.js') })
@@ -234,7 +237,7 @@ describe('a worker', () => {
   }
 
   test('says for whom it works, and now and then how much it has done', async () => {
-    const { news$, shell } = await working()
+    const { news$, shell, code } = await working()
     news$.next({ type: 'joined', name: 'here-1', shown: 'redis://10.0.0.5' })
     advance(shell.scheduler, 20_000)
     news$.next({ type: 'run', run: 'r1' })
@@ -243,7 +246,12 @@ describe('a worker', () => {
     advance(shell.scheduler, 29_000)
     expect(shell.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; Ctrl+C ends it.\nWorking for run r1.\n')
     advance(shell.scheduler, 30_000)
-    expect(shell.err.text()).toContain('\n2 items ended since it joined\n')
+    expect(shell.err.text()).toMatch(/\n2 items ended since it joined\n$/)
+    news$.next({ type: 'settled', stream: 'market-news' })
+    news$.complete()
+    // At its end it does not wait for the next time to tell.
+    expect(await code).toBe(0)
+    expect(shell.err.text()).toMatch(/\n3 items ended since it joined\n$/)
   })
 
   test('is what its options say', async () => {

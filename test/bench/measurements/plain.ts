@@ -68,7 +68,7 @@ export const far: Measurement = {
   summary: `TLS with ${ROUND_TRIP_MS} ms round trips: the plain Python threads program ÷ ours, wall`,
   run: async (context): Promise<readonly Figure[]> => {
     if (await skipped(context)) return []
-    const stocks = context.quick ? 20 : 600
+    const stocks = context.quick ? 20 : 2_775
     const { remove, ...tls } = selfSigned()
     const turns = await compare(context, { stocks, tls: { ...tls, roundTripMs: ROUND_TRIP_MS } }).finally(remove)
     const name = `TLS, ${ROUND_TRIP_MS} ms round trips: plain threads program ÷ ours, wall`
