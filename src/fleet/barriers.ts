@@ -3,7 +3,6 @@ import { StorageError } from '../model/errors.js'
 import type { Outcome } from './outcome.js'
 import type { Packages } from './packages.js'
 import type { Queues } from './queues.js'
-import { persisting } from './redis.js'
 
 export const BARRIERS = 'barriers'
 const PAGE = 1_000
@@ -80,8 +79,7 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
         reached: Promise.race([isReached, lost(id)]),
         outcomes: async function* () {
           for (let cursor: number | undefined = 0; cursor !== undefined; ) {
-            const from: number = cursor
-            const page = await persisting(() => job.getDependencies({ processed: { cursor: from, count: PAGE } }))
+            const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: PAGE } })
             yield Object.entries(page.processed ?? {}).map(
               ([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as Outcome] as const,
             )

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import * as files from 'node:fs'
-import { mkdir, opendir, rm, statfs } from 'node:fs/promises'
+import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { codeOf } from '../../sinks/file-error.js'
 import { candlesIn } from '../model/candle.js'
 import type { RowList } from '../model/outcome.js'
 
@@ -76,7 +75,11 @@ export const blobsIn = (folder: string): Blobs => {
         () => readLater(path),
       )
     },
-    drop: (run) => emptied(join(root, run)),
+    drop: async (run) => {
+      const path = join(root, run)
+      // Which run there was before is a word of the server's: nothing beside the folder is taken away for it.
+      if (dirname(path) === root) await emptied(path)
+    },
   }
 }
 
@@ -95,21 +98,20 @@ export const unpacked = (bytes: Buffer, form: Form, length: number): RowList => 
 }
 
 const DROPPED_AT_ONCE = 64
+/** What another machine has open, or has just written, may stand in the way for a moment. */
+const PATIENTLY = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const
 
 /** Takes away a folder with all that is in it, some files at a time: what takes it as a whole holds the names of all of them. */
 const emptied = async (folder: string): Promise<void> => {
-  let some: Promise<void>[] = []
-  try {
+  if ((await lstat(folder).catch(() => undefined))?.isDirectory()) {
+    const some: (() => Promise<void>)[] = []
+    const drop = (): Promise<unknown> => Promise.all(some.splice(0).map((remove) => remove()))
     for await (const entry of await opendir(folder)) {
       const path = join(folder, entry.name)
-      some.push(entry.isDirectory() ? emptied(path) : rm(path, { force: true }))
-      if (some.length < DROPPED_AT_ONCE) continue
-      await Promise.all(some)
-      some = []
+      some.push(() => (entry.isDirectory() ? emptied(path) : rm(path, { force: true })))
+      if (some.length === DROPPED_AT_ONCE) await drop()
     }
-    await Promise.all(some)
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
+    await drop()
   }
-  await rm(folder, { recursive: true, force: true })
+  await rm(folder, PATIENTLY)
 }

@@ -13,7 +13,7 @@ import { createCensus } from './census.js'
 import { readable, share } from './earlier.js'
 import { holdsOn } from './hold.js'
 import { loadPackages } from './packages.js'
-import { queuesOn } from './queues.js'
+import { queuesOn, type WorkQueue } from './queues.js'
 import { connect } from './redis.js'
 import { takeReins } from './reins.js'
 import { tellRun } from './run-file.js'
@@ -61,6 +61,12 @@ export const fleet = (options: FleetOptions): Engine => {
   }
 }
 
+/** Where the answer was broken off, the client asks again, and a queue of which half is gone already is refused: it is no longer paused. */
+const cleared = async (queue: WorkQueue): Promise<void> => {
+  const clear = (): Promise<void> => queue.obliterate({ force: true })
+  await clear().catch((error: unknown) => (/non-paused/.test(messageOf(error)) ? clear() : Promise.reject(error)))
+}
+
 interface Opening extends Omit<FleetOptions, 'address'> {
   readonly address: FleetAddress
 }
@@ -83,7 +89,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     run.emit(ms > 0 ? { type: 'host-held', at, hosts: there, why: 'refuses', until: at + ms } : { type: 'host-open', at, hosts: there })
   })
   const clear = async (streams: readonly string[]): Promise<void> => {
-    await Promise.all(streams.map((stream) => queues.queue(stream).obliterate({ force: true })))
+    await Promise.all(streams.map((stream) => cleared(queues.queue(stream))))
   }
   const letGo = async (): Promise<void> => {
     // Nobody would take back what workers have not begun.

@@ -19,22 +19,23 @@ export interface Checks {
   readonly allowVolatile: boolean
 }
 
+const MOST_TRIES = 20
+
 /**
- * Does over again what was broken off because the server went away. A single command waits for the server and is sent again by the client;
- * several that are sent as one are given up, done or not: it must not matter if they are done twice.
+ * Does over again what the server broke off by going away. A single command waits for the server and is sent again by the client; several
+ * that are sent together are given up in the midst of their answer, done or not: it must not matter if they are done twice.
  */
-export const persisting = async <T>(act: () => Promise<T>): Promise<T> => {
-  for (;;) {
+export const persisting = async <T>(act: () => Promise<T>, isOver: () => boolean): Promise<T> => {
+  for (let tries = 1; ; tries += 1) {
     try {
       return await act()
     } catch (error) {
-      if (!wasBrokenOff(error)) throw error
+      if (isOver() || !(error instanceof Error) || error.name !== 'AbortError') throw error
+      if (tries === MOST_TRIES)
+        throw new StorageError(`Redis has broken off what it was sent ${MOST_TRIES} times: see what stands between`, { cause: error })
     }
   }
 }
-
-/** Of a connection that was closed for good, the client says something else. */
-export const wasBrokenOff = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
 
 /** Connects, once the server was seen to be one that a fleet can rely on. `closed` connections of other kinds may be made from it. */
 export const connect = async (address: FleetAddress, { Redis }: Packages, checks: Checks): Promise<Redis> => {

@@ -100,7 +100,7 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       for (const chunk of chunksOf(items, workers)) {
         if (subscriber.closed) return
         if (isContinued) await forgetLost(queue, chunk)
-        await add(queue, chunk, { run: record.run, parent: barrier.parent })
+        await add(queue, chunk, { run: record.run, parent: barrier.parent, isOver: () => subscriber.closed })
       }
       barrier.close()
       await barrier.reached
@@ -129,16 +129,18 @@ const endOf = (names: readonly string[], run: Run): Promise<unknown> =>
 const add = async (
   queue: WorkQueue,
   items: readonly Item[],
-  { run, parent }: { run: string; parent: { id: string; queue: string } },
+  { run, parent, isOver }: { run: string; parent: { id: string; queue: string }; isOver: () => boolean },
 ): Promise<void> => {
-  const jobs = await persisting(() =>
-    queue.addBulk(
-      items.map((item) => ({
-        name: 'item',
-        data: { run, item } satisfies Work,
-        opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true },
-      })),
-    ),
+  const jobs = await persisting(
+    () =>
+      queue.addBulk(
+        items.map((item) => ({
+          name: 'item',
+          data: { run, item } satisfies Work,
+          opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true },
+        })),
+      ),
+    isOver,
   )
   // A refused job has a negative number for an id, and nothing else says so.
   const refused = jobs.filter(({ id = '-' }, place) => id !== idOf(items[place] as Item))

@@ -1,6 +1,19 @@
 import { hostname } from 'node:os'
 import type { Job, Worker } from 'bullmq'
-import { exhaustMap, firstValueFrom, interval, merge, mergeMap, NEVER, Observable, Subject, startWith, throwError } from 'rxjs'
+import {
+  exhaustMap,
+  filter,
+  firstValueFrom,
+  interval,
+  merge,
+  mergeMap,
+  NEVER,
+  Observable,
+  Subject,
+  scan,
+  startWith,
+  throwError,
+} from 'rxjs'
 import { messageOf, StorageError, UsageError } from '../model/errors.js'
 import type { Host, Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -13,7 +26,7 @@ import type { Outcome, Work } from './outcome.js'
 import { loadPackages } from './packages.js'
 import { createPulse } from './pulse.js'
 import { LOCK_MS, type Queues, queuesOn } from './queues.js'
-import { connect, wasBrokenOff } from './redis.js'
+import { connect } from './redis.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
 /** For whom a worker works, and with what. */
@@ -49,6 +62,8 @@ export const workerName = (): string => `${hostname()}-${process.pid}`
 /** An event loop does not stand still for so long by itself, and a lock that was renewed does not run out before. */
 const STOOD_MS = LOCK_MS * 0.4
 const SHARE_MS = 1_000
+/** What an item came to is with the server by then, unless it is away: then others will have it. */
+const TELL_MS = 3_000
 
 /**
  * Works on what the driver of a fleet hands out, for one run after the other, until it is told to stop or unsubscribed; both let the items
@@ -91,6 +106,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     () => stood$.next(),
   )
   let run = ''
+  let inWork = 0
   let recalled: readonly [WorkerSite, Promise<unknown>] | undefined
 
   const takeUp = async (given: string, isStillThere: () => Promise<boolean>): Promise<WorkerSite> => {
@@ -106,8 +122,12 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     }
     if (recalled?.[0] !== site) {
       const addresses = new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))
-      recalled = [site, Promise.all([...addresses].map(holds.recall))]
-      recalled[1].catch(() => (recalled = undefined))
+      const recall = Promise.all([...addresses].map(holds.recall))
+      recalled = [site, recall]
+      // The next item recalls them anew.
+      recall.catch(() => {
+        if (recalled?.[1] === recall) recalled = undefined
+      })
     }
     await recalled[1]
     return site
@@ -137,7 +157,11 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
       tell({ type: 'settled', stream: stream.name })
       return outcome
     }
-    const worker = queues.worker<Work, Outcome>(stream.name, settled, { name, concurrency: Math.min(concurrency, stream.workers) })
+    const counted = (job: Job<Work, Outcome, string>): Promise<Outcome> => {
+      inWork += 1
+      return settled(job).finally(() => (inWork -= 1))
+    }
+    const worker = queues.worker<Work, Outcome>(stream.name, counted, { name, concurrency: Math.min(concurrency, stream.workers) })
     worker.on('lockRenewalFailed', (ids) => lost$.next(ids))
     return worker
   }
@@ -151,14 +175,26 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   tell({ type: 'joined', name, shown: address.shown })
   return async (isHurried: boolean): Promise<void> => {
     sharing.unsubscribe()
-    // A server that is away is not waited for: what is in work ends elsewhere, and what waits for items would wait for ever.
-    await queues.close(isHurried || redis.status !== 'ready')
+    // A connection that is away when it is closed would be waited for for ever.
+    await firstValueFrom(
+      merge(
+        queues.close(isHurried),
+        quiet(() => inWork === 0),
+      ),
+    )
     pulse.stop()
     holds.close()
     await sites.close()
     redis.disconnect()
   }
 }
+
+/** Emits once something has held for as long as it takes to tell the server what became of an item. */
+const quiet = (holds: () => boolean): Observable<unknown> =>
+  interval(TELL_MS / 10).pipe(
+    scan((times) => (holds() ? times + 1 : 0), 0),
+    filter((times) => times > 10),
+  )
 
 const hostsOf = (streams: readonly StreamDefinition[]): readonly Host[] =>
   streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => host))
@@ -170,8 +206,7 @@ class Elsewhere extends Error {}
 const mayPass = (error: unknown): boolean =>
   error instanceof Elsewhere ||
   error instanceof StorageError ||
-  wasBrokenOff(error) ||
-  (error instanceof Error && ('code' in error || error.name === 'RateLimitError'))
+  (error instanceof Error && ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))
 
 /** Shares what a stream may have in work, cluster-wide, among all workers that are there: who joins late gets as much as the others. */
 const share = async (

@@ -7,7 +7,7 @@ import { fixed, latencyOf, logNormal } from './provider/latency.js'
 import { EVENING, marketOf, NEXT_EVENING } from './provider/market.js'
 import { chartOf } from './report/chart.js'
 import { merged, type ScalePoint } from './report/results.js'
-import { tableOf } from './report/table.js'
+import { machinesText, tableOf } from './report/table.js'
 
 const counts = { requests: 30, duplicates: 0, mostInFlight: 1, latencyMs: 1_500, measuredMs: 1_500 }
 const stats = { violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 }
@@ -88,6 +88,15 @@ describe('the figures', () => {
   it('are shown with those of before, where there are any', () => {
     expect(tableOf([figure])).toContain('| wall | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
     expect(tableOf([figure], [{ ...figure, values: [9] }])).toContain('| wall | 9 s | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
+  })
+
+  it('are marked where they were measured on another machine than most', () => {
+    const figures = [
+      { ...figure, name: 'one', machine: 'small' },
+      ...['two', 'three'].map((name) => ({ ...figure, name, machine: 'large' })),
+    ]
+    expect(tableOf(figures)).toMatch(/\| one¹ \|.*\n\| two \|.*\n\| three \|/)
+    expect(machinesText(figures)).toBe('Measured on large; rows with ¹ on small.')
   })
 
   it('take the place of what was measured before them', () => {

@@ -7,7 +7,7 @@ import { measurements } from './measurements/index.js'
 import { measureScale } from './measurements/scale.js'
 import { type BenchOptions, optionsOf, USAGE } from './options.js'
 import { chartOf } from './report/chart.js'
-import { byName, merged, readResults, withScale, writeResults } from './report/results.js'
+import { byName, merged, on, readResults, withScale, writeResults } from './report/results.js'
 import { scaleTableOf, tableOf } from './report/table.js'
 
 // Compiled code lies two folders below the project's own.
@@ -30,7 +30,7 @@ const measureAll = async ({ only, quick, write }: BenchOptions, contextFor: (nam
     figures.push(...(await run(contextFor(name))))
   }
   console.log(`${machine()}\n\n${tableOf(figures, quick || write === 'before' ? [] : results.before)}`)
-  if (write === 'now') writeResults(RESULTS, { ...results, machine: machine(), figures: merged(results.figures, figures, byName) })
+  if (write === 'now') writeResults(RESULTS, { ...results, figures: merged(results.figures, on(machine(), figures), byName) })
   if (write === 'before') writeResults(RESULTS, { ...results, before: merged(results.before, figures, byName) })
 }
 

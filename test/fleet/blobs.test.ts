@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { blobsIn, packed, unpacked } from '../../src/fleet/blobs.js'
@@ -108,5 +108,20 @@ describe('what identifies the work of an item', () => {
     const ids = names.map((name) => idOf(itemOf(name)))
     expect(new Set(ids).size).toBe(names.length)
     for (const id of ids) expect(id).toMatch(/^i[^:]+$/)
+  })
+})
+
+describe('a run that is dropped', () => {
+  it('goes with all that is in it, and takes nothing else with it', async () => {
+    const [root, elsewhere] = [temporaryFolder(), temporaryFolder()]
+    const folder = join(root, RUN, 'market-news')
+    mkdirSync(folder, { recursive: true })
+    for (let place = 0; place < 150; place += 1) writeFileSync(join(folder, `${place}`), '')
+    for (const kept of [join(elsewhere, 'kept'), join(root, 'kept')]) writeFileSync(kept, '')
+    symlinkSync(elsewhere, join(root, RUN, 'linked'))
+    symlinkSync(elsewhere, join(root, 'link'))
+    for (const run of [RUN, RUN, 'link', 'never was', '', '.', '..', '../..']) await blobsIn(root).drop(run)
+    expect(readdirSync(root)).toEqual(['kept'])
+    expect(existsSync(join(elsewhere, 'kept'))).toBe(true)
   })
 })

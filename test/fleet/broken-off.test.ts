@@ -4,7 +4,7 @@ import { treeOf } from '../crash/support.js'
 import { fleetPlace, joined, LONG_MS, reportIn } from './processes.js'
 import { noRedis, onRedis, SERVER } from './support.js'
 
-/** The answer to one of the items: its id. */
+/** The answer to one of the items: its id. The barrier was put in before them, so that the script is known, and they come as one. */
 const TAKEN = /\$\d+\r\ni\w+\r\n/
 
 /** Stands before the server and breaks a connection off, once, in the midst of its answer to several items that came as one. */

@@ -3,7 +3,7 @@ import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/index.js'
 import { readResults } from '../bench/report/results.js'
-import { capacityOf, scaleTableOf, tableOf } from '../bench/report/table.js'
+import { capacityOf, machinesText, scaleTableOf, tableOf } from '../bench/report/table.js'
 
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -51,7 +51,7 @@ export const blocks = (example: string): Readonly<Record<string, string>> => ({
     ['setting', 'environment', 'default', 'what'],
     settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
   ),
-  speed: `${tableOf(results.figures, results.before)}\n\nMeasured on ${results.machine}.`,
+  speed: `${tableOf(results.figures, results.before)}\n\n${machinesText(results.figures)}`,
   scale: `${scaleTableOf(results.scale)}\n\n${capacityOf(results.scale)} Measured on ${results.scaleMachine}.`,
   example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
 })

@@ -9,6 +9,8 @@ export interface Figure {
   readonly atLeast?: boolean
   /** Under what conditions, against what. */
   readonly remark?: string
+  /** On which machine and when, once it is kept. */
+  readonly machine?: string
 }
 
 export interface Context {

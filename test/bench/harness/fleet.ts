@@ -6,14 +6,57 @@ import { commandOf } from './product.js'
 
 const ADDRESS = process.env.BENCH_REDIS ?? 'redis://127.0.0.1:6379/0'
 
-/** Workers of a fleet as processes of their own, and the Redis between them. */
-export interface BenchFleet {
+/** The Redis of a benchmark; nothing where none answers. */
+export const reachRedis = async (): Promise<Redis | undefined> => {
+  const redis = new Redis(ADDRESS, { retryStrategy: () => null, lazyConnect: true })
+  redis.on('error', () => undefined)
+  return redis.connect().then(
+    () => redis,
+    () => undefined,
+  )
+}
+
+/** Workers of a fleet as processes of their own. */
+export interface BenchWorkers {
+  /** Of the fleet. */
+  readonly address: string
+  /** CPU that they have taken since they began, microseconds. */
+  readonly cpu: () => number
+  /** Ends them, and takes away what is left of the fleet. */
+  readonly close: () => Promise<void>
+}
+
+/** Starts a script with arguments for each worker of the fleet with a prefix, each of which says something once it has joined. */
+export const startWorkers = async (
+  redis: Redis,
+  prefix: string,
+  scriptsFor: (address: string) => readonly (readonly string[])[],
+): Promise<BenchWorkers> => {
+  const address = `${ADDRESS}?prefix=${prefix}`
+  const children = await Promise.all(
+    scriptsFor(address).map(async (script): Promise<ChildProcess> => {
+      const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'pipe'] })
+      await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')])
+      return child
+    }),
+  )
+  return {
+    address,
+    cpu: () => children.reduce((sum, { pid }) => sum + cpuOf(pid), 0),
+    close: async () => {
+      const gone = children.map((child) => once(child, 'exit'))
+      for (const child of children) child.kill('SIGTERM')
+      await Promise.all(gone)
+      for await (const keys of redis.scanStream({ match: `${prefix}-*` })) if (keys.length > 0) await redis.del(...(keys as string[]))
+    },
+  }
+}
+
+/** Workers of the command, and the Redis between them. */
+export interface BenchFleet extends Omit<BenchWorkers, 'address'> {
   /** What makes a run one of this fleet. */
   readonly more: readonly string[]
   readonly redis: Redis
-  /** CPU that the workers have taken since they began, microseconds. */
-  readonly workerCpu: () => number
-  readonly close: () => Promise<void>
 }
 
 export interface FleetChoice {
@@ -24,38 +67,13 @@ export interface FleetChoice {
 
 /** Nothing where no Redis answers. */
 export const startFleet = async ({ product, blobs, workers }: FleetChoice): Promise<BenchFleet | undefined> => {
-  const redis = new Redis(ADDRESS, { retryStrategy: () => null, lazyConnect: true })
-  redis.on('error', () => undefined)
-  if (
-    !(await redis.connect().then(
-      () => true,
-      () => false,
-    ))
+  const redis = await reachRedis()
+  if (redis === undefined) return undefined
+  const flagsOf = (address: string): readonly string[] => ['--engine', address, '--blobs', blobs, '--allow-volatile']
+  const { address, cpu, close } = await startWorkers(redis, `bench-${process.pid}`, (at) =>
+    Array.from({ length: workers }, (_, place) => [commandOf(product), 'worker', ...flagsOf(at), '--name', `worker-${place + 1}`]),
   )
-    return undefined
-  const prefix = `bench-${process.pid}`
-  const more = ['--engine', `${ADDRESS}?prefix=${prefix}`, '--blobs', blobs, '--allow-volatile']
-  const children = await Promise.all(
-    Array.from({ length: workers }, async (_, place): Promise<ChildProcess> => {
-      const child = spawn(process.execPath, [commandOf(product), 'worker', ...more, '--name', `worker-${place + 1}`], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      await once(child.stderr, 'data')
-      return child
-    }),
-  )
-  return {
-    more,
-    redis,
-    workerCpu: () => children.reduce((sum, { pid }) => sum + cpuOf(pid), 0),
-    close: async () => {
-      const gone = children.map((child) => once(child, 'exit'))
-      for (const child of children) child.kill('SIGTERM')
-      await Promise.all(gone)
-      for await (const keys of redis.scanStream({ match: `${prefix}-*` })) if (keys.length > 0) await redis.del(...(keys as string[]))
-      redis.disconnect()
-    },
-  }
+  return { more: flagsOf(address), redis, cpu, close: () => close().finally(() => redis.disconnect()) }
 }
 
 const TICK_MICROS = 10_000

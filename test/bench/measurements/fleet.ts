@@ -92,8 +92,8 @@ const wallOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { wall
 const cpuOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
 
 /** What driver, workers and Redis spend on runs. */
-const spentBy = async ({ redis, workerCpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
-  const [before, workersBefore] = [await redisSpent(redis), workerCpu()]
+const spentBy = async ({ redis, cpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
+  const [before, workersBefore] = [await redisSpent(redis), cpu()]
   let most = before.bytes
   const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
   try {
@@ -101,7 +101,7 @@ const spentBy = async ({ redis, workerCpu }: BenchFleet, make: () => Promise<rea
     const after = await redisSpent(redis)
     return {
       runs,
-      cpuMicros: cpuOf(runs) + workerCpu() - workersBefore,
+      cpuMicros: cpuOf(runs) + cpu() - workersBefore,
       redisMicros: after.cpuMicros - before.cpuMicros,
       redisBytes: most - before.bytes,
     }

@@ -4,6 +4,7 @@ import { cold } from './cold.js'
 import { incremental, rerun } from './evening.js'
 import { exporting } from './exporting.js'
 import { fleet } from './fleet.js'
+import { fleetMany } from './fleet-many.js'
 import { full } from './full.js'
 import { hot } from './hot.js'
 import { memory } from './memory.js'
@@ -26,4 +27,5 @@ export const measurements: readonly Measurement[] = [
   cold,
   memory,
   fleet,
+  fleetMany,
 ]

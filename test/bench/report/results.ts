@@ -16,16 +16,14 @@ export interface ScalePoint {
 
 /** What was measured last, kept in the repository; the README shows it. */
 export interface Results {
-  /** Where and when the figures were measured. */
-  readonly machine: string
   readonly figures: readonly Figure[]
-  /** The same figures of an earlier state, measured on the same machine. */
+  /** The same figures of an earlier state, measured on the machine that most of them were. */
   readonly before: readonly Figure[]
   readonly scaleMachine: string
   readonly scale: readonly ScalePoint[]
 }
 
-const NOTHING: Results = { machine: '', figures: [], before: [], scaleMachine: '', scale: [] }
+const NOTHING: Results = { figures: [], before: [], scaleMachine: '', scale: [] }
 
 export const readResults = (path: string): Results =>
   existsSync(path) ? { ...NOTHING, ...(JSON.parse(readFileSync(path, 'utf8')) as Partial<Results>) } : NOTHING
@@ -38,6 +36,9 @@ export const merged = <T>(old: readonly T[], fresh: readonly T[], keyOf: (item: 
 ]
 
 export const byName = ({ name }: Figure): string => name
+
+/** The figures as they were measured on a machine. */
+export const on = (machine: string, figures: readonly Figure[]): readonly Figure[] => figures.map((figure) => ({ ...figure, machine }))
 
 export const withScale = (results: Results, fresh: readonly ScalePoint[], scaleMachine: string): Results => ({
   ...results,

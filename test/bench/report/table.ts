@@ -8,10 +8,11 @@ const table = (header: readonly string[], rows: readonly (readonly string[])[]):
 /** Figures with their goals; where there are earlier ones, these stand beside them. */
 export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = []): string => {
   const hasBefore = before.length > 0
+  const machines = machinesOf(figures)
   const rows = figures.map((figure) => {
     const earlier = before.find(({ name }) => name === figure.name)
     return [
-      figure.name + (figure.remark === undefined ? '' : ` (${figure.remark})`),
+      figure.name + (figure.remark === undefined ? '' : ` (${figure.remark})`) + MARKS.charAt(machines.indexOf(figure.machine) - 1),
       ...(hasBefore ? [earlier === undefined ? '' : shown(median(earlier.values), earlier.unit)] : []),
       shown(median(figure.values), figure.unit),
       spreadOf(figure),
@@ -21,6 +22,20 @@ export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = 
     ]
   })
   return table(['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'], rows)
+}
+
+const MARKS = '¹²³⁴⁵⁶⁷⁸⁹'
+
+/** The machines of the figures, the one of most of them first. */
+const machinesOf = (figures: readonly Figure[]): readonly (string | undefined)[] => {
+  const count = (machine: string | undefined): number => figures.filter((figure) => figure.machine === machine).length
+  return [...new Set(figures.map(({ machine }) => machine))].sort((one, other) => count(other) - count(one))
+}
+
+/** On which machines the rows of the table were measured. */
+export const machinesText = (figures: readonly Figure[]): string => {
+  const [most, ...others] = machinesOf(figures)
+  return [`Measured on ${most}`, ...others.map((machine, place) => `rows with ${MARKS.charAt(place)} on ${machine}`)].join('; ').concat('.')
 }
 
 export const scaleTableOf = (points: readonly ScalePoint[]): string =>
