@@ -1,19 +1,6 @@
 import { hostname } from 'node:os'
 import type { Job, Worker } from 'bullmq'
-import {
-  exhaustMap,
-  filter,
-  firstValueFrom,
-  interval,
-  merge,
-  mergeMap,
-  NEVER,
-  Observable,
-  Subject,
-  scan,
-  startWith,
-  throwError,
-} from 'rxjs'
+import { filter, firstValueFrom, interval, merge, mergeMap, NEVER, Observable, Subject, scan, throwError } from 'rxjs'
 import { messageOf, StorageError, UsageError } from '../model/errors.js'
 import type { Host, Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -25,8 +12,9 @@ import { itemJob, nothingTold } from './item-job.js'
 import type { Outcome, Work } from './outcome.js'
 import { loadPackages } from './packages.js'
 import { createPulse } from './pulse.js'
-import { LOCK_MS, type Queues, queuesOn } from './queues.js'
+import { LOCK_MS, queuesOn } from './queues.js'
 import { connect } from './redis.js'
+import { shareCaps } from './shares.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
 /** For whom a worker works, and with what. */
@@ -61,7 +49,6 @@ export const workerName = (): string => `${hostname()}-${process.pid}`
 
 /** An event loop does not stand still for so long by itself, and a lock that was renewed does not run out before. */
 const STOOD_MS = LOCK_MS * 0.4
-const SHARE_MS = 1_000
 /** What an item came to is with the server by then, unless it is away: then others will have it. */
 const TELL_MS = 3_000
 
@@ -166,12 +153,7 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     return worker
   }
   const workers = new Map(streams.map((stream) => [stream, workerFor(stream)]))
-  const sharing = interval(SHARE_MS)
-    .pipe(
-      startWith(0),
-      exhaustMap(() => share(workers, queues, concurrency).catch(() => undefined)),
-    )
-    .subscribe()
+  const sharing = shareCaps(workers, queues, concurrency)
   tell({ type: 'joined', name, shown: address.shown })
   return async (isHurried: boolean): Promise<void> => {
     sharing.unsubscribe()
@@ -207,18 +189,3 @@ const mayPass = (error: unknown): boolean =>
   error instanceof Elsewhere ||
   error instanceof StorageError ||
   (error instanceof Error && ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))
-
-/** Shares what a stream may have in work, cluster-wide, among all workers that are there: who joins late gets as much as the others. */
-const share = async (
-  workers: ReadonlyMap<StreamDefinition, Worker<Work, Outcome, string>>,
-  queues: Queues,
-  most: number,
-): Promise<void> => {
-  const [first] = workers.keys()
-  if (first === undefined) return
-  const count = Math.max(1, (await queues.workers()) ?? (await queues.queue(first.name).getWorkersCount()))
-  for (const [stream, worker] of workers) {
-    const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
-    worker.concurrency = Math.max(1, Math.min(most, Math.ceil(cap / count)))
-  }
-}

@@ -1,0 +1,31 @@
+import type { Worker } from 'bullmq'
+import { exhaustMap, interval, type Subscription, startWith } from 'rxjs'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import type { Outcome, Work } from './outcome.js'
+import type { Queues } from './queues.js'
+
+const SHARE_MS = 1_000
+
+type Workers = ReadonlyMap<StreamDefinition, Worker<Work, Outcome, string>>
+
+/**
+ * Shares what each stream may have in work, cluster-wide, among all workers that are there, again and again: who joins late gets as much as
+ * the others. No stream gets more than `most`.
+ */
+export const shareCaps = (workers: Workers, queues: Queues, most: number): Subscription =>
+  interval(SHARE_MS)
+    .pipe(
+      startWith(0),
+      exhaustMap(() => share(workers, queues, most).catch(() => undefined)),
+    )
+    .subscribe()
+
+const share = async (workers: Workers, queues: Queues, most: number): Promise<void> => {
+  const [first] = workers.keys()
+  if (first === undefined) return
+  const count = Math.max(1, (await queues.workers()) ?? (await queues.queue(first.name).getWorkersCount()))
+  for (const [stream, worker] of workers) {
+    const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
+    worker.concurrency = Math.max(1, Math.min(most, Math.ceil(cap / count)))
+  }
+}
