@@ -103,6 +103,7 @@ const PATIENTLY = { recursive: true, force: true, maxRetries: 5, retryDelay: 100
 
 /** Takes away a folder with all that is in it, some files at a time: what takes it as a whole holds the names of all of them. */
 const emptied = async (folder: string): Promise<void> => {
+  // What cannot be looked at, the removal at the end tells of.
   if ((await lstat(folder).catch(() => undefined))?.isDirectory()) {
     const some: (() => Promise<void>)[] = []
     const drop = (): Promise<unknown> => Promise.all(some.splice(0).map((remove) => remove()))

@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Redis } from 'ioredis'
 import { inTurns } from '../harness/bench.js'
 import { type Context, type Measurement, median } from '../harness/figure.js'
 import { reachRedis, redisSpent, startWorkers } from '../harness/fleet.js'
@@ -31,7 +32,10 @@ export const fleetMany: Measurement = {
     }
     try {
       const [few, many] = context.quick ? [1_000, 4_000] : [10_000, 100_000]
-      const all = await inTurns(context.runs, { few: () => pass(context, few), many: () => pass(context, many) })
+      const all = await inTurns(context.runs, {
+        few: () => passThrough(redis, context, few),
+        many: () => passThrough(redis, context, many),
+      })
       const seconds = (median(all.many.map(({ wallMs }) => wallMs)) / 1_000).toFixed(0)
       return [
         {
@@ -51,32 +55,32 @@ export const fleetMany: Measurement = {
     } finally {
       redis.disconnect()
     }
-
-    async function pass({ product, scratch, say }: Context, items: number): Promise<Many> {
-      if (redis === undefined) throw new Error('no Redis answers')
-      mkdirSync(scratch, { recursive: true })
-      const [out, blobs] = [join(scratch, 'out'), join(scratch, 'blobs')]
-      const script = new URL('./fleet-many-script.js', import.meta.url)
-      const prefix = `bench-many-${process.pid}`
-      const argsOf = (role: string, address: string): readonly string[] => [role, product, address, blobs, out, String(items)]
-      const workers = await startWorkers(redis, prefix, (address) =>
-        Array.from({ length: WORKERS }, () => [script.pathname, ...argsOf('worker', address)]),
-      )
-      const before = (await redisSpent(redis)).bytes
-      let most = before
-      const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
-      try {
-        const passed = await runScript<Passed>(script, argsOf('driver', workers.address), {})
-        if (passed.outcome !== 'complete' || passed.items !== items) throw new Error(`${passed.items} of ${items} items came back`)
-        say(
-          `${items} items: ${(passed.wallMs / 1_000).toFixed(1)} s, driver ${(passed.peakRssBytes / 1e6).toFixed(0)} MB, Redis ${((most - before) / 1e6).toFixed(0)} MB`,
-        )
-        return { ...passed, redisBytes: most - before }
-      } finally {
-        clearInterval(looking)
-        await workers.close()
-        rmSync(scratch, { recursive: true })
-      }
-    }
   },
+}
+
+/** One run of so many items, with workers of its own. Leaves nothing behind. */
+const passThrough = async (redis: Redis, { product, scratch, say }: Context, items: number): Promise<Many> => {
+  mkdirSync(scratch, { recursive: true })
+  const [out, blobs] = [join(scratch, 'out'), join(scratch, 'blobs')]
+  const script = new URL('./fleet-many-script.js', import.meta.url)
+  const prefix = `bench-many-${process.pid}`
+  const argsOf = (role: string, address: string): readonly string[] => [role, product, address, blobs, out, String(items)]
+  const workers = await startWorkers(redis, prefix, (address) =>
+    Array.from({ length: WORKERS }, () => [script.pathname, ...argsOf('worker', address)]),
+  )
+  const before = (await redisSpent(redis)).bytes
+  let most = before
+  const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
+  try {
+    const passed = await runScript<Passed>(script, argsOf('driver', workers.address), {})
+    if (passed.outcome !== 'complete' || passed.items !== items) throw new Error(`${passed.items} of ${items} items came back`)
+    say(
+      `${items} items: ${(passed.wallMs / 1_000).toFixed(1)} s, driver ${(passed.peakRssBytes / 1e6).toFixed(0)} MB, Redis ${((most - before) / 1e6).toFixed(0)} MB`,
+    )
+    return { ...passed, redisBytes: most - before }
+  } finally {
+    clearInterval(looking)
+    await workers.close()
+    rmSync(scratch, { recursive: true })
+  }
 }
