@@ -1,4 +1,4 @@
-import { type MonoTypeOperatorFunction, NEVER, Observable, tap, timer } from 'rxjs'
+import { asyncScheduler, type MonoTypeOperatorFunction, NEVER, Observable, tap } from 'rxjs'
 import { TransportError } from '../model/errors.js'
 
 /**
@@ -9,7 +9,8 @@ export const deadline =
   <T>(ms: number, arrived$: Observable<unknown> = NEVER): MonoTypeOperatorFunction<T> =>
   (source$) =>
     new Observable((subscriber) => {
-      const late = timer(ms).subscribe(() => subscriber.error(new TransportError('deadline', `no whole answer within ${ms} ms`)))
+      const fail = (): void => subscriber.error(new TransportError('deadline', `no whole answer within ${ms} ms`))
+      const late = asyncScheduler.schedule(fail, ms)
       const inTime = (): void => late.unsubscribe()
       subscriber.add(late)
       subscriber.add(arrived$.subscribe(inTime))

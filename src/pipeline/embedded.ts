@@ -1,4 +1,4 @@
-import { defer, Observable, of } from 'rxjs'
+import { Observable, of } from 'rxjs'
 import type { Item, Settled } from '../model/outcome.js'
 import { mergePulled } from '../operators/merge-pulled.js'
 import type { Slot } from '../operators/slot.js'
@@ -15,10 +15,7 @@ export const embedded: Engine = {
           const before = earlier(item)
           if (before !== undefined) return of(before)
           inWork.begin()
-          return resting(
-            defer(() => work(item, slot)),
-            slot,
-          )
+          return resting(work(item, slot), slot)
         }
         return mergePulled(settledOne, workers, { isFree: hasRoom, freed$: inWork.ended$ })
       },

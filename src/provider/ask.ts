@@ -1,4 +1,4 @@
-import { defer, finalize, type Observable, Subject } from 'rxjs'
+import { defer, Observable } from 'rxjs'
 import { BadAnswer, HttpError, Throttled } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
@@ -65,15 +65,18 @@ export const createAsk = ({
     (endpoint, input) => {
       const request = requestOf(endpoint, input)
       const gate = gates.of(endpoint.host)
-      return defer(() => {
+      return new Observable((subscriber) => {
         const { hold, give } = slot.use()
         let sent = 0
         const attempt$ = defer(() => {
           if (sent++ > 0) tell('retried')
           tell('requested')
-          const arrived$ = new Subject<void>()
+          let inTime = (): void => undefined
+          const arrived$ = new Observable<void>((waiting) => {
+            inTime = () => waiting.next()
+          })
           const arrived = (): void => {
-            arrived$.next()
+            inTime()
             // A host that is just coming back is asked again for what it owes before it is asked for more.
             if (!gate.isInTrouble()) give()
           }
@@ -82,7 +85,8 @@ export const createAsk = ({
             reading(endpoint, (reply) => answerOf(endpoint, accepted(reply), input, drift?.(endpoint), whom), { clock, watch }),
           )
         })
-        return hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random }), finalize(give))
+        hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random })).subscribe(subscriber)
+        subscriber.add(give)
       })
     }
 }
