@@ -71,6 +71,7 @@ export const createAsk = ({
         const attempt$ = defer(() => {
           if (sent++ > 0) tell('retried')
           tell('requested')
+          // No subject: what each request holds while it waits is copied by every collection of young memory.
           let inTime = (): void => undefined
           const arrived$ = new Observable<void>((waiting) => {
             inTime = () => waiting.next()
