@@ -1,23 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { fstatSync, futimesSync, readFileSync } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { bufferOf } from '../src/model/bytes.js'
 import { fileAt } from './file-at.js'
+import { fileCalls } from './file-calls.js'
 import { codeOf } from './file-error.js'
 import { LONG_PART, type Part } from './files.js'
 
 export interface Writing {
   /** The modification time that the file gets, epoch milliseconds: the instant as of which its content holds. */
   readonly asOf?: number | undefined
-  /** Aborted before the file is in place, the target stays as it was. */
-  readonly signal?: Aborted
+  /** Asked before the file is put in place: if so, the target stays as it was. */
+  readonly isAborted?: () => boolean
   /** There is no such file yet, which spares a look. */
   readonly isNew?: boolean
 }
-
-/** The part of an `AbortSignal` that is looked at. */
-export type Aborted = Pick<AbortSignal, 'aborted'>
 
 /** Whether a name is that of a file which is not yet in place. */
 export const isTemporary = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
@@ -35,15 +33,15 @@ export const writeWhole = async (path: string, parts: Iterable<Part>, writing: W
   return !writing.isNew && holds(path, first) ? first.length : replace(path, [first], writing)
 }
 
-const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, signal }: Writing): Promise<number> => {
+const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted }: Writing): Promise<number> => {
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
-  const handle = await opened(temporary)
+  const fd = await opened(temporary)
   try {
-    const bytes = await writeChunks(handle, chunks, asOf).finally(() => handle.close())
-    if (signal?.aborted) throw new Error('the write was aborted')
+    const bytes = await writeChunks(fd, chunks, asOf).finally(() => fileCalls.close(fd))
+    if (isAborted?.()) throw new Error('the write was aborted')
     // What is shorter was compared before it was written.
     if (bytes >= LONG_PART && (await areAlike(temporary, path))) await rm(temporary)
-    else await rename(temporary, path)
+    else await fileCalls.rename(temporary, path)
     return bytes
   } catch (error) {
     await rm(temporary, { force: true })
@@ -51,27 +49,27 @@ const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, signal }:
   }
 }
 
-const opened = async (path: string): Promise<FileHandle> => {
+const opened = async (path: string): Promise<number> => {
   try {
-    return await open(path, 'wx')
+    return await fileCalls.open(path, 'wx')
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
     await mkdir(dirname(path), { recursive: true })
-    return open(path, 'wx')
+    return fileCalls.open(path, 'wx')
   }
 }
 
-const writeChunks = async (handle: FileHandle, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<number> => {
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<number> => {
   let bytes = 0
   for (const chunk of chunks) {
-    await handle.writeFile(chunk)
+    await fileCalls.write(fd, chunk)
     bytes += chunk.length
   }
   // What only looks at an open file, or dates it, does not wait for the disk.
-  const { size } = fstatSync(handle.fd)
+  const { size } = fstatSync(fd)
   if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
-  if (asOf !== undefined) futimesSync(handle.fd, asOf / 1_000, asOf / 1_000)
-  await handle.datasync()
+  if (asOf !== undefined) futimesSync(fd, asOf / 1_000, asOf / 1_000)
+  await fileCalls.sync(fd)
   return bytes
 }
 

@@ -4,7 +4,7 @@ import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, tap, thr
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
-import { type Aborted, writeWhole } from './atomic-file.js'
+import { writeWhole } from './atomic-file.js'
 import { codeOf, storageErrorOf } from './file-error.js'
 import type { Part } from './files.js'
 import { folderSession } from './folder-session.js'
@@ -32,7 +32,7 @@ export const folder = (out: string): Storage => {
   const writing = (file: string, parts: Iterable<Part>, asOf: number | undefined): Observable<number> =>
     defer(() => {
       const path = pathOf(file)
-      return writingTo(path, (signal) => writeWhole(path, parts, { asOf, signal, isNew: names.lack(path) })).pipe(
+      return writingTo(path, (isAborted) => writeWhole(path, parts, { asOf, isAborted, isNew: names.lack(path) })).pipe(
         tap(() => names.add(path)),
       )
     })
@@ -53,13 +53,9 @@ export const folder = (out: string): Storage => {
 }
 
 /** Writes on subscription; unsubscribing tells the write, which then leaves things as they were. */
-const writingTo = (path: string, write: (signal: Aborted) => Promise<number>): Observable<number> =>
+const writingTo = (path: string, write: (isAborted: () => boolean) => Promise<number>): Observable<number> =>
   new Observable((subscriber) => {
-    write({
-      get aborted() {
-        return subscriber.closed
-      },
-    }).then(
+    write(() => subscriber.closed).then(
       (bytes) => {
         subscriber.next(bytes)
         subscriber.complete()

@@ -2,14 +2,9 @@ import { randomUUID } from 'node:crypto'
 import * as files from 'node:fs'
 import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { fileCalls } from '../../sinks/file-calls.js'
 import { candlesIn } from '../model/candle.js'
 import type { RowList } from '../model/outcome.js'
-
-// A file of some hundred bytes costs a third of what it does with handles.
-const readLater = promisify(files.readFile)
-const writeLater = promisify(files.writeFile)
-const renameLater = promisify(files.rename)
 
 /** File systems of other machines, or of other programs, by the numbers that Linux has for them: NFS, SMB, CIFS, FUSE, 9P, Ceph. */
 const FAR = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400])
@@ -57,8 +52,8 @@ export const blobsIn = (folder: string): Blobs => {
             files.renameSync(temporary, path)
           },
           async () => {
-            await writeLater(temporary, bytes, { flag: 'wx', mode })
-            await renameLater(temporary, path)
+            await fileCalls.write(temporary, bytes, { flag: 'wx', mode })
+            await fileCalls.rename(temporary, path)
           },
         )
       } catch (error) {
@@ -72,7 +67,7 @@ export const blobsIn = (folder: string): Blobs => {
       const path = join(root, file)
       return act(
         () => files.readFileSync(path),
-        () => readLater(path),
+        () => fileCalls.read(path),
       )
     },
     drop: async (run) => {

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { link as linkBack } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { fileCalls } from '../../sinks/file-calls.js'
 import { codeOf } from '../../sinks/file-error.js'
 import { fileOf } from '../pipeline/output.js'
 import type { Planned } from '../pipeline/plan.js'
-
-const link = promisify(linkBack)
 
 const FOLDER = 'earlier'
 const REPORT = '.scripstream/report.json'
@@ -47,7 +44,7 @@ const namesOf = async (out: string, file: string): Promise<readonly string[]> =>
 const shareOne = async (from: string, to: string): Promise<void> => {
   try {
     await inFolder(to, () =>
-      link(from, to).catch((error: unknown) => {
+      fileCalls.link(from, to).catch((error: unknown) => {
         if (codeOf(error) === 'ENOENT') throw error
         return replaced(from, to)
       }),
@@ -71,7 +68,7 @@ const inFolder = async (file: string, act: () => Promise<void>): Promise<void> =
 const replaced = async (from: string, to: string): Promise<void> => {
   const temporary = join(dirname(to), `.${randomUUID()}.tmp`)
   try {
-    await link(from, temporary).catch(() => copied(from, temporary))
+    await fileCalls.link(from, temporary).catch(() => copied(from, temporary))
     await rename(temporary, to)
   } finally {
     // Two names of one file are not renamed over each other.

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { writeWhole } from '../../sinks/atomic-file.js'
+import { fileCalls } from '../../sinks/file-calls.js'
 import { storageErrorOf } from '../../sinks/file-error.js'
 import { openSpool } from '../../sinks/file-spool.js'
 import { folder } from '../../sinks/folder.js'
@@ -12,8 +13,6 @@ import type { Session } from '../../src/pipeline/session.js'
 import { filesIn, temporaryFolder } from './support.js'
 
 interface Handle {
-  writeFile: (data: Buffer) => Promise<void>
-  datasync: () => Promise<void>
   sync: () => Promise<void>
 }
 
@@ -27,6 +26,12 @@ const everyHandle = async (): Promise<Handle> => {
   return Object.getPrototypeOf(handle) as Handle
 }
 
+/** One of the calls by which files are written, to be stood in for until the test ends. */
+const spyOn = <Name extends keyof typeof fileCalls>(name: Name) => {
+  onTestFinished(() => void vi.restoreAllMocks())
+  return vi.spyOn(fileCalls, name)
+}
+
 /** A disk that is always full. */
 const FULL = '/dev/full'
 
@@ -36,11 +41,8 @@ describe('a disk that', () => {
   it('takes only half of what is written to it leaves the old file, and says how much it took', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.json'), 'old')
-    const handle = await everyHandle()
-    const { writeFile } = handle
-    vi.spyOn(handle, 'writeFile').mockImplementation(function (this: Handle, data) {
-      return writeFile.call(this, data.subarray(0, data.length / 2))
-    })
+    const { write } = fileCalls
+    spyOn('write').mockImplementation((fd, data) => write(fd, (data as Buffer).subarray(0, (data as Buffer).length / 2)))
     await expect(lastValueFrom(folder(root).keep('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
     await expect(writeWhole(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
     expect(filesIn(root)).toEqual({ 'a.json': 'old' })
@@ -54,7 +56,7 @@ describe('a disk that', () => {
     const storage = folder(root)
     await lastValueFrom(storage.keep('a.json', { of: 'old' }))
     const before = filesIn(root)
-    const sync = vi.spyOn(await everyHandle(), 'datasync').mockRejectedValue(failure(code))
+    const sync = spyOn('sync').mockRejectedValue(failure(code))
     const writing = lastValueFrom(storage.keep('a.json', { of: 'new' }))
     await expect(writing).rejects.toThrow(StorageError)
     await expect(writing).rejects.toThrow(`${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`)
@@ -67,11 +69,10 @@ describe('a disk that', () => {
     const path = join(root, 'a.json')
     writeFileSync(path, 'old')
     const seen: string[] = []
-    const handle = await everyHandle()
-    const { datasync } = handle
-    vi.spyOn(handle, 'datasync').mockImplementation(function (this: Handle) {
+    const { sync } = fileCalls
+    spyOn('sync').mockImplementation((fd) => {
       seen.push(readFileSync(path, 'utf8'), ...readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8')))
-      return datasync.call(this)
+      return sync(fd)
     })
     await writeWhole(path, ['new'])
     expect(seen[0]).toBe('old')
