@@ -9,14 +9,17 @@ export const isRow = (value: unknown): value is Row => typeof value === 'object'
 /** Checks that it is a record and hands on the very same one. */
 export const Row = z.custom<Row>(isRow, 'is not a record')
 
-/** A list of records, itself where no null is in it: to check each with a schema of its own would take as long as to parse them. */
-const List = z.unknown().transform((list, context): readonly Row[] => {
-  if (!Array.isArray(list)) context.addIssue('is not a list')
-  const rows: readonly unknown[] = Array.isArray(list) ? list : []
-  const wrong = rows.findIndex((row) => row !== null && !isRow(row))
-  if (wrong >= 0) context.addIssue({ code: 'custom', path: [wrong], message: 'is not a record' })
-  return (rows.includes(null) ? rows.filter((row) => row !== null) : rows) as readonly Row[]
-})
+/**
+ * A list of records, itself where no null is in it: to check each with a schema of its own would take as long as to parse them. No
+ * `transform`: it makes a function for each answer that outlives many collections of young memory, and the answer with it.
+ */
+const List = z
+  .custom<readonly Row[]>(Array.isArray, { error: 'is not a list', abort: true })
+  .check(({ value, issues }) => {
+    const wrong = value.findIndex((row) => row !== null && !isRow(row))
+    if (wrong >= 0) issues.push({ code: 'custom', input: value, path: [wrong], message: 'is not a record' })
+  })
+  .overwrite((rows) => (rows.includes(null as never) ? rows.filter((row) => row !== null) : rows))
 
 /** The envelope of nearly every call. `data` may be null, which is an empty list, but not missing: then it is no answer. Other fields pass. */
 export const Rows = z.looseObject({ data: List.nullable() })
