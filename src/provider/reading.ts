@@ -51,6 +51,7 @@ export const reading =
             } catch (error) {
               return fail(error)
             }
+            reply = undefined
             ending?.end()
             subscriber.next(answer)
           },
