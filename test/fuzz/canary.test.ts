@@ -95,7 +95,7 @@ it('ten thousand errors of all kinds tell no secret to events, logs, report or s
     expect(logs.length).toBeGreaterThan(1_000)
     expect(JSON.stringify(finished.report)).toContain('[redacted]')
   }
-})
+}, 120_000)
 
 it('a stream that is listened to tells none either', async () => {
   const collector = createCollector({ settings, transport: counting().transport, clock: () => EVENING, random: () => 0.5 })
@@ -103,7 +103,7 @@ it('a stream that is listened to tells none either', async () => {
   expect(items).toHaveLength(STOCKS.length)
   const failed = items.flatMap(({ status, reason, degraded }) => [status, reason ?? '', degraded ?? ''])
   expect(failed.filter((text) => traceIn(text) !== undefined)).toEqual([])
-})
+}, 120_000)
 
 it.each([
   ['a failed master list', new BadAnswer('schema', `refused ${TOKEN} at ${QUERY}`)],
