@@ -10,10 +10,10 @@ import { placing } from './placing.js'
 /** Writes each answered item's records as an array; an item that was lost leaves the earlier file alone. */
 export const arrayPerItem = (
   { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
-  { exchange, asOf, isLastReader }: SinkContext,
+  { exchange, asOf }: SinkContext,
   files: Files,
 ): Sink =>
-  placing({ isLastReader }, (settled) => {
+  placing((settled) => {
     if (!isAnswered(settled) && !(emptyWhenLost && isLost(settled))) return undefined
     const file = fileOf(output, exchange, settled.item)
     const rows = [...settled.rows] as readonly Row[]

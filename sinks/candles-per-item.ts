@@ -11,9 +11,9 @@ import { placing } from './placing.js'
  * Puts each item's new candles behind the stored ones that are older than the first of them, or in the place of all where they are the
  * whole history. The file is replaced as a whole.
  */
-export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf, isLastReader }: SinkContext, files: Files): Sink => {
+export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkContext, files: Files): Sink => {
   const header = `${output.columns.join(',')}\n`
-  return placing({ isLastReader }, ({ item, rows, status, whole }) => {
+  return placing(({ item, rows, status, whole }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const candles = rows as RowList<readonly unknown[]>

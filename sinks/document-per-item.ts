@@ -5,8 +5,8 @@ import type { Files } from './files.js'
 import { placing } from './placing.js'
 
 /** Writes one JSON document for each item that has rows, as soon as it is settled. Holds nothing. */
-export const documentPerItem = (output: DocumentPerItem, { exchange, asOf, isLastReader }: SinkContext, files: Files): Sink =>
-  placing({ isLastReader }, ({ item, rows, status }) => {
+export const documentPerItem = (output: DocumentPerItem, { exchange, asOf }: SinkContext, files: Files): Sink =>
+  placing(({ item, rows, status }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const document = output.document([...rows] as readonly Row[], item)

@@ -34,14 +34,14 @@ interface Waiting {
 export const openSpool = (path: string): FileSpool => {
   const fd = openSync(path, 'w+')
   let end = 0
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
   let alarm: NodeJS.Immediate | undefined
   let isOpen = true
   const flush = (): void => {
     clearImmediate(alarm)
     alarm = undefined
-    const batch = waiting
-    waiting = []
+    // The list is old where little is written: a new one for each batch would leave it, and all that was in it, to a great collection.
+    const batch = waiting.splice(0)
     // The number of a closed file may be another file's by now.
     if (isOpen) written(fd, batch, path)
   }

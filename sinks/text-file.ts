@@ -4,8 +4,8 @@ import type { Files } from './files.js'
 import { placing } from './placing.js'
 
 /** Writes an item's rows, which are lines of text. */
-export const textFile = (output: TextFile, { exchange, asOf, isLastReader }: SinkContext, files: Files): Sink =>
-  placing({ isLastReader }, ({ item, rows, status }) => {
+export const textFile = (output: TextFile, { exchange, asOf }: SinkContext, files: Files): Sink =>
+  placing(({ item, rows, status }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const lines = Array.from(rows, (line) => `${String(line)}\n`)

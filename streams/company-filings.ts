@@ -85,7 +85,7 @@ export const companyFilings = defineStream({
   timeoutMs: 10_000,
   endpoints: [legacy, lodr],
   work: perStock((stock, tools, file) => {
-    // `forkJoin` would do as well, but for a list that has grown old by then, and that nobody takes the answers out of.
+    // Not `forkJoin`: the list that it gathers answers in is old by the time they come, and holds them until a great collection.
     const both$ = zip(pathOf(legacy, stock.ISIN, tools), pathOf(lodr, stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)

@@ -1,6 +1,6 @@
-import { EmptyError, Observable, type OperatorFunction, SequenceError } from 'rxjs'
-import { isLoss, messageOf } from '../model/errors.js'
+import { EmptyError, map, Observable, type OperatorFunction, of, SequenceError } from 'rxjs'
 import type { Found, Item, Settled } from '../model/outcome.js'
+import { recover } from './recover.js'
 
 /**
  * Ends an item's work as one value: what was found, or the status and reason of its failure. Errors that are not this item's
@@ -9,25 +9,30 @@ import type { Found, Item, Settled } from '../model/outcome.js'
 export const settle =
   (item: Item): OperatorFunction<Found, Settled> =>
   (work$) =>
-    new Observable((subscriber) => {
-      let result: Found | undefined
-      const end = (settled: Settled): void => {
-        result = undefined
+    work$.pipe(
+      map((result, nth): Settled => {
+        if (nth > 0) throw new SequenceError('Too many matching values')
+        return { item, ...result }
+      }),
+      onceComplete,
+      recover((reason, { status }) => of({ item, status, rows: [], reason })),
+    )
+
+/** What came, once no more can come. `single` would not let go of it: it is old by then, and what it holds lasts until a great collection. */
+const onceComplete = (settled$: Observable<Settled>): Observable<Settled> =>
+  new Observable((subscriber) => {
+    let last: Settled | undefined
+    return settled$.subscribe({
+      next: (settled) => {
+        last = settled
+      },
+      error: (error: unknown) => subscriber.error(error),
+      complete: () => {
+        const settled = last
+        last = undefined
+        if (settled === undefined) return subscriber.error(new EmptyError())
         subscriber.next(settled)
         subscriber.complete()
-      }
-      return work$.subscribe({
-        next: (value) => {
-          if (result === undefined) result = value
-          else subscriber.error(new SequenceError('Too many matching values'))
-        },
-        error: (error: unknown) => {
-          if (isLoss(error)) end({ item, status: error.status, rows: [], reason: messageOf(error) })
-          else subscriber.error(error)
-        },
-        complete: () => {
-          if (result === undefined) subscriber.error(new EmptyError())
-          else end({ item, ...result })
-        },
-      })
+      },
     })
+  })

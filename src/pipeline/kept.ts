@@ -5,7 +5,7 @@ import type { StreamDefinition } from './define-stream.js'
 import type { Journal, JournalFacts, Kept } from './journal.js'
 import type { Output, RowsInOneFile } from './output.js'
 import type { Run } from './run.js'
-import type { Sink, SinkContext } from './storage.js'
+import type { SinkContext } from './storage.js'
 
 /** What the journal of a stream must know of it. */
 export const journalFactsOf = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
@@ -33,10 +33,8 @@ export interface Keeping {
 export const intoSinks = (stream: StreamDefinition, keeping: Keeping): OperatorFunction<Settled, number> => {
   const { journal, inWork, run } = keeping
   const context = contextOf(stream, keeping)
-  const lastReader = journalFactsOf(stream).carriesRows ? undefined : stream.outputs.at(-1)
-  const sinkOf = (output: Output): Sink => run.storage.open(output, { ...context, isLastReader: output === lastReader })
   const through = (isWanted: (output: Output) => boolean) => (kept$: Observable<Kept>) =>
-    stream.outputs.filter(isWanted).reduce((before$, output) => sinkOf(output)(before$), kept$)
+    stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), kept$)
   const fresh = (settled$: Observable<Settled>): Observable<Kept> =>
     settled$.pipe(
       filter(({ item }) => journal.earlier(item) === undefined),
@@ -69,7 +67,7 @@ export const intoSinks = (stream: StreamDefinition, keeping: Keeping): OperatorF
 
 const isGathered = ({ shape }: Output): boolean => shape === 'rows-in-one-file'
 
-const contextOf = ({ name }: StreamDefinition, { journal, run }: Keeping): Omit<SinkContext, 'isLastReader'> => ({
+const contextOf = ({ name }: StreamDefinition, { journal, run }: Keeping): SinkContext => ({
   exchange: run.settings.exchange,
   asOf: run.asOf,
   listed: run.listed,

@@ -39,8 +39,6 @@ export interface SinkContext {
   readonly listed: readonly Item[]
   /** Whether outputs may come to hold much less than before. */
   readonly acceptShrink: boolean
-  /** Nobody reads an item's rows after this sink, which need not hold them, then, until they are in place. */
-  readonly isLastReader: boolean
   /** Where the records of an output that is one file lie until the stream ends. */
   readonly journal: Journal
   /** Tells the report that a file is in place. */

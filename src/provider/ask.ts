@@ -71,16 +71,18 @@ export const createAsk = ({
         const attempt$ = defer(() => {
           if (sent++ > 0) tell('retried')
           tell('requested')
+          // No subject: what each request holds while it waits is copied by every collection of young memory.
           let inTime = (): void => undefined
+          const arrived$ = new Observable<void>((waiting) => {
+            inTime = () => waiting.next()
+          })
           const arrived = (): void => {
             inTime()
             // A host that is just coming back is asked again for what it owes before it is asked for more.
             if (!gate.isInTrouble()) give()
           }
           return transport({ ...request, arrived }).pipe(
-            deadline(timeoutMs, (stop) => {
-              inTime = stop
-            }),
+            deadline(timeoutMs, arrived$),
             reading(endpoint, (reply) => answerOf(endpoint, accepted(reply), input, drift?.(endpoint), whom), { clock, watch }),
           )
         })

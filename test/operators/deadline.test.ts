@@ -48,7 +48,7 @@ describe('deadline', () => {
       const arrived = m.cold('       ---x')
       const expected = '             -------(a|)'
 
-      m.expect(source.pipe(deadline(5, (inTime) => arrived.subscribe(inTime)))).toBeObservable(expected)
+      m.expect(source.pipe(deadline(5, arrived))).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions('^------!')
     }),
   )

@@ -1,4 +1,4 @@
-import { EmptyError, SequenceError } from 'rxjs'
+import { EmptyError, of, repeat, SequenceError } from 'rxjs'
 import { describe, it } from 'vitest'
 import { HttpError, NothingAnswered, StorageError, Throttled, TransportError } from '../../src/model/errors.js'
 import type { Found, Item, Settled } from '../../src/model/outcome.js'
@@ -80,6 +80,15 @@ describe('settle', () => {
 
       m.expect(work.pipe(settle(item))).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
       m.expect(work).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'stops work that would have results without end',
+    marbles((m) => {
+      const work = of(found([1])).pipe(repeat())
+
+      m.expect(work.pipe(settle(item))).toBeObservable('#', undefined, new SequenceError('Too many matching values'))
     }),
   )
 

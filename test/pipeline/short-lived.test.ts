@@ -71,7 +71,8 @@ const grownBy = async (only: string, data: unknown, requestsPerItem: number) => 
     event: (event) => {
       if (event.type !== 'stored' || event.stream !== only) return
       stored += 1
-      setImmediate(goOn)
+      // An item is done with once the journal has it, which is written at the end of a turn.
+      setImmediate(() => setImmediate(goOn))
     },
     request: () => undefined,
   })
@@ -98,11 +99,15 @@ describe('what was asked for leaves next to nothing to the great collections, th
     { only: 'company-filings', data: rows, requests: 2 },
     { only: 'market-news', data: news, requests: 1 },
     { only: 'all-ohlcv', data: candles, requests: 1 },
-  ])('$only', async ({ only, data, requests }) => {
-    // The first time, code is compiled and packages are loaded.
-    await grownBy(only, data, requests)
-    const { heap, buffers, passed } = await grownBy(only, data, requests)
-    expect(heap).toBeLessThan(passed / 2)
-    expect(buffers).toBeLessThan(passed / 2)
-  })
+  ])(
+    '$only',
+    async ({ only, data, requests }) => {
+      // The first time, code is compiled and packages are loaded.
+      await grownBy(only, data, requests)
+      const { heap, buffers, passed } = await grownBy(only, data, requests)
+      expect(heap).toBeLessThan(passed / 2)
+      expect(buffers).toBeLessThan(passed / 2)
+    },
+    60_000,
+  )
 })

@@ -29,7 +29,6 @@ export const contextOf = (listed = 0, asOf = NOW): Context => ({
   exchange: 'NSE',
   asOf,
   acceptShrink: false,
-  isLastReader: false,
   notice: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
