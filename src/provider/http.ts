@@ -162,6 +162,7 @@ const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiv
       chunks.push(chunk)
     },
     onResponseEnd() {
+      // The list, old as well, lets go of them.
       unpack(headers['content-encoding'], chunks.splice(0), (error, whole) => {
         if (isOver) return
         isOver = true

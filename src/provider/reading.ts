@@ -51,6 +51,7 @@ export const reading =
             } catch (error) {
               return fail(error)
             }
+            // What waited is old by now: it would hold the body until a great collection.
             reply = undefined
             ending?.end()
             subscriber.next(answer)
