@@ -1,8 +1,7 @@
-// Collects a few streams one item at a time, and prints how much memory what was asked for left to the great collections.
+// Collects a few streams into a folder, one item at a time, and prints how much memory what was asked for left to the great collections.
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
 import { lastValueFrom } from 'rxjs'
@@ -72,7 +71,7 @@ const grownBy = async ({ only, data, requests }) => {
     },
     request: () => undefined,
   })
-  const out = mkdtempSync(join(tmpdir(), 'scripstream-short-lived-'))
+  const out = mkdtempSync(join(process.argv[2], 'out-'))
   const settings = { urls: Object.fromEntries(hosts.map((host) => [host, url])), workers: { [only]: 1 } }
   globalThis.gc()
   const before = inUse()
@@ -86,7 +85,6 @@ const grownBy = async ({ only, data, requests }) => {
       passed: success * requests * answer.length,
     }
   } finally {
-    rmSync(out, { recursive: true, force: true })
     server.close()
   }
 }
