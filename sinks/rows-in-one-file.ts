@@ -17,6 +17,7 @@ import {
   tap,
   throwError,
 } from 'rxjs'
+import { thresholds } from '../src/market/never-worse.js'
 import { DamagedFile } from '../src/model/errors.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, textOf } from '../src/model/row.js'
@@ -33,10 +34,6 @@ interface Gathered {
   readonly empty: Set<number>
   hasLost: boolean
 }
-
-/** From so many stocks on, and this share of those with records, an answer of nothing is no answer. */
-const FEWEST_EMPTIED = 20
-const SHARE_EMPTIED = 0.3
 
 /**
  * Writes the records of all stocks from the journal when the stream ends; holds none of them. Records of listed stocks that were not
@@ -88,7 +85,7 @@ const gather = (gathered: Gathered, { settled }: Kept): void => {
   if (settled.status === 'empty') gathered.empty.add(rank)
 }
 
-const isMuchEmpty = ({ empty }: Gathered, { acceptShrink }: SinkContext): boolean => empty.size >= FEWEST_EMPTIED && !acceptShrink
+const isMuchEmpty = ({ empty }: Gathered, { accepts }: SinkContext): boolean => empty.size >= thresholds.emptied.least && !accepts('shrink')
 
 /** The stocks that have a record. A damaged file is only in the way of who needs its records. */
 const ranksIn = (earlier$: Observable<Ranked>): Observable<ReadonlySet<number>> =>
@@ -108,10 +105,8 @@ const emptiedAtOnce = (
     map((ranks) => {
       const had = [...ranks].filter((rank) => gathered.answered.has(rank))
       const emptied = new Set(had.filter((rank) => gathered.empty.has(rank)))
-      if (emptied.size < FEWEST_EMPTIED || emptied.size <= SHARE_EMPTIED * had.length) return NONE
-      context.notice(
-        `${emptied.size} of ${had.length} stocks that had records answer nothing now: their records are kept (--accept-shrink lets them go)`,
-      )
+      if (emptied.size < thresholds.emptied.least || emptied.size <= thresholds.emptied.share * had.length) return NONE
+      context.notice(`${emptied.size} of ${had.length} stocks that had records answer nothing now: their records are kept`)
       return emptied
     }),
   )

@@ -5,6 +5,7 @@
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf } from './collector.js'
 export { loadSettings, type Sources } from './config.js'
+export { type RefusalCode, RefusedError, refusals } from './market/never-worse.js'
 export type { Candle, Candles } from './model/candle.js'
 export {
   BadAnswer,
@@ -13,7 +14,6 @@ export {
   HostClosed,
   HttpError,
   NothingAnswered,
-  Shrunk,
   type Status,
   StorageError,
   Throttled,

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 type Sources = Readonly<Record<string, string>>
 
 const LONGEST = 200
-const PIPELINE_AND_BELOW = ['model', 'operators', 'provider', 'pipeline'] as const
+const PIPELINE_AND_BELOW = ['model', 'operators', 'provider', 'market', 'pipeline'] as const
 const REGISTRY_AND_BELOW = [...PIPELINE_AND_BELOW, 'sinks', 'streams'] as const
 
 /** What each layer may import besides itself. A file of `src` that is no layer of its own goes by its name. */
@@ -14,8 +14,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   operators: ['model'],
   provider: ['model', 'operators'],
+  market: ['model', 'operators', 'provider'],
   simulator: ['model', 'src/provider/endpoint.ts'],
-  pipeline: ['model', 'operators', 'provider'],
+  pipeline: ['model', 'operators', 'provider', 'market'],
   tables: ['model'],
   sinks: [...PIPELINE_AND_BELOW, 'tables'],
   streams: PIPELINE_AND_BELOW,

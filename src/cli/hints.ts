@@ -1,3 +1,4 @@
+import { refusalCodes, refusals } from '../market/never-worse.js'
 import { kindOf } from '../model/errors.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { environmentNames } from '../model/settings.js'
@@ -47,6 +48,12 @@ const hints: readonly Hint[] = [
     of: /\bdeadline: /,
     say: (services) => `${services} is too slow: allow more time ("timeoutsMs"), or ask it with fewer "workers".`,
   },
+  ...refusalCodes.map(
+    (code): Hint => ({
+      of: new RegExp(`\\b${code}: `),
+      say: () => `Refused, and the earlier files stay: ${refusals[code]}. If the answers are right, store them with --accept ${code}.`,
+    }),
+  ),
   { of: /\bthe provider answered 5\d\d\b/, say: (services) => `${services} has trouble of its own (5xx): run it again later.` },
 ]
 

@@ -1,4 +1,5 @@
 import type { RunOptions } from '../collector.js'
+import type { RefusalCode } from '../market/never-worse.js'
 import type { Target } from './export/targets.js'
 import type { FleetFlags } from './fleet.js'
 import type { ProgressMode } from './progress.js'
@@ -40,6 +41,8 @@ export interface RunInput extends RunOptions {
   readonly engine?: string
   readonly blobs?: string
   readonly allowVolatile?: boolean
+  /** The same as `accept: ['shrink']`. */
+  readonly acceptShrink?: boolean
 }
 
 export const flagsOf = (
@@ -56,11 +59,13 @@ export const flagsOf = (
     engine,
     blobs,
     allowVolatile = false,
+    accept = [],
+    acceptShrink = false,
     ...run
   }: RunInput,
   args: readonly string[],
 ): RunFlags => ({
-  run,
+  run: { ...run, ...withAccepted(acceptShrink ? [...accept, 'shrink'] : accept) },
   retryFailed,
   out,
   config,
@@ -73,3 +78,5 @@ export const flagsOf = (
   fleet: { engine, blobs, allowVolatile },
   args,
 })
+
+const withAccepted = (accept: readonly RefusalCode[]): Pick<RunOptions, 'accept'> => (accept.length === 0 ? {} : { accept })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
 import { closest } from '../model/closest.js'
 import { messageOf, UsageError } from '../model/errors.js'
 import { instantOf } from '../model/trading-day.js'
@@ -37,6 +38,10 @@ export interface Names {
 /** The stream names of `--only` or `--skip`, each once; refuses a name that no stream has. */
 export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] =>
   readNames(flag, text, { what: 'stream', known, shownBy: '"scripstream list"' })
+
+/** The rules of `--accept`, each once. */
+export const readAccept = (text: string): readonly RefusalCode[] =>
+  readNames('--accept', text, { what: 'rule', known: refusalCodes, shownBy: '"scripstream run --help"' }) as readonly RefusalCode[]
 
 /** Names in a list with commas, each once; refuses one that is not known. */
 export const readNames = (flag: string, text: string, { what, known, shownBy }: Names): readonly string[] => {

@@ -119,7 +119,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     // Those of a driver that was broken off would wait for it.
     await clear([BARRIERS])
     await share(run.settings.out, readable(plan, run.settings.exchange), blobs.folderOf(record.run))
-    await tellRun({ run: record.run, asOf: record.asOf, acceptShrink: run.acceptShrink, settings: run.settings }, blobs)
+    await tellRun({ run: record.run, asOf: record.asOf, accept: [...run.accept], settings: run.settings }, blobs)
     // Their connections, while there is time.
     for (const stream of names) queues.events(stream)
     barriers = barriersOn(queues, record.run, packages, address.shown)

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { refusalCodes } from '../market/never-worse.js'
 import { UsageError } from '../model/errors.js'
 import { Settings } from '../model/settings.js'
 import type { Blobs } from './blobs.js'
@@ -11,14 +12,14 @@ const FILE = 'run.json'
 const RunFacts = z.object({
   run: z.string(),
   asOf: z.number(),
-  acceptShrink: z.boolean(),
+  accept: z.array(z.enum(refusalCodes)),
   settings: Settings,
   /** Names of the headers that the driver would send. */
   headers: z.array(z.string()),
 })
 export type RunFacts = Readonly<z.output<typeof RunFacts>>
 
-interface Driving extends Pick<RunFacts, 'run' | 'asOf' | 'acceptShrink' | 'settings'> {}
+interface Driving extends Pick<RunFacts, 'run' | 'asOf' | 'accept' | 'settings'> {}
 
 export const tellRun = ({ settings, ...run }: Driving, blobs: Blobs): Promise<void> => {
   const facts: RunFacts = { ...run, settings: { ...settings, headers: {} }, headers: Object.keys(settings.headers) }

@@ -73,11 +73,11 @@ export const sitesOf = (options: SitesOptions) => {
 }
 
 const siteOf = async (run: string, { blobs, streams, headers }: SitesOptions): Promise<WorkerSite> => {
-  const { asOf, acceptShrink, settings } = await readRun(run, blobs, headers)
+  const { asOf, accept, settings } = await readRun(run, blobs, headers)
   const plan = streams.map((stream) => ({ stream, state: 'waiting' as const }))
   const connections = openConnections({ redirect: redirectsOf(settings), most: connectionsFor(plan, settings) })
   return {
-    ...{ run, asOf, acceptShrink, settings },
+    ...{ run, asOf, accept, settings },
     redact: redactorOf(settings),
     storage: { stored: folder(earlierIn(blobs.folderOf(run))).stored },
     transport: connections.send,

@@ -11,6 +11,10 @@ export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${nu
 export abstract class CollectError extends Error {
   abstract readonly verdict: Verdict
   abstract readonly status: Status
+  /** Names the kind of failure for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
+  abstract readonly code: string
+  /** Whether the same request may well succeed later: the host was away, slow or overloaded. */
+  readonly isTemporary: boolean = false
   /** What was asked of which service, if the failure is that of a request: `POST static /staticscanx/lodr`. Names no stock. */
   asked?: string
   /** What was answered, if anything was: its type, its size, and how it begins. */
@@ -22,6 +26,8 @@ export class Throttled extends CollectError {
   override readonly name = 'Throttled'
   readonly verdict = 'wait'
   readonly status = 'rate_limit'
+  readonly code = 'rate_limit'
+  override readonly isTemporary = true
 
   /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
   constructor(readonly retryAfterMs: number | undefined) {
@@ -29,29 +35,43 @@ export class Throttled extends CollectError {
   }
 }
 
-/** Any other status than 200. A 5xx may pass; the rest is the provider's last word. */
+/** Statuses by which a host says that it is overloaded or away, not that the request was wrong. */
+const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504])
+
+/** Any other status than 200. Some say that the host has trouble now; the rest is the provider's last word. */
 export class HttpError extends CollectError {
   override readonly name = 'HttpError'
   readonly verdict: Verdict
   readonly status: Status
+  override readonly code: `http_${number}`
+  override readonly isTemporary: boolean
 
-  constructor(readonly code: number) {
-    super(`the provider answered ${code}`)
-    this.verdict = code >= 500 ? 'retry' : 'give-up'
-    this.status = `http_${code}`
+  /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
+  constructor(
+    readonly statusCode: number,
+    readonly retryAfterMs?: number,
+  ) {
+    super(`the provider answered ${statusCode}`)
+    this.isTemporary = TEMPORARY_STATUSES.has(statusCode)
+    this.verdict = this.isTemporary || statusCode >= 500 ? 'retry' : 'give-up'
+    this.status = `http_${statusCode}`
+    this.code = this.status
   }
 }
 
-/** What waits for a host that has refused everything, or answered nothing, for too long: it need not be asked to know. */
+/** The host refused every request, or was away, for longer than the settings wait for it: the request was not sent. */
 export class HostClosed extends CollectError {
   override readonly name = 'HostClosed'
   readonly verdict = 'give-up'
+  readonly code: 'rate_limit' | 'host-down'
+  override readonly isTemporary = true
 
   constructor(
     readonly status: 'rate_limit' | 'error',
     message: string,
   ) {
     super(message)
+    this.code = status === 'rate_limit' ? status : 'host-down'
   }
 }
 
@@ -67,11 +87,14 @@ const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   fd: 'stop',
 }
 
+const LASTING: ReadonlySet<TransportReason> = new Set(['tls', 'too_large', 'fd'])
+
 /** No whole answer arrived. Too few file descriptors (fd) are this machine's trouble, not the item's: the run ends. */
 export class TransportError extends CollectError {
   override readonly name = 'TransportError'
   readonly verdict: Verdict
   readonly status = 'error'
+  override readonly isTemporary: boolean
 
   constructor(
     readonly reason: TransportReason,
@@ -80,6 +103,11 @@ export class TransportError extends CollectError {
   ) {
     super(`${reason}: ${message}`, options)
     this.verdict = VERDICTS[reason] ?? 'retry'
+    this.isTemporary = !LASTING.has(reason)
+  }
+
+  get code(): TransportReason {
+    return this.reason
   }
 }
 
@@ -88,12 +116,18 @@ export class BadAnswer extends CollectError {
   override readonly name = 'BadAnswer'
   readonly verdict = 'retry'
   readonly status = 'error'
+  override readonly isTemporary: boolean
 
   constructor(
     readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'identity' | 'truncated',
     message: string,
   ) {
     super(`${reason}: ${message}`)
+    this.isTemporary = reason === 'html' || reason === 'empty' || reason === 'truncated'
+  }
+
+  get code(): BadAnswer['reason'] {
+    return this.reason
   }
 }
 
@@ -102,16 +136,13 @@ export class NothingAnswered extends CollectError {
   override readonly name = 'NothingAnswered'
   readonly verdict = 'give-up'
   readonly status = 'error'
-}
+  readonly code = 'no-answer'
+  override readonly isTemporary: boolean
 
-/** What was answered is well-formed but holds too little to take the place of what is stored, which stays. */
-export class Shrunk extends CollectError {
-  override readonly name = 'Shrunk'
-  readonly verdict = 'give-up'
-  readonly status = 'error'
-
-  constructor(message: string) {
-    super(`shrink: ${message}`)
+  /** @param isTemporary whether a request failed for a reason that may be gone later */
+  constructor(message: string, isTemporary = false) {
+    super(message)
+    this.isTemporary = isTemporary
   }
 }
 
@@ -120,6 +151,7 @@ export class StorageError extends CollectError {
   override readonly name = 'StorageError'
   readonly verdict = 'stop'
   readonly status = 'error'
+  readonly code = 'storage'
 }
 
 /** A file of an earlier run cannot be read, and what it holds is needed: it stays as it is, and what needed it is lost. */
@@ -127,6 +159,7 @@ export class DamagedFile extends CollectError {
   override readonly name = 'DamagedFile'
   readonly verdict = 'give-up'
   readonly status = 'error'
+  readonly code = 'damaged-file'
 }
 
 /** A setting, a name or a symbol is wrong or missing. The message names it, where it came from, and the way out. */
@@ -134,6 +167,7 @@ export class UsageError extends CollectError {
   override readonly name = 'UsageError'
   readonly verdict = 'stop'
   readonly status = 'error'
+  readonly code = 'usage'
 }
 
 /** The text of anything that was thrown, on one line; of a failed request with what was asked and, in brackets, what came back. */

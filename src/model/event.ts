@@ -32,6 +32,8 @@ export type RunEvent =
       readonly degraded?: string
       readonly remark?: string
       readonly reason?: string
+      /** The kind of failure, as of `CollectError.code`. */
+      readonly code?: string
     }
   /**
    * A host is not asked for now: it answered 429, or pages where data was due, or cannot be reached. `until` is when one request may see

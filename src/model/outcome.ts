@@ -23,6 +23,8 @@ export interface Found<R = unknown> {
   readonly rows: RowList<R>
   /** Why the rows may be fewer than the provider holds: a path or a page that failed. */
   readonly degraded?: string
+  /** Whether that path or page failed for a reason that may be gone later. */
+  readonly isTemporary?: boolean
   /** The rows are all that there is: they take the place of what is stored. */
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
@@ -39,6 +41,10 @@ export interface Settled<R = unknown> {
   readonly remark?: string
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
+  /** The kind of failure, as of `CollectError.code`; absent as `reason` is. */
+  readonly code?: string
+  /** Whether what failed, wholly or in part, may succeed later. */
+  readonly isTemporary?: boolean
 }
 
 /** A settled item as an app is handed it. */

@@ -13,6 +13,8 @@ export interface Problem {
   /** The stock, index or list; absent where the problem is the stream's. */
   readonly item?: string
   readonly status?: Status
+  /** The kind of failure, for programs: `http_503`, `deadline`, `host-down`, `shrink`. */
+  readonly code?: string
   readonly reason: string
 }
 

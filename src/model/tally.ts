@@ -134,7 +134,8 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       if (isLost(event) || event.degraded !== undefined) tally.incomplete.push(event.item)
       if (isLost(event)) {
         tally.lost += 1
-        note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.reason ?? event.status })
+        const { item, status, reason = status, code } = event
+        note(tally.failures, FAILURES_KEPT, { item, status, ...(code === undefined ? {} : { code }), reason })
       } else if (event.degraded !== undefined) {
         tally.degraded += 1
         note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.degraded })

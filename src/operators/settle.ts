@@ -15,7 +15,9 @@ export const settle =
         return { item, ...result }
       }),
       onceComplete,
-      recover((reason, { status }) => of({ item, status, rows: [], reason })),
+      recover((reason, { status, code, isTemporary }) =>
+        of({ item, status, rows: [], reason, code, ...(isTemporary ? { isTemporary } : {}) }),
+      ),
     )
 
 /** What came, once no more can come. `single` would not let go of it: it is old by then, and what it holds lasts until a great collection. */

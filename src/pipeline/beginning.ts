@@ -1,3 +1,4 @@
+import type { RefusalCode } from '../market/never-worse.js'
 import type { RunEvent } from '../model/event.js'
 import type { Settings } from '../model/settings.js'
 import { journalFactsOf } from './kept.js'
@@ -10,8 +11,8 @@ export interface Wanted {
   readonly record: RunRecord
   /** Begin anew even if there is a run to continue. */
   readonly fresh: boolean
-  /** Lists may shrink: what a complete run kept from shrinking is asked for again. */
-  readonly acceptShrink: boolean
+  /** Rules whose refusals are stored: what a complete run refused is asked for again. */
+  readonly accept: readonly RefusalCode[]
   /** Whether the instant as of which the run holds was asked for, and is not just now. */
   readonly isInstantGiven: boolean
 }
@@ -20,7 +21,7 @@ export interface Wanted {
 export const beginningOf = (
   plan: readonly Planned[],
   { exchange }: Settings,
-  { record, fresh, acceptShrink, isInstantGiven }: Wanted,
+  { record, fresh, accept, isInstantGiven }: Wanted,
 ): Beginning => {
   const filesOf = (planned: readonly Planned[]): readonly string[] =>
     planned.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: '*' })))
@@ -29,7 +30,7 @@ export const beginningOf = (
     folders: [...new Set(filesOf(plan).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
     streams: running.map(({ stream }) => journalFactsOf(stream)),
     outputs: filesOf(running),
-    suffices: (complete) => !fresh && !acceptShrink && suffices(complete, record, isInstantGiven),
+    suffices: (complete) => !fresh && accept.length === 0 && suffices(complete, record, isInstantGiven),
     choose: (unfinished) => (unfinished !== undefined && !fresh && isContinued(unfinished, record, isInstantGiven) ? unfinished : record),
   }
 }

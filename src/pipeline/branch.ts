@@ -1,4 +1,5 @@
 import { connect, defer, finalize, forkJoin, map, type Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
+import { thresholds } from '../market/never-worse.js'
 import { kindOf, NothingAnswered } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
@@ -75,13 +76,14 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
 /** Tells the report what became of an item. */
 const tell = (
   { name }: StreamDefinition,
-  { item, status, degraded, remark, reason }: Settled,
+  { item, status, degraded, remark, reason, code }: Settled,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
   const why = {
     ...(degraded === undefined ? {} : { degraded }),
     ...(remark === undefined ? {} : { remark }),
     ...(reason === undefined ? {} : { reason }),
+    ...(code === undefined ? {} : { code }),
   }
   emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })
 }
@@ -119,13 +121,11 @@ const judged =
       reduce(judge, { all: 0, lost: 0, empty: 0, reasons: [] }),
       map(({ all, lost, empty, reasons }) => {
         if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
-        if (empty === all && all >= MANY) return { outcome: 'failed', error: `not one of ${all} items was answered with anything` }
+        if (empty === all && all >= thresholds.allEmpty)
+          return { outcome: 'failed', error: `not one of ${all} items was answered with anything` }
         return { outcome: 'success' }
       }),
     )
-
-/** So many items that all of them cannot be empty. */
-const MANY = 20
 
 interface Judgement {
   readonly all: number

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs'
+import type { RefusalCode } from '../market/never-worse.js'
 import type { Found, Item } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
@@ -21,8 +22,8 @@ export interface Tools {
   readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
   /** Completes, without a value, when another stream has ended, well or not; at once if this run has no such stream. The definition must name it. */
   readonly after: (stream: string) => Observable<never>
-  /** Whether lists may hold much less than they held before. */
-  readonly acceptShrink: boolean
+  /** Whether the run stores answers that this rule refuses (`RunOptions.accept`). */
+  readonly accepts: (code: RefusalCode) => boolean
   /** Tells the report something that is no failure. */
   readonly notice: (text: string) => void
 }

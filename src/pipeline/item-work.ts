@@ -11,7 +11,7 @@ import type { Run } from './run.js'
 export interface Site
   extends Pick<
     Run,
-    'settings' | 'asOf' | 'acceptShrink' | 'transport' | 'gates' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
+    'settings' | 'asOf' | 'accept' | 'transport' | 'gates' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
   > {
   readonly storage: Pick<Run['storage'], 'stored'>
 }
@@ -41,7 +41,7 @@ const toolsOf = (stream: StreamDefinition, site: Site): Omit<Tools, 'ask'> => ({
   stored: site.storage.stored,
   settings: site.settings,
   asOf: site.asOf,
-  acceptShrink: site.acceptShrink,
+  accepts: (code) => site.accept.includes(code),
   shared: site.shared,
   after: (name) => {
     if (!stream.after?.includes(name)) throw new Error(`${stream.name} waits for ${name}: its definition must say so (after: ['${name}'])`)

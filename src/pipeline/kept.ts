@@ -71,7 +71,7 @@ const contextOf = ({ name }: StreamDefinition, { journal, run }: Keeping): SinkC
   exchange: run.settings.exchange,
   asOf: run.asOf,
   listed: run.listed,
-  acceptShrink: run.acceptShrink,
+  accepts: (code) => run.accept.includes(code),
   journal,
   wrote: (bytes) => run.emit({ type: 'stored', stream: name, bytes }),
   notice: (text) => run.emit({ type: 'noticed', stream: name, text }),

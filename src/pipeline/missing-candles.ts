@@ -1,6 +1,6 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import { RefusedError, thresholds } from '../market/never-worse.js'
 import type { Candle, Candles } from '../model/candle.js'
-import { Shrunk } from '../model/errors.js'
 import { type Found, found, skipped } from '../model/outcome.js'
 import { addDays, type Day, dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
 import type { candlesOf } from '../provider/candles.js'
@@ -11,9 +11,6 @@ import { type StoredCandles, storedCandles } from './stored-candles.js'
 /** Epoch seconds that ask for all history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
 const SESSION_OPENS = '09:00'
-
-/** A whole history with fewer of the stored days than this is no replacement. */
-const LEAST_SHARE = 0.7
 
 /** What the candle call names an instrument by. */
 export interface Instrument {
@@ -118,7 +115,8 @@ const replacing = (text: string, rows: Candles, remark: string): Found<Candle> =
   const { count, newest } = daysIn(text)
   const end = rows.at(-1)?.[0] ?? 0
   const stays = `so the stored file stays: move it away to take the new one (${remark})`
-  if (rows.length < count * LEAST_SHARE) throw new Shrunk(`the whole history holds ${rows.length} candles instead of ${count}, ${stays}`)
-  if (end < newest) throw new Shrunk(`the whole history ends on ${dayAt(end * 1_000)}, before the stored one, ${stays}`)
+  if (rows.length < count * thresholds.leastShare)
+    throw new RefusedError('shrink', `the whole history holds ${rows.length} candles instead of ${count}, ${stays}`)
+  if (end < newest) throw new RefusedError('shrink', `the whole history ends on ${dayAt(end * 1_000)}, before the stored one, ${stays}`)
   return rows.length === 0 ? found(rows) : { ...found(rows), whole: true, remark }
 }

@@ -20,7 +20,7 @@ export const newestFile = <Answer>(
       ? throwError(() => new NothingAnswered(`no file of the last ${DAYS_BACK} days up to ${today}`))
       : defer(() => ask(endpoint, { date: compactDmy(day) })).pipe(
           catchError((error: unknown) =>
-            error instanceof HttpError && error.code === 404 ? from(addDays(day, -1)) : throwError(() => error),
+            error instanceof HttpError && error.statusCode === 404 ? from(addDays(day, -1)) : throwError(() => error),
           ),
         )
   return from(today)

@@ -1,10 +1,9 @@
 import { catchError, type MonoTypeOperatorFunction, map, type Observable, of, switchMap, throwError } from 'rxjs'
-import { DamagedFile, Shrunk } from '../model/errors.js'
+import { RefusedError, thresholds } from '../market/never-worse.js'
+import { DamagedFile } from '../model/errors.js'
 import type { Found } from '../model/outcome.js'
 import type { Tools } from './define-stream.js'
 import type { Stored } from './storage.js'
-
-const LEAST_SHARE = 0.7
 
 type Records = readonly unknown[]
 
@@ -15,13 +14,13 @@ export interface Counting {
 }
 
 /**
- * Lets a list pass that holds at least 70 % of what its earlier file holds; any, where the run accepts that. Errors with `Shrunk`
+ * Lets a list pass that holds at least 70 % of what its earlier file holds; any, where the run accepts that. Errors with a `RefusedError`
  * otherwise: half a list looks like a whole one, and must not replace it. An earlier file that cannot be read does not count.
  */
 export const notShrunk =
   <R>(
     file: string,
-    { stored, acceptShrink, notice }: Pick<Tools, 'stored' | 'acceptShrink' | 'notice'>,
+    { stored, accepts, notice }: Pick<Tools, 'stored' | 'accepts' | 'notice'>,
     { earlier = storedArray, countOf = ({ length }) => length }: Counting = {},
   ): MonoTypeOperatorFunction<Found<R>> =>
   (found$) => {
@@ -32,10 +31,10 @@ export const notShrunk =
     }
     const checked = (found: Found<R>, before: Records | undefined): Found<R> => {
       const [now, then] = [countOf([...found.rows]), countOf(before ?? [])]
-      if (now >= then * LEAST_SHARE) return found
+      if (now >= then * thresholds.leastShare) return found
       const records = `${inThousands(now)} records, the earlier file holds ${inThousands(then)}`
-      if (!acceptShrink) throw new Shrunk(`${records}. If that is right, run with --accept-shrink`)
-      notice(`shrunk, as --accept-shrink allows: ${records}`)
+      if (!accepts('shrink')) throw new RefusedError('shrink', records)
+      notice(`accepted although shrunk: ${records}`)
       return found
     }
     return found$.pipe(

@@ -1,4 +1,5 @@
 import type { AsyncSubject, Observable } from 'rxjs'
+import type { RefusalCode } from '../market/never-worse.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
@@ -15,7 +16,8 @@ import type { Storage } from './storage.js'
 export interface Run {
   readonly settings: Settings
   readonly asOf: number
-  readonly acceptShrink: boolean
+  /** Rules whose refusals are stored all the same. */
+  readonly accept: readonly RefusalCode[]
   /** What the run is about, where that is not everything. */
   readonly chosen: Chosen
   readonly storage: Storage

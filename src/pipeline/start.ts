@@ -1,4 +1,5 @@
 import { AsyncSubject, concatMap, defer, EMPTY, finalize, map, NEVER, Observable, of, ReplaySubject, take, tap } from 'rxjs'
+import type { RefusalCode } from '../market/never-worse.js'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
@@ -45,8 +46,8 @@ export interface RunOptions {
   readonly pairs?: Readonly<Record<string, readonly string[]>>
   /** "Now", epoch milliseconds; the clock's if absent. */
   readonly asOf?: number
-  /** Lists may hold much less than they held before; without it such a list fails and the earlier one stays. */
-  readonly acceptShrink?: boolean
+  /** Rules whose refusals are stored all the same; without it such an answer is refused and the earlier file stays. */
+  readonly accept?: readonly RefusalCode[]
   /** Begin anew even if there is an unfinished run to continue, or a complete one that still stands. */
   readonly fresh?: boolean
   /** Names the embedded provider that is asked, if one is: it is the same one on whichever port it comes back. */
@@ -96,8 +97,8 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       configuration: configurationOf({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
       chosen: chosenIn(options),
     }
-    const { fresh = false, acceptShrink = false } = options
-    const wanted = { record, fresh, acceptShrink, isInstantGiven: options.asOf !== undefined }
+    const { fresh = false, accept = [] } = options
+    const wanted = { record, fresh, accept, isInstantGiven: options.asOf !== undefined }
     const begun = (session: Session): Observable<RunEvent> => {
       if (session.complete) return completeBefore(session.complete.report, { startedAt, finishedAt: clock() })
       telling.emit(startOf(plan, session, startedAt))
@@ -137,7 +138,7 @@ const running = (
   const run: Run = {
     ...{ settings, storage, session, emit, ended, clock, random },
     asOf: session.record.asOf,
-    acceptShrink: options.acceptShrink ?? false,
+    accept: options.accept ?? [],
     chosen: chosenIn(options),
     activity: createActivity(),
     transport: connections.send,

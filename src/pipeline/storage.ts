@@ -1,4 +1,5 @@
 import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
+import type { RefusalCode } from '../market/never-worse.js'
 import type { Item } from '../model/outcome.js'
 import type { Journal, Kept } from './journal.js'
 import type { Output } from './output.js'
@@ -37,8 +38,8 @@ export interface SinkContext {
   readonly asOf: number
   /** Every listed stock, in the master list's order, whether this run asks for it or not; known when a sink ends. */
   readonly listed: readonly Item[]
-  /** Whether outputs may come to hold much less than before. */
-  readonly acceptShrink: boolean
+  /** Whether the run stores what this rule refuses. */
+  readonly accepts: (code: RefusalCode) => boolean
   /** Where the records of an output that is one file lie until the stream ends. */
   readonly journal: Journal
   /** Tells the report that a file is in place. */

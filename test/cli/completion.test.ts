@@ -92,7 +92,10 @@ const declared = programOf({
   shell: createShell(),
   parts: createParts(undefined, { streams }),
   act: () => Promise.resolve(),
-}).commands.map((command) => ({ name: command.name(), options: command.options.map(({ long }) => long ?? '') }))
+}).commands.map((command) => ({
+  name: command.name(),
+  options: command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
+}))
 
 /** What a script says of the first word, and of what follows a command. */
 const saysOf: Readonly<Record<string, (script: string, command?: string) => string>> = {

@@ -268,7 +268,7 @@ describe('what a run is asked', () => {
   test('lets lists shrink where that was said', async () => {
     const { seen, changes } = recording()
     await run('--accept-shrink', EMPTY, changes).code
-    expect(seen.run).toEqual({ acceptShrink: true, stop: expect.anything() })
+    expect(seen.run).toEqual({ accept: ['shrink'], stop: expect.anything() })
   })
 
   test('leaves out what was not said', async () => {

@@ -46,7 +46,7 @@ const bench = (answer: (call: string) => Observable<HttpReply>, holds = fakeHold
   const drift = createDriftWatch()
   let checks = 0
   const site: WorkerSite = {
-    ...{ run: 'run', asOf: 5, acceptShrink: false, settings, redact: redactorOf(settings) },
+    ...{ run: 'run', asOf: 5, accept: [], settings, redact: redactorOf(settings) },
     storage: memory(),
     transport: ({ url, body = '{}' }) => {
       const { of: whom } = JSON.parse(body) as { readonly of: string }

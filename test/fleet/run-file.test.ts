@@ -14,7 +14,7 @@ const settings = settingsOf({ headers: HEADERS, exchange: 'BSE', workers: { 'mar
 const told = async () => {
   const root = temporaryFolder()
   const blobs = blobsIn(root)
-  await tellRun({ run: RUN, asOf: 5, acceptShrink: true, settings }, blobs)
+  await tellRun({ run: RUN, asOf: 5, accept: ['shrink'], settings }, blobs)
   return { blobs, root, file: join(root, RUN, 'run.json') }
 }
 
@@ -31,7 +31,7 @@ describe('what workers are told of a run', () => {
     const { blobs } = await told()
     const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }
     expect(await readRun(RUN, blobs, own)).toEqual({
-      ...{ run: RUN, asOf: 5, acceptShrink: true, headers: ['Authorization', 'X-Key'] },
+      ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: ['Authorization', 'X-Key'] },
       settings: { ...settings, headers: own },
     })
   })

@@ -9,7 +9,7 @@ import { settingsOf } from './support.js'
 describe('the sites of a worker', () => {
   it('outlast an item of a run that is gone', async () => {
     const blobs = blobsIn(temporaryFolder())
-    await tellRun({ run: 'there', asOf: 5, acceptShrink: false, settings: settingsOf() }, blobs)
+    await tellRun({ run: 'there', asOf: 5, accept: [], settings: settingsOf() }, blobs)
     const sites = sitesOf({ blobs, streams: [], headers: {} })
     const site = await sites.of('there')
     await expect(sites.of('gone')).rejects.toThrow(UsageError)

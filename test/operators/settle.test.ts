@@ -9,7 +9,13 @@ import { marbles } from '../support/marbles.js'
 const item: Item = { key: 'A', rank: 0, fileName: 'A', value: {} }
 const settledAs = (facts: Omit<Settled, 'item'>): Settled => ({ item, ...facts })
 const lost = (error: Throttled | HttpError | TransportError | NothingAnswered): Settled =>
-  settledAs({ status: error.status, rows: [], reason: error.message })
+  settledAs({
+    status: error.status,
+    rows: [],
+    reason: error.message,
+    code: error.code,
+    ...(error.isTemporary ? { isTemporary: true } : {}),
+  })
 
 describe('settle', () => {
   const finds: readonly { readonly what: string; readonly result: Found }[] = [

@@ -72,7 +72,9 @@ describe('a failed request', () => {
         news?.problems,
       ])
       const items = { success: 2, empty: 0, skipped: 0, rate_limit: 0, error: 0, http_404: 1 }
-      const problems = [{ item: 'B', status: 'http_404', reason: 'POST static /news: the provider answered 404 (empty body)' }]
+      const problems = [
+        { item: 'B', status: 'http_404', code: 'http_404', reason: 'POST static /news: the provider answered 404 (empty body)' },
+      ]
 
       m.expect(collector.run().pipe(told)).toBeObservable('(a|)', { a: ['partial', 'success', items, problems] })
     }),

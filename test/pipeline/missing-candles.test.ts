@@ -2,8 +2,8 @@ import { lastValueFrom, NEVER, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { RefusedError } from '../../src/market/never-worse.js'
 import { type Candle, type Candles, candlesIn } from '../../src/model/candle.js'
-import { Shrunk } from '../../src/model/errors.js'
 import { type Found, found, skipped } from '../../src/model/outcome.js'
 import { askedOnce } from '../../src/pipeline/asked-once.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
@@ -373,7 +373,7 @@ describe('a whole history', () => {
 
   it('takes the place of a stored one with at most three tenths of its days missing', async () => {
     expect((await over(unsorted, ten.slice(3))).found).toMatchObject({ whole: true, rows: ten.slice(3) })
-    await expect(over(unsorted, ten.slice(4))).rejects.toThrow(Shrunk)
+    await expect(over(unsorted, ten.slice(4))).rejects.toThrow(RefusedError)
     await expect(over(unsorted, ten.slice(4))).rejects.toThrow(/^shrink: .*6 candles instead of 10.*not in order/)
     await expect(over(unsorted, [])).rejects.toThrow('shrink: ')
   })

@@ -1,7 +1,8 @@
 import { firstValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { Shrunk, StorageError } from '../../src/model/errors.js'
+import { RefusedError } from '../../src/market/never-worse.js'
+import { StorageError } from '../../src/model/errors.js'
 import { type Found, found } from '../../src/model/outcome.js'
 import { type Counting, notShrunk, storedLines } from '../../src/pipeline/not-shrunk.js'
 import type { Stored } from '../../src/pipeline/storage.js'
@@ -14,15 +15,15 @@ const records = (count: number): readonly object[] => Array.from({ length: count
 interface Checking extends Counting {
   readonly text?: string
   readonly now: number
-  readonly acceptShrink?: boolean
+  readonly accepted?: boolean
   readonly stored?: Stored
 }
 
-const checking = ({ text, now, acceptShrink = false, stored, ...counting }: Checking) => {
+const checking = ({ text, now, accepted = false, stored, ...counting }: Checking) => {
   const notices: string[] = []
   const tools = {
     stored: stored ?? memory(text === undefined ? new Map() : withFile(FILE, text)).stored,
-    acceptShrink,
+    accepts: () => accepted,
     notice: (notice: string) => void notices.push(notice),
   }
   return { notices, found$: of<Found>(found(records(now))).pipe(notShrunk(FILE, tools, counting)) }
@@ -53,13 +54,13 @@ describe('a list', () => {
     [1, 0, 'shrink: 0 records, the earlier file holds 1'],
   ])('of %i records must not become one of %i', async (then, now, says) => {
     const failure = await failureOf(checking({ text: arrayOf(...records(then)), now }).found$)
-    expect(failure).toBeInstanceOf(Shrunk)
-    expect(failure).toMatchObject({ status: 'error', verdict: 'give-up', message: `${says}. If that is right, run with --accept-shrink` })
+    expect(failure).toBeInstanceOf(RefusedError)
+    expect(failure).toMatchObject({ status: 'error', verdict: 'give-up', message: `${says}` })
   })
 
   it('may shrink where the run accepts it, which is told', async () => {
-    expect(await passes({ text: arrayOf(...records(2_775)), now: 3, acceptShrink: true })).toEqual([
-      'shrunk, as --accept-shrink allows: 3 records, the earlier file holds 2,775',
+    expect(await passes({ text: arrayOf(...records(2_775)), now: 3, accepted: true })).toEqual([
+      'accepted although shrunk: 3 records, the earlier file holds 2,775',
     ])
   })
 
@@ -72,13 +73,13 @@ describe('a list', () => {
   it('is compared by the records that count', async () => {
     const countOf = (rows: readonly unknown[]): number => rows.length % 10
     expect(await passes({ text: arrayOf(...records(100)), now: 1, countOf })).toEqual([])
-    expect(await failureOf(checking({ text: arrayOf(...records(9)), now: 20, countOf }).found$)).toBeInstanceOf(Shrunk)
+    expect(await failureOf(checking({ text: arrayOf(...records(9)), now: 20, countOf }).found$)).toBeInstanceOf(RefusedError)
   })
 
   it('is compared line by line where it is a text', async () => {
     const text = 'header\n1\n2\n3\n4\n5\n6\n7\n8\n9\n'
     expect(await passes({ text, now: 7, earlier: storedLines })).toEqual([])
-    expect(await failureOf(checking({ text, now: 6, earlier: storedLines }).found$)).toBeInstanceOf(Shrunk)
+    expect(await failureOf(checking({ text, now: 6, earlier: storedLines }).found$)).toBeInstanceOf(RefusedError)
     expect(await passes({ now: 1, earlier: storedLines })).toEqual([])
   })
 

@@ -123,7 +123,7 @@ describe('a run that is complete', () => {
     ['another instant', { asOf: EVENING + 1 }],
     ['no instant, an hour later', { now: EVENING + 60 * MINUTE }],
     ['--fresh', { fresh: true }],
-    ['--accept-shrink, which lets go what a complete run has kept', { acceptShrink: true }],
+    ['--accept shrink, which lets go what a complete run has kept', { accept: ['shrink'] as const }],
   ])('does not do for one with %s', async (_, options) => {
     const out = await completeRun()
     const { asked, events } = await tryRun({ out, ...options })

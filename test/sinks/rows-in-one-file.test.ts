@@ -100,13 +100,13 @@ describe('the sink of rows-in-one-file', () => {
       await sink(place, output, emptied(20, 60), { ...contextOf(60), notice: (text) => void said.push(text) })
       const expected = Array.from({ length: 60 }, (_, rank) => row(rank, rank < 20 ? 'old' : 'new'))
       expect(place.files()).toEqual({ [FILE]: textOf(...expected) })
-      expect(said).toEqual(['20 of 60 stocks that had records answer nothing now: their records are kept (--accept-shrink lets them go)'])
+      expect(said).toEqual(['20 of 60 stocks that had records answer nothing now: their records are kept'])
     })
 
     it.each([
       ['so few', 19, 30, {}],
       ['less than a third', 20, 67, {}],
-      ['it is accepted', 20, 60, { acceptShrink: true }],
+      ['it is accepted', 20, 60, { accepts: () => true }],
     ])('lets them go where %s', async (_, count, of, context) => {
       const place = earlier(of)
       await sink(place, output, emptied(count, of), { ...contextOf(of), ...context })

@@ -28,7 +28,7 @@ export type Context = Omit<SinkContext, 'journal' | 'wrote'>
 export const contextOf = (listed = 0, asOf = NOW): Context => ({
   exchange: 'NSE',
   asOf,
-  acceptShrink: false,
+  accepts: () => false,
   notice: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })

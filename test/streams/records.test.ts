@@ -99,7 +99,7 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   it('drops stored records of stocks that are no longer listed', async () => {
     const files: MemoryFiles = new Map()
     await records({ files }, 'old')
-    const { text } = await records({ files, master: [GAMMA, BETA], symbols: ['BETA'], acceptShrink: true })
+    const { text } = await records({ files, master: [GAMMA, BETA], symbols: ['BETA'], accept: ['shrink'] })
     expect(text(file)).toBe(arrayOf(recordOf(GAMMA, 'old'), recordOf(BETA)))
   })
 

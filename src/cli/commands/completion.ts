@@ -1,6 +1,7 @@
 import { Argument } from 'commander'
 import { sectionNames } from '../../changes/change.js'
 import { checkNames } from '../../checks/finding.js'
+import { refusalCodes } from '../../market/never-worse.js'
 import { bashScript } from '../completion/bash.js'
 import { fishScript } from '../completion/fish.js'
 import { type Placeholders, wordsOf } from '../completion/words.js'
@@ -25,6 +26,7 @@ export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
     streams: { kind: 'list', words: names },
     checks: { kind: 'list', words: checkNames },
     kinds: { kind: 'list', words: sectionNames },
+    rules: { kind: 'list', words: refusalCodes },
     target: { kind: 'target', words: targetForms },
   }
   program

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { refusalCodes } from '../../market/never-worse.js'
 import { readTarget, type Target } from '../export/targets.js'
 import { EXIT_CODES, exampleText, settingsText } from '../help.js'
 import { blobsOption, engineOption, stocksOption, streamsOption, volatileOption, wholeOption } from '../options.js'
@@ -6,7 +7,7 @@ import { progressModes } from '../progress.js'
 import { runCommand } from '../run.js'
 import { flagsOf, type RunInput } from '../run-flags.js'
 import { sizeOf } from '../terminal.js'
-import { readAsOf, readSymbols } from '../values.js'
+import { readAccept, readAsOf, readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
 
 const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
@@ -35,7 +36,8 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
     .option('--retry-failed', 'exactly what failed last time, of each stream')
     .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
-    .option('--accept-shrink', 'lists may hold less than 70 % of what they held before')
+    .option('--accept <rules>', `store answers that a rule refuses: ${refusalCodes.join(', ')}`, readAccept)
+    .addOption(new Option('--accept-shrink', 'the same as --accept shrink').hideHelp())
     .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
     .option(
       '--sink <target>',

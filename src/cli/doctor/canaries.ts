@@ -168,6 +168,6 @@ const toolsOf = (ask: Tools['ask'], { settings, asOf }: CanaryContext): Tools =>
   asOf,
   shared: askedOnce(),
   after: () => EMPTY,
-  acceptShrink: true,
+  accepts: () => true,
   notice: () => undefined,
 })

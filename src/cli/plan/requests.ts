@@ -52,7 +52,7 @@ export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking):
   const shared = { nothing: askedOnce(), missing: askedOnce() }
   const toolsFor = (failing: Failing): Omit<Tools, 'ask'> => ({
     ...{ stored: asking.stored, settings: asking.settings, asOf: asking.asOf, shared: shared[failing] },
-    ...{ after: () => EMPTY, acceptShrink: true, notice: () => undefined },
+    ...{ after: () => EMPTY, accepts: () => true, notice: () => undefined },
   })
   const tallyOf = (stream: StreamDefinition, items: readonly Item[]): Observable<Tally> => {
     const failings: readonly Failing[] = stream.work.of === undefined ? ['nothing', 'missing'] : ['nothing']
