@@ -13,6 +13,7 @@ export const refusals = {
   identity: "a series is another stock's",
 } as const
 
+/** The code of a rule, as `--accept`, `RunOptions.accept` and `Problem.code` name it. */
 export type RefusalCode = keyof typeof refusals
 
 export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[]
