@@ -14,7 +14,7 @@ import type { Log } from './pipeline/log.js'
 import { type RunOptions, start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
 import type { Telemetry } from './pipeline/telemetry.js'
-import type { Transport } from './provider/http.js'
+import type { Transport } from './provider/transport.js'
 
 export type { RunOptions }
 

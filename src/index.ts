@@ -11,6 +11,7 @@ export {
   BadAnswer,
   CollectError,
   DamagedFile,
+  HostAwayError,
   HostClosed,
   HttpError,
   NothingAnswered,
@@ -52,5 +53,5 @@ export { once, perPart, perRowOf, perStock } from './pipeline/work.js'
 export { csv, json } from './provider/answer.js'
 export type { Ask } from './provider/ask.js'
 export { type AnyEndpoint, type Described, type Endpoint, exactly, get, type HeaderSet, post } from './provider/endpoint.js'
-export type { HttpReply, HttpRequest, Transport } from './provider/http.js'
 export { ownedBy } from './provider/owned-by.js'
+export type { HttpReply, HttpRequest, Transport } from './provider/transport.js'

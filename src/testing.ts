@@ -8,7 +8,7 @@ import { type Stock, stockItems } from './model/stock.js'
 import { instantOf } from './model/trading-day.js'
 import { defineStream, type StreamDefinition } from './pipeline/define-stream.js'
 import { MASTER, once } from './pipeline/work.js'
-import type { HttpReply, Transport } from './provider/http.js'
+import type { HttpReply, Transport } from './provider/transport.js'
 
 /** A request as a scripted provider sees it. */
 export interface Asked {

@@ -145,7 +145,10 @@ export const circuitStocks = defineStream({
   timeoutMs: 10_000,
   endpoints: [circuit, buildIdPage, data, page],
   work: perPart(['upper', 'lower'], (side, { ask, shared, notice }) => {
-    const tiers = [{ name: 'scan', ask: () => ask(circuit, scanOf(side)) }, ...webTiers(data, page, WEB_KEYS[side], { ask, shared })]
+    const tiers = [
+      { name: 'scan', ask: () => ask(circuit, scanOf(side), { failFast: true }) },
+      ...webTiers(data, page, WEB_KEYS[side], { ask, shared }),
+    ]
     return firstThatAnswers(tiers, (failure) => notice(`a source of ${side} failed: ${failure}`)).pipe(
       map((rows) => found(rows.map(recordOf))),
     )

@@ -93,10 +93,10 @@ export const surveillanceLists = defineStream({
   work: perPart(['asm', 'gsm'], (list, { ask, shared, settings, notice }) => {
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
     const tiers = [
-      { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }).pipe(map(usable)) },
+      { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }).pipe(map(usable)) },
       ...webTiers(data, page, webKey(list, settings.exchange), { ask, shared }).map((tier) => ({
         ...tier,
-        ask: () => tier.ask().pipe(map((rows) => usable(rows.map(recordOf).filter((record) => record.Symbol !== '')))),
+        ask: (isLast: boolean) => tier.ask(isLast).pipe(map((rows) => usable(rows.map(recordOf).filter((record) => record.Symbol !== '')))),
       })),
     ]
     return firstThatAnswers(tiers, (failure) => notice(`a source of ${list} failed: ${failure}`)).pipe(map((rows) => found(rows)))

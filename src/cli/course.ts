@@ -16,8 +16,12 @@ export interface Movement {
 
 export interface Held {
   readonly hosts: readonly Host[]
+  /** The endpoint that alone is held. */
+  readonly endpoint?: string
   readonly why: HoldReason
+  readonly since: number
   readonly until: number
+  readonly giveUpAt?: number
 }
 
 /** How a run moves, as far as it can be seen from outside. */
@@ -52,13 +56,14 @@ interface Track {
 export const createCourse = (): Course => {
   const tracks = new Map<string, Track>()
   const hostsOf = new Map<string, readonly Host[]>()
-  const holds = new Map<Host, Held>()
+  const holds = new Map<string, Held>()
+  const keyOf = (host: Host, endpoint?: string): string => (endpoint === undefined ? host : `${host} ${endpoint}`)
   const holdsOf = (name: string): readonly Held[] => (hostsOf.get(name) ?? []).flatMap((host) => holds.get(host) ?? [])
   return {
     tell(event) {
       if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsOf.set(name, hosts)
-      else if (event.type === 'host-held') for (const host of event.hosts) holds.set(host, event)
-      else if (event.type === 'host-open') for (const host of event.hosts) holds.delete(host)
+      else if (event.type === 'host-held') for (const host of event.hosts) holds.set(keyOf(host, event.endpoint), event)
+      else if (event.type === 'host-open') for (const host of event.hosts) holds.delete(keyOf(host, event.endpoint))
     },
     look(streams, now) {
       for (const stream of streams) {

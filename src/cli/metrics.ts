@@ -55,7 +55,7 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
         case 'host-held':
         case 'host-open':
           for (const host of event.hosts) {
-            held.set({ host }, event.type === 'host-held' ? 1 : 0)
+            if (event.endpoint === undefined) held.set({ host }, event.type === 'host-held' ? 1 : 0)
             if (event.type === 'host-held') holds.inc({ host, why: event.why })
           }
       }

@@ -28,11 +28,20 @@ export const simulatedStocks = (simulate: number | true | undefined): number | u
 
 /** The settings in force, of which flags win. */
 export const settingsFor = (
-  { config, out }: { readonly config: string | undefined; readonly out?: string | undefined },
+  {
+    config,
+    out,
+    patience,
+  }: { readonly config: string | undefined; readonly out?: string | undefined; readonly patience?: number | undefined },
   { env }: Pick<Shell, 'env'>,
   { loadSettings, streams }: Parts,
 ): Settings =>
-  loadSettings({ flags: out === undefined ? {} : { out }, env, ...(config === undefined ? {} : { configFile: config }), streams })
+  loadSettings({
+    flags: { ...(out === undefined ? {} : { out }), ...(patience === undefined ? {} : { downMs: patience }) },
+    env,
+    ...(config === undefined ? {} : { configFile: config }),
+    streams,
+  })
 
 /** Asks whom it is to ask; an embedded provider serves for as long as that takes. */
 export const asking = <T>(

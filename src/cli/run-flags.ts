@@ -14,6 +14,8 @@ export interface RunFlags {
   readonly config: string | undefined
   /** How many stocks to simulate; nothing to ask the provider that is set. */
   readonly simulate: number | undefined
+  /** How long a host that is away is waited for, milliseconds. */
+  readonly patience?: number | undefined
   readonly progress: ProgressMode
   readonly json: boolean
   readonly logLevel: string
@@ -33,6 +35,7 @@ export interface RunInput extends RunOptions {
   readonly config?: string
   /** `true` where no number was given. */
   readonly simulate?: number | true
+  readonly patience?: number
   readonly progress: ProgressMode
   readonly json?: boolean
   readonly logLevel: string
@@ -51,6 +54,7 @@ export const flagsOf = (
     out,
     config,
     simulate,
+    patience,
     progress,
     json = false,
     logLevel,
@@ -70,6 +74,7 @@ export const flagsOf = (
   out,
   config,
   simulate: simulatedStocks(simulate),
+  patience,
   progress,
   json,
   logLevel,

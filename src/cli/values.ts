@@ -20,6 +20,16 @@ export const readAsOf = (text: string): number => {
   return instant
 }
 
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** A duration such as `90s`, `10m` or `1h`, in milliseconds; `0` is none at all. */
+export const readDuration = (flag: string, text: string, most: number): number => {
+  const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
+  const ms = amount === '0' ? 0 : Number(amount) * (UNITS[unit] ?? Number.NaN)
+  if (!(ms <= most)) throw new UsageError(`${flag}: ${quoted(text)} is no duration such as 90s, 10m or 1h, of ${most / 3_600_000}h at most`)
+  return ms
+}
+
 /** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or commas between, `#` starting a comment. */
 export const readSymbols = (text: string): readonly string[] => {
   const symbols = text.startsWith('@') ? readText(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')

@@ -86,7 +86,9 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     const there = hosts.filter((host) => run.settings.urls[host] !== undefined && addressOf(run.settings, host) === held)
     const at = run.clock()
     if (there.length === 0) return
-    run.emit(ms > 0 ? { type: 'host-held', at, hosts: there, why: 'refuses', until: at + ms } : { type: 'host-open', at, hosts: there })
+    run.emit(
+      ms > 0 ? { type: 'host-held', at, hosts: there, why: 'refuses', since: at, until: at + ms } : { type: 'host-open', at, hosts: there },
+    )
   })
   const clear = async (streams: readonly string[]): Promise<void> => {
     await Promise.all(streams.map((stream) => cleared(queues.queue(stream))))

@@ -1,6 +1,7 @@
 import { catchError, defer, from, mergeMap, type Observable, tap, throwError, timer } from 'rxjs'
 import { HostClosed, Throttled } from '../model/errors.js'
 import { addressOf, type Gates } from '../provider/gate/gates.js'
+import type { Asker } from '../provider/gate/host-gate.js'
 import type { Held, Holds } from './hold.js'
 import type { Pulse } from './pulse.js'
 import type { WorkerSite } from './site.js'
@@ -21,20 +22,21 @@ export interface FleetGatesOptions {
  */
 export const fleetGates = ({ site, holds, pulse, pause, giveBack }: FleetGatesOptions): Gates => ({
   notices: site.gates.notices,
-  of: (host) => {
-    const gate = site.gates.of(host)
-    const address = addressOf(site.settings, host)
-    const later = <T>({ ms, isFinal }: Held, attempt$: Observable<T>): Observable<T> => {
+  line: site.gates.line,
+  of: (endpoint) => {
+    const gate = site.gates.of(endpoint)
+    const address = addressOf(site.settings, endpoint.host)
+    const later = <T>({ ms, isFinal }: Held, attempt$: Observable<T>, asker: Asker): Observable<T> => {
       if (isFinal) return throwError(() => new HostClosed('rate_limit', '429: the provider has refused the whole fleet for too long'))
       giveBack()
-      return timer(Math.ceil(ms)).pipe(mergeMap(() => through(attempt$)))
+      return timer(Math.ceil(ms)).pipe(mergeMap(() => through(attempt$, asker)))
     }
-    const through = <T>(attempt$: Observable<T>): Observable<T> =>
+    const through = <T>(attempt$: Observable<T>, asker: Asker): Observable<T> =>
       defer(() => {
         pulse.check()
         const held = holds.of(address)
-        if (held.ms > 0) return later(held, attempt$)
-        return gate.through(attempt$).pipe(
+        if (held.ms > 0) return later(held, attempt$, asker)
+        return gate.through(attempt$, asker).pipe(
           tap(() => holds.serve(address, held.era)),
           catchError((error: unknown) => {
             if (!(error instanceof Throttled)) return throwError(() => error)
@@ -42,7 +44,7 @@ export const fleetGates = ({ site, holds, pulse, pause, giveBack }: FleetGatesOp
               mergeMap((now) => {
                 if (now.ms <= 0) return throwError(() => error)
                 // Items that nothing waits for any more are handed out, to end at once.
-                return now.isFinal ? later(now, attempt$) : from(pause(now)).pipe(mergeMap(() => later(now, attempt$)))
+                return now.isFinal ? later(now, attempt$, asker) : from(pause(now)).pipe(mergeMap(() => later(now, attempt$, asker)))
               }),
             )
           }),

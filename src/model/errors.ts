@@ -1,8 +1,9 @@
 /**
- * What must happen after an error: `wait` (the host asks for a pause, then try again), `retry` (try again after a
- * back-off), `give-up` (this item is lost, the run goes on), `stop` (the run ends). Nobody but the error class decides.
+ * What must happen after an error: `await-host` (the host is away: try again when the limiter lets requests through, however often),
+ * `wait` (the host asks for a pause, then try again), `retry` (try again after a back-off), `give-up` (this item is lost, the run goes
+ * on), `stop` (the run ends). Nobody but the error class decides.
  */
-export type Verdict = 'wait' | 'retry' | 'give-up' | 'stop'
+export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
 
 /** The statuses of the interface document; an item ends with exactly one of them. */
 export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${number}` | 'error'
@@ -75,11 +76,24 @@ export class HostClosed extends CollectError {
   }
 }
 
-/** What befell a request: no answer in time, no way to the host or a broken one, an answer that was cut, too long or no HTTP, or too few file descriptors. */
-export type TransportReason = 'deadline' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
+/** The host is away, and the circuit is open: the request is sent again when the host is back, which uses up no retries. */
+export class HostAwayError extends CollectError {
+  override readonly name = 'HostAwayError'
+  readonly verdict = 'await-host'
+  readonly status = 'error'
+  readonly code = 'host-down'
+  override readonly isTemporary = true
+}
+
+/**
+ * What befell a request: no answer in time, no answer in time on a saturated line, no way to the host or a broken one, an answer that was
+ * cut, too long or no HTTP, or too few file descriptors.
+ */
+export type TransportReason = 'deadline' | 'slow' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
 
 /** A host that cannot be reached is not the request's fault: it waits until the host is back, or given up. */
 const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
+  slow: 'wait',
   connect: 'wait',
   dns: 'wait',
   tls: 'give-up',
@@ -95,13 +109,16 @@ export class TransportError extends CollectError {
   readonly verdict: Verdict
   readonly status = 'error'
   override readonly isTemporary: boolean
+  /** Whether part of an answer had arrived. */
+  readonly hasBegun: boolean
 
   constructor(
     readonly reason: TransportReason,
     message: string,
-    options?: ErrorOptions,
+    { hasBegun = false, ...options }: ErrorOptions & { readonly hasBegun?: boolean } = {},
   ) {
     super(`${reason}: ${message}`, options)
+    this.hasBegun = hasBegun
     this.verdict = VERDICTS[reason] ?? 'retry'
     this.isTemporary = !LASTING.has(reason)
   }

@@ -36,12 +36,22 @@ export type RunEvent =
       readonly code?: string
     }
   /**
-   * A host is not asked for now: it answered 429, or pages where data was due, or cannot be reached. `until` is when one request may see
-   * whether it serves again. Services with the same base address are held together.
+   * A host, or one endpoint of it, is not asked for now: it answered 429, or pages where data was due, or is away. `until` is when one
+   * request may see whether it serves again, `since` when the trouble began, `giveUpAt` when nothing waits any more (absent where that is
+   * not known). Services with the same base address are held together.
    */
-  | { readonly type: 'host-held'; readonly at: number; readonly hosts: readonly Host[]; readonly why: HoldReason; readonly until: number }
-  /** A host that was held serves again. */
-  | { readonly type: 'host-open'; readonly at: number; readonly hosts: readonly Host[] }
+  | {
+      readonly type: 'host-held'
+      readonly at: number
+      readonly hosts: readonly Host[]
+      readonly endpoint?: string
+      readonly why: HoldReason
+      readonly since: number
+      readonly until: number
+      readonly giveUpAt?: number
+    }
+  /** A host, or an endpoint, that was held serves again. */
+  | { readonly type: 'host-open'; readonly at: number; readonly hosts: readonly Host[]; readonly endpoint?: string }
   /** Who works for the run, once a second where it is made by a fleet. */
   | { readonly type: 'fleet'; readonly at: number; readonly fleet: FleetState }
   /** A file is in place. */

@@ -38,9 +38,12 @@ export const Settings = z.strictObject({
   throttleMaxMs: count(0, 600_000).default(60_000).describe('longest pause that a Retry-After is granted'),
   throttleRetries: count(0, 100).default(8).describe('further attempts after a 429, which do not count as retries'),
   throttleGiveUpMs: count(0, 3_600_000).default(120_000).describe('time after which a host that refuses everything is given up'),
-  downMs: count(0, 3_600_000).default(10_000).describe('time after which a host that does not answer is given up'),
+  downMs: count(0, 86_400_000).default(300_000).describe('patience: how long a host that is away is waited for, in all of a run'),
   workers: z.record(z.string(), count(1, 1_000)).default({}).describe('workers of a stream, by its name'),
-  timeoutsMs: z.record(z.string(), count(1, 600_000)).default({}).describe('time a request of a stream may take, by its name'),
+  timeoutsMs: z
+    .record(z.string(), count(1, 600_000))
+    .default({})
+    .describe('longest time without a byte of an answer, by the name of the stream; six times as long in all'),
   headers: z
     .record(
       z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is no header name'),

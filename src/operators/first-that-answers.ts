@@ -5,7 +5,8 @@ import { recover } from './recover.js'
 /** One way to get an answer, by the name that its failure is told by. */
 export interface Tier<T> {
   readonly name: string
-  readonly ask: () => Observable<T>
+  /** `isLast` says that no other tier follows: until then a tier should fail rather than wait for a host that is away. */
+  readonly ask: (isLast: boolean) => Observable<T>
 }
 
 /**
@@ -15,7 +16,7 @@ export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], tell: (failure: s
   const from = (place: number, failures: readonly string[]): Observable<T> => {
     const tier = tiers[place]
     if (tier === undefined) return throwError(() => new NothingAnswered(failures.join('; ')))
-    return defer(tier.ask).pipe(
+    return defer(() => tier.ask(place === tiers.length - 1)).pipe(
       recover((reason) => {
         const failure = `${tier.name}: ${reason}`
         tell(failure)

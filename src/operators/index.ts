@@ -1,5 +1,5 @@
 export { barrier } from './barrier.js'
-export { deadline } from './deadline.js'
+export { type Deadline, deadline, type Transfer } from './deadline.js'
 export { firstThatAnswers, type Tier } from './first-that-answers.js'
 export { recover } from './recover.js'
 export { type RetryPolicy, retryFailures } from './retry-failures.js'

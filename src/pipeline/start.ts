@@ -7,8 +7,9 @@ import { type Redact, redactError, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { createDriftWatch } from '../provider/drift.js'
 import { createGates } from '../provider/gate/gates.js'
-import { openConnections, type Transport } from '../provider/http.js'
+import { openConnections } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
+import type { Transport } from '../provider/transport.js'
 import { createActivity } from './activity.js'
 import { askedOnce } from './asked-once.js'
 import { beginningOf, startOf } from './beginning.js'
@@ -19,6 +20,7 @@ import { embedded } from './embedded.js'
 import { isOver, reported, stoppedBy } from './ending.js'
 import type { Engine } from './engine.js'
 import { graph } from './graph.js'
+import { holdEvent } from './hold-event.js'
 import type { Log } from './log.js'
 import { narrowTo } from './narrow.js'
 import { tellOfHosts, tellOfStorage } from './notices.js'
@@ -143,10 +145,7 @@ const running = (
     activity: createActivity(),
     transport: connections.send,
     watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
-    gates: createGates(settings, (hosts, pause) => {
-      const at = clock()
-      emit(pause ? { type: 'host-held', at, hosts, why: pause.why, until: at + pause.ms } : { type: 'host-open', at, hosts })
-    }),
+    gates: createGates(settings, (hosts, pause, endpoint) => emit(holdEvent(clock(), hosts, pause, endpoint))),
     drift: createDriftWatch(),
     shared: askedOnce(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),

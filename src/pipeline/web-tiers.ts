@@ -14,7 +14,9 @@ export const webTiers = (
   {
     name: 'web data',
     ask: (): Observable<readonly Row[]> =>
-      shared('build id', () => ask(buildIdPage, {})).pipe(switchMap((buildId) => ask(data, { buildId, key }))),
+      shared('build id', () => ask(buildIdPage, {}, { failFast: true })).pipe(
+        switchMap((buildId) => ask(data, { buildId, key }, { failFast: true })),
+      ),
   },
-  { name: 'web page', ask: () => ask(page, { key }) },
+  { name: 'web page', ask: (isLast) => ask(page, { key }, { failFast: !isLast }) },
 ]

@@ -7,23 +7,33 @@ import type { Slot } from '../operators/slot.js'
 import type { Watch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import type { Gates } from './gate/gates.js'
-import type { HttpReply, HttpRequest, Transport } from './http.js'
+import type { HostGate } from './gate/host-gate.js'
+import { transferOn } from './gate/line.js'
 import { type RequestEnd, reading } from './reading.js'
 import { requestsTo } from './request.js'
 import { retryAfterMs } from './retry-after.js'
+import type { HttpReply, HttpRequest, Transport } from './transport.js'
 
 /**
  * Asks the provider. Emits the answer once, or errors with what is left after the retries; it is the only place that retries, and
  * what it repeats is one request. Unsubscribing aborts the request.
  */
-export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>) => Observable<Answer>
+export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskHow) => Observable<Answer>
+
+export interface AskHow {
+  /** There is another source to turn to: while the host is away the request fails at once instead of waiting for it. */
+  readonly failFast?: boolean
+}
+
+/** An answer may take so many times the longest silence in all. */
+const TOTAL_FACTOR = 6
 
 export interface AskOptions {
   readonly transport: Transport
   readonly settings: Settings
   /** Of all streams of the run: they share what a host allows. */
   readonly gates: Gates
-  /** Time that one attempt may take; waiting for the host's gate is none of it. */
+  /** The longest time without a byte that one attempt is granted, six times as long in all; waiting for the host's gate is none of it. */
   readonly timeoutMs: number
   readonly random: () => number
   /** The current instant, epoch milliseconds; dates in `Retry-After` count from it. */
@@ -47,24 +57,27 @@ export const createAsk = ({
   drift,
   watch,
 }: AskOptions): ((slot: Slot, whom?: string) => Ask) => {
-  const { retries, throttleRetries, backoffMs } = settings
-  const requests = new Map<AnyEndpoint, (input: unknown) => HttpRequest>()
-  const requestOf = (endpoint: AnyEndpoint, input: unknown): HttpRequest => {
-    const request = requests.get(endpoint) ?? requestsTo(endpoint, settings, timeoutMs)
-    requests.set(endpoint, request)
-    return request(input)
+  const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
+  const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
+  const known = new Map<AnyEndpoint, Known>()
+  const knownOf = (endpoint: AnyEndpoint): Known => {
+    const one = known.get(endpoint) ?? { request: requestsTo(endpoint, settings, timeoutMs), gate: gates.of(endpoint) }
+    known.set(endpoint, one)
+    return one
   }
   const accepted = (reply: HttpReply): HttpReply => {
     if (reply.status === 200 && reply.body.length === 0) throw new BadAnswer('empty', 'the body is empty')
     if (reply.status === 200) return reply
-    if (reply.status !== 429) throw new HttpError(reply.status)
+    const askedForMs = retryAfterMs(reply.retryAfter, clock())
+    if (reply.status !== 429) throw new HttpError(reply.status, askedForMs)
     tell('rate-limited')
-    throw new Throttled(retryAfterMs(reply.retryAfter, clock()))
+    throw new Throttled(askedForMs)
   }
   return (slot, whom = '') =>
-    (endpoint, input) => {
-      const request = requestOf(endpoint, input)
-      const gate = gates.of(endpoint.host)
+    (endpoint, input, { failFast = false } = {}) => {
+      const { request: requestFor, gate } = knownOf(endpoint)
+      const request = requestFor(input)
+      const asker = { item: whom, idleMs: timeoutMs, failFast }
       return new Observable((subscriber) => {
         const { hold, give } = slot.use()
         let sent = 0
@@ -81,15 +94,21 @@ export const createAsk = ({
             // A host that is just coming back is asked again for what it owes before it is asked for more.
             if (!gate.isInTrouble()) give()
           }
-          return transport({ ...request, arrived }).pipe(
-            deadline(timeoutMs, arrived$),
+          const transfer = transferOn(gates.line)
+          return transport({ ...request, arrived, transfer }).pipe(
+            deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
             reading(endpoint, (reply) => answerOf(endpoint, accepted(reply), input, drift?.(endpoint), whom), { clock, watch }),
           )
         })
-        hold(gate.through(attempt$)).pipe(retryFailures({ retries, throttleRetries, backoffMs, random })).subscribe(subscriber)
+        hold(gate.through(attempt$, asker)).pipe(retryFailures(policy)).subscribe(subscriber)
         subscriber.add(give)
       })
     }
+}
+
+interface Known {
+  readonly request: (input: unknown) => HttpRequest
+  readonly gate: HostGate
 }
 
 const answerOf = <Input, Answer>(

@@ -1,43 +1,12 @@
 import { Socket } from 'node:net'
-import { Observable } from 'rxjs'
+import { asyncScheduler, Observable } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import type { TransportError } from '../model/errors.js'
+import { type BodyBudget, createBodyBudget } from './body-budget.js'
+import type { HttpReply, HttpRequest, Redirect, Transport } from './transport.js'
 import { transportErrorOf } from './transport-error.js'
 import { createTurns } from './turns.js'
 import { LONGEST_BODY, unpack } from './unpack.js'
-
-/** A request as a transport sends it. */
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST'
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
-  /** Time that the whole request may take. */
-  readonly timeoutMs: number
-  /**
-   * Called when the whole of a 200 is in, if that may be some turns before its reply is emitted: what asked has its worker free then. A
-   * transport need not call it.
-   */
-  readonly arrived?: () => void
-}
-
-/** An answer with any status, its body decompressed. */
-export interface HttpReply {
-  readonly status: number
-  readonly retryAfter?: string
-  readonly contentType?: string
-  /** Where a redirect leads. */
-  readonly location?: string
-  readonly body: Uint8Array
-  /** Neither a length nor chunks said where the body ends: it may be cut, and only its text can tell. */
-  readonly isUnframed?: boolean
-}
-
-/** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
-export type Transport = (request: HttpRequest) => Observable<HttpReply>
-
-/** What to ask instead after a reply to the given request, the first of which is hop 0; nothing if the reply is the answer. */
-export type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
 
 export interface Connections {
   readonly send: Transport
@@ -65,12 +34,13 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
     return pool
   }
   const inTurn = createTurns()
+  const budget = createBodyBudget()
   const targets = new Map<string, Target>()
   const targetOf = ({ method, url: address }: HttpRequest): Target => {
     const known = targets.get(address)
     if (known) return known
     const url = new URL(address)
-    const target = { pool: poolOf(url.origin), path: `${url.pathname}${url.search}` }
+    const target = { pool: poolOf(url.origin), path: `${url.pathname}${url.search}`, budget }
     // What is posted differs in its body; the addresses of other requests may be as many as they.
     if (method === 'POST') targets.set(address, target)
     return target
@@ -81,12 +51,16 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
         let cancel = (): void => undefined
         const go = (request: HttpRequest, hop: number): void => {
           cancel = dispatch(targetOf(request), request, {
-            reply(reply) {
+            reply(reply, release) {
               const next = redirect(reply, request, hop)
-              if (next) return go(next, hop + 1)
+              if (next) {
+                release()
+                return go(next, hop + 1)
+              }
               const emit = (): void => {
                 subscriber.next(reply)
                 subscriber.complete()
+                release()
               }
               // There is nothing to read, and the host's gate must hear of it before anything else is asked.
               if (reply.status !== 200) return emit()
@@ -132,21 +106,37 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
 interface Target {
   readonly pool: Pool
   readonly path: string
+  readonly budget: BodyBudget
 }
 
 interface Receiver {
-  reply(reply: HttpReply): void
+  /** `release` is to be called when the body has been read. */
+  reply(reply: HttpReply, release: () => void): void
   fail(error: TransportError): void
 }
 
 /** Straight over the pool's own handler: an AbortSignal for each request would cost half as much again as the request. */
-const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiver): (() => void) => {
+const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver: Receiver): (() => void) => {
   let isOver = false
   let started: Dispatcher.DispatchController | undefined
   let status = 0
   let headers: Readonly<Record<string, string | string[] | undefined>> = {}
   const chunks: Buffer[] = []
-  const { method, body, timeoutMs } = request
+  const { method, body, timeoutMs, transfer = { bytesAt: 0 } } = request
+  const share = budget.open({
+    pause: () => {
+      transfer.bytesAt = Number.POSITIVE_INFINITY
+      started?.pause()
+    },
+    resume: () => {
+      transfer.bytesAt = asyncScheduler.now()
+      started?.resume()
+    },
+  })
+  const fail = (error: unknown): void => {
+    share.release()
+    receiver.fail(transportErrorOf(error, status !== 0))
+  }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
       started = controller
@@ -155,38 +145,44 @@ const dispatch = ({ pool, path }: Target, request: HttpRequest, receiver: Receiv
     onResponseStart(controller, code, answered) {
       // Pieces of the socket's own buffer, all 64 KiB of it, in a list that has waited for them and is old by now.
       if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
+      transfer.bytesAt = asyncScheduler.now()
       status = code
       headers = answered
     },
     onResponseData(_, chunk) {
       chunks.push(chunk)
+      transfer.bytesAt = asyncScheduler.now()
+      share.take(chunk.length)
     },
     onResponseEnd() {
       // The list, old as well, lets go of them.
       unpack(headers['content-encoding'], chunks.splice(0), (error, whole) => {
         if (isOver) return
         isOver = true
+        if (whole && headers['content-encoding'] !== undefined) share.take(whole.length)
         // Only a 200 is read: a broken body must not hide what the status says.
-        if (error && status === 200) return receiver.fail(transportErrorOf(error, true))
+        if (error && status === 200) return fail(error)
         const { location, 'retry-after': retryAfter, 'content-type': contentType } = headers
-        receiver.reply({
+        const reply: HttpReply = {
           status,
           body: whole ?? Buffer.alloc(0),
           ...(headers['content-length'] === undefined && headers['transfer-encoding'] === undefined ? { isUnframed: true } : {}),
           ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
           ...(typeof location === 'string' ? { location } : {}),
           ...(typeof contentType === 'string' ? { contentType } : {}),
-        })
+        }
+        receiver.reply(reply, share.release)
       })
     },
     onResponseError(_, error) {
       if (isOver) return
       isOver = true
-      receiver.fail(transportErrorOf(error, status !== 0))
+      fail(error)
     },
   }
   pool.dispatch({ path, method, headers: request.headers, body: body ?? null, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, handler)
   return () => {
+    share.release()
     if (isOver) return
     isOver = true
     started?.abort(new Error('cancelled'))

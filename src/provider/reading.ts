@@ -1,8 +1,8 @@
 import { Observable, type OperatorFunction } from 'rxjs'
 import { CollectError, HttpError, Throttled } from '../model/errors.js'
 import type { AnyEndpoint } from './endpoint.js'
-import type { HttpReply } from './http.js'
 import { seenOf } from './seen.js'
+import type { HttpReply } from './transport.js'
 
 /** How one request ended. Says nothing of what it asked for, or with which headers. */
 export interface RequestEnd {

@@ -1,5 +1,5 @@
 import type { Settings } from '../model/settings.js'
-import type { HttpReply, HttpRequest, Redirect } from './http.js'
+import type { HttpReply, HttpRequest, Redirect } from './transport.js'
 
 const MOST_HOPS = 2
 const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>> = {

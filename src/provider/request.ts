@@ -1,7 +1,7 @@
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
-import type { HttpRequest } from './http.js'
+import type { HttpRequest } from './transport.js'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 

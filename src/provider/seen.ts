@@ -1,4 +1,4 @@
-import type { HttpReply } from './http.js'
+import type { HttpReply } from './transport.js'
 
 /** So much of a body is looked at, and so much of its text shown. */
 const [LOOKED_AT, SHOWN] = [4_096, 60] as const

@@ -57,6 +57,7 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       type: fc.constant('host-held' as const),
+      since: fc.constant(0),
       at: fc.nat(9_000),
       hosts: fc.constant(['news'] as const),
       why: fc.constant('refuses' as const),
@@ -107,7 +108,7 @@ const estimates = (instants: readonly number[], pauses: readonly (readonly [from
   let next = 0
   for (let now = 0; now < end; now += 100) {
     for (const [from, to] of pauses) {
-      if (from >= now - 100 && from < now) tell({ type: 'host-held', at: now, hosts: ['news'], why: 'refuses', until: to })
+      if (from >= now - 100 && from < now) tell({ type: 'host-held', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
       if (to >= now - 100 && to < now) tell({ type: 'host-open', at: now, hosts: ['news'] })
     }
     for (; (instants[next] ?? end) <= now && next < instants.length - 1; next += 1) tell(settled('market-news'))

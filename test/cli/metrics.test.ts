@@ -28,7 +28,7 @@ describe('the metrics of a run', () => {
     event({ type: 'items-known', stream: 'news', total: 3 })
     for (const _ of [1, 2, 3]) event({ type: 'requested', stream: 'news' })
     event({ type: 'rate-limited', stream: 'news' })
-    event({ type: 'host-held', at: 0, hosts: ['static'], why: 'refuses', until: 9 })
+    event({ type: 'host-held', at: 0, hosts: ['static'], why: 'refuses', since: 0, until: 9 })
     event({ type: 'settled', stream: 'news', item: 'A', status: 'success' })
     request({ stream: 'news', endpoint: note, at: 0, ms: 30, status: 200, bytes: 70, failure: undefined })
     request({ stream: 'news', endpoint: note, at: 0, ms: 30, status: 429, bytes: 0, failure: 'rate_limit' })

@@ -174,14 +174,14 @@ describe('bars', () => {
     tell(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
     tell(...settled('market-news', 10), ...settled('all-ohlcv', 10))
     advance(shell.scheduler, 1_000)
-    tell({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', until: 5_000 })
-    tell({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', until: 3_000 })
+    tell({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
+    tell({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
     advance(shell.scheduler, 2_000)
     expect(shell.err.screen().slice(0, -1)).toEqual([
       '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
       '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s    6s left',
       '  2.0s · 0 of 2 streams · 20 items',
-      '  news: asked us to wait, 3s · static and sheet: down, next try in 1s',
+      '  news: asked us to wait, 3s · static and sheet: away for 2s, next try in 1s',
     ])
     tell({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
     advance(shell.scheduler, 2_600)
@@ -273,7 +273,7 @@ describe('lines', () => {
     const { shell, tell } = show('lines', {})
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     tell(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
-    tell({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', until: 7_000 })
+    tell({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
     advance(shell.scheduler, 5_000)
     expect(shell.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends pages for data, waiting 2s\n')
   })

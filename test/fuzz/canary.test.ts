@@ -6,7 +6,7 @@ import { summaryOf } from '../../src/cli/summary.js'
 import { createCollector } from '../../src/collector.js'
 import { BadAnswer, StorageError, TransportError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
-import type { HttpReply, Transport } from '../../src/provider/http.js'
+import type { HttpReply, Transport } from '../../src/provider/transport.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 import { seed } from './payloads.js'
 

@@ -1,6 +1,7 @@
+import { ignoreElements, merge, type Observable, tap } from 'rxjs'
 import { describe, it } from 'vitest'
 import { NothingAnswered, TransportError } from '../../src/model/errors.js'
-import { deadline } from '../../src/operators/deadline.js'
+import { deadline, type Transfer } from '../../src/operators/deadline.js'
 import { marbles } from '../support/marbles.js'
 
 const late = new TransportError('deadline', 'no whole answer within 5 ms')
@@ -12,7 +13,7 @@ describe('deadline', () => {
       const source = m.cold<string>('---(a|)')
       const expected = '             ---(a|)'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected)
+      m.expect(source.pipe(deadline({ idleMs: 5 }))).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions('^--!')
     }),
   )
@@ -24,7 +25,7 @@ describe('deadline', () => {
       const subs = '                 ^----!'
       const expected = '             -----#'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected, undefined, late)
+      m.expect(source.pipe(deadline({ idleMs: 5 }))).toBeObservable(expected, undefined, late)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -36,7 +37,7 @@ describe('deadline', () => {
       const subs = '                 ^----!'
       const expected = '             -----#'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected, undefined, late)
+      m.expect(source.pipe(deadline({ idleMs: 5 }))).toBeObservable(expected, undefined, late)
       m.expect(source).toHaveSubscriptions(subs)
     }),
   )
@@ -48,7 +49,7 @@ describe('deadline', () => {
       const arrived = m.cold('       ---x')
       const expected = '             -------(a|)'
 
-      m.expect(source.pipe(deadline(5, arrived))).toBeObservable(expected)
+      m.expect(source.pipe(deadline({ idleMs: 5, arrived$: arrived }))).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions('^------!')
     }),
   )
@@ -59,7 +60,7 @@ describe('deadline', () => {
       const source = m.cold<string>('--a---------b|')
       const expected = '             --a---------b|'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected)
+      m.expect(source.pipe(deadline({ idleMs: 5 }))).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions('^------------!')
     }),
   )
@@ -70,7 +71,7 @@ describe('deadline', () => {
       const source = m.cold<string>('--|')
       const expected = '             --|'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected)
+      m.expect(source.pipe(deadline({ idleMs: 5 }))).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions('^-!')
     }),
   )
@@ -82,7 +83,7 @@ describe('deadline', () => {
       const source = m.cold<string>('--#', undefined, error)
       const expected = '             --#'
 
-      m.expect(source.pipe(deadline(5))).toBeObservable(expected, undefined, error)
+      m.expect(source.pipe(deadline({ idleMs: 5 }))).toBeObservable(expected, undefined, error)
       m.expect(source).toHaveSubscriptions('^-!')
     }),
   )
@@ -95,7 +96,7 @@ describe('deadline', () => {
       const subs = '                 ^-!'
       const expected = '             ---'
 
-      m.expect(source.pipe(deadline(5)), unsub).toBeObservable(expected)
+      m.expect(source.pipe(deadline({ idleMs: 5 })), unsub).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions(subs.trim())
     }),
   )
@@ -104,11 +105,63 @@ describe('deadline', () => {
     'counts anew for each subscription',
     marbles((m) => {
       const source = m.cold<string>('----(a|)')
-      const bounded = source.pipe(deadline(5))
+      const bounded = source.pipe(deadline({ idleMs: 5 }))
 
       m.expect(bounded, '   ^').toBeObservable('       ----(a|)')
       m.expect(bounded, '   ---^').toBeObservable('    -------(a|)')
       m.expect(source).toHaveSubscriptions(['^---!', '---^---!'])
     }),
   )
+
+  describe('of an answer whose bytes are noted', () => {
+    const bounded = (source: Observable<string>, noted: Observable<number>) => {
+      const transfer: Transfer = { bytesAt: 0 }
+      const noting = noted.pipe(
+        tap((at) => {
+          transfer.bytesAt = at
+        }),
+        ignoreElements(),
+      )
+      return merge(source, noting as Observable<never>).pipe(deadline({ idleMs: 5, totalMs: 20, transfer }))
+    }
+    const at = Object.fromEntries(Array.from({ length: 26 }, (_, frame) => [String.fromCharCode(97 + frame), frame])) as Record<
+      string,
+      number
+    >
+    const error = (message: string, hasBegun: boolean) => new TransportError('deadline', message, { hasBegun })
+
+    it(
+      'waits as long as bytes come',
+      marbles((m) => {
+        const source = m.cold<string>('            ------------------(x|)')
+        const bytes = m.cold('---d---h---l---p|', at)
+        m.expect(bounded(source, bytes)).toBeObservable('------------------(x|)')
+      }),
+    )
+
+    it(
+      'errors once none has come for so long',
+      marbles((m) => {
+        const bytes = m.cold('---d---h-', at)
+        m.expect(bounded(m.cold('-'), bytes)).toBeObservable('------------#', undefined, error('no byte for 5 ms', true))
+      }),
+    )
+
+    it(
+      'errors when it is not whole in the time for all of it, though bytes come',
+      marbles((m) => {
+        const bytes = m.cold('--c--f--i--l--o--r--u--x--', at)
+        const late = error('no whole answer within 20 ms', true)
+        m.expect(bounded(m.cold('-'), bytes)).toBeObservable('--------------------#', undefined, late)
+      }),
+    )
+
+    it(
+      'does not count a silence of our own making',
+      marbles((m) => {
+        const bytes = m.cold('--p---------l--', { p: Number.POSITIVE_INFINITY, l: 12 })
+        m.expect(bounded(m.cold('-'), bytes)).toBeObservable('-----------------#', undefined, error('no byte for 5 ms', true))
+      }),
+    )
+  })
 })

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { NothingAnswered, UsageError } from '../../src/model/errors.js'
-import type { Transport } from '../../src/provider/http.js'
+import type { Transport } from '../../src/provider/transport.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 

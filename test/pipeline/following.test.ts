@@ -77,7 +77,7 @@ describe('a stream that follows another one', () => {
 
   for (const { how, reply, pace, reason } of [
     { how: 'is refused', reply: status(403), pace: '', reason: 'the provider answered 403 (empty body)' },
-    { how: 'is limited', reply: status(429), pace: '8200ms ', reason: '429: the provider limits the rate (empty body)' },
+    { how: 'is limited', reply: status(429), pace: '6s ', reason: '429: the provider limits the rate (empty body)' },
     { how: 'keeps failing', reply: page, pace: '375ms 750ms ', reason: 'html: a page came instead (35 B, "Sorry")' },
   ])
     it(

@@ -57,7 +57,7 @@ describe('a 429', () => {
   )
 
   it(
-    'holds all streams that ask the host',
+    'holds all streams that ask the endpoint, and no other one of the host',
     marbles((m) => {
       const collector = tinyCollector(m, {
         stocks: ['A'],
@@ -67,12 +67,12 @@ describe('a 429', () => {
       collector.run().subscribe()
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2000 filings A', '2200 ohlcv A'])
+      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 filings A', '0 ohlcv A', '2000 news A'])
     }),
   )
 
   it(
-    'is counted in the report, whatever comes of it, and said of the host once',
+    'is counted in the report, whatever comes of it, and said of the endpoint once',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: inTurn(status(429), row) })
       const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
@@ -80,7 +80,11 @@ describe('a 429', () => {
       m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {
         a: [
           1,
-          [{ reason: 'static was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second' }],
+          [
+            {
+              reason: 'static news was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second',
+            },
+          ],
         ],
       })
     }),

@@ -6,7 +6,7 @@ import { TransportError } from '../../src/model/errors.js'
 import { json } from '../../src/provider/answer.js'
 import { createAsk } from '../../src/provider/ask.js'
 import { createGates } from '../../src/provider/gate/gates.js'
-import type { Transport } from '../../src/provider/http.js'
+import type { Transport } from '../../src/provider/transport.js'
 import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
@@ -105,8 +105,7 @@ describe('asking', () => {
   })
 
   it.each([
-    { status: 500, attempts: 3, ends: 'http_500' },
-    { status: 503, attempts: 3, ends: 'http_503' },
+    { status: 501, attempts: 3, ends: 'http_501' },
     { status: 429, attempts: 9, ends: 'rate_limit' },
     { status: 404, attempts: 1, ends: 'http_404' },
     { status: 403, attempts: 1, ends: 'http_403' },

@@ -52,7 +52,7 @@ describe('a request', () => {
   ])('is over at its deadline in spite of $what', async ({ answer }) => {
     const { url } = await serveRaw(answer)
     const request = connect().send(getOf(url, { timeoutMs: DEADLINE_MS }))
-    const { message, ms } = await timed(() => failureOf(request.pipe(deadline(DEADLINE_MS))))
+    const { message, ms } = await timed(() => failureOf(request.pipe(deadline({ idleMs: DEADLINE_MS }))))
     expect(message).toMatch(/^deadline: /)
     expect(ms).toBeLessThan(DEADLINE_MS + GRACE_MS)
   })
@@ -61,7 +61,7 @@ describe('a request', () => {
     const url = await stopped()
     const { send } = connect()
     const requests = Array.from({ length: 20 }, () =>
-      timed(() => failureOf(send(getOf(url, { timeoutMs: DEADLINE_MS })).pipe(deadline(DEADLINE_MS)))),
+      timed(() => failureOf(send(getOf(url, { timeoutMs: DEADLINE_MS })).pipe(deadline({ idleMs: DEADLINE_MS })))),
     )
     for (const { message, ms } of await Promise.all(requests)) {
       expect(message).toMatch(/^deadline: /)
@@ -125,7 +125,7 @@ describe('a run', () => {
     const url = await stopped()
     const before = handles().length
     const connections = openConnections()
-    await Promise.all(Array.from({ length: 20 }, () => failureOf(connections.send(getOf(url)).pipe(deadline(50)))))
+    await Promise.all(Array.from({ length: 20 }, () => failureOf(connections.send(getOf(url)).pipe(deadline({ idleMs: 50 })))))
     expect(handles().length).toBeGreaterThan(before + 10)
     connections.close()
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,7 +1,7 @@
 import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import type { HttpReply, HttpRequest } from '../../src/provider/http.js'
 import { redirectsOf } from '../../src/provider/redirects.js'
+import type { HttpReply, HttpRequest } from '../../src/provider/transport.js'
 import { connect, getOf, serveHttp, settingsOf } from './support.js'
 
 const settings = settingsOf({

@@ -7,7 +7,8 @@ import { BadAnswer, CollectError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { type Ask, type AskOptions, createAsk } from '../../src/provider/ask.js'
 import { type Endpoint, get, post } from '../../src/provider/endpoint.js'
-import { type ConnectionOptions, type HttpRequest, openConnections } from '../../src/provider/http.js'
+import { type ConnectionOptions, openConnections } from '../../src/provider/http.js'
+import type { HttpRequest } from '../../src/provider/transport.js'
 
 const read = (text: string): string => text
 
@@ -111,5 +112,5 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
 }
 
 /** Asks without waiting for a worker. */
-export const askFreely = (options: AskOptions): Ask =>
-  createAsk(options)({ use: () => ({ hold: identity, give: noop }), rest: noop, leave: noop })
+export const askFreely = (options: AskOptions, whom = ''): Ask =>
+  createAsk(options)({ use: () => ({ hold: identity, give: noop }), rest: noop, leave: noop }, whom)

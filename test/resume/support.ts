@@ -7,7 +7,7 @@ import type { RunEvent } from '../../src/model/event.js'
 import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
-import type { HttpRequest, Transport } from '../../src/provider/http.js'
+import type { HttpRequest, Transport } from '../../src/provider/transport.js'
 import { temporaryFolder } from '../sinks/support.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 

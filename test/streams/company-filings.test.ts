@@ -170,7 +170,7 @@ describe('company-filings', () => {
   it('does not let an outage look like a quiet company', async () => {
     const { script, report, text } = await collected(500, 502, { files: withFile(FILE, 'old') })
     expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
-    expect(script.problems[0]?.reason).toMatch(/company_filings.*500.*lodr.*502/)
+    expect(script.problems[0]?.reason).toMatch(/company_filings: .*lodr: .*502/)
     expect(report.outcome).toBe('partial')
     expect(text(FILE)).toBe('old')
   })

@@ -150,23 +150,23 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
 
   it('loses every item with a reason when the provider is out, and writes nothing for them', async () => {
     simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
-    const { report, script, texts } = await run(stream)
+    const { report, script, texts } = await run(stream, new Map(), EVENING, { downMs: 0 })
     expect(report.outcome).toBe(stream.name === MASTER ? 'failed' : 'partial')
     expect(lostOf(script) + script.degraded).toBe(totalOf(stream))
     if (script.degraded === 0) expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
     expect(script.problems.length).toBeGreaterThan(0)
-    for (const { reason } of script.problems) expect(reason).toContain('503')
+    for (const { item, reason } of script.problems) if (item !== undefined) expect(reason).toContain('503')
     const source = streams.find(({ name }) => name === stream.work.of)
     const needed = source === undefined ? {} : (await run(source)).texts
     for (const [file, text] of Object.entries(texts)) expect(text).toBe(needed[file] ?? '[]\n')
-    expect(new Set(askedOf(stream))).toEqual(new Set([ATTEMPTS]))
+    expect(Math.max(...askedOf(stream))).toBeLessThanOrEqual(ATTEMPTS)
   })
 
   it('leaves what an earlier run wrote as it is when the provider is out', async () => {
     const files: MemoryFiles = new Map()
     const { texts } = await run(stream, files)
     simulator.control({ asOf: NEXT_EVENING, faults: faultsOn(stream, { mode: 'status', status: 503 }), reset: true })
-    const { report, script } = await run(stream, files, NEXT_EVENING)
+    const { report, script } = await run(stream, files, NEXT_EVENING, { downMs: 0 })
     expect(askedOf(stream).length).toBeGreaterThan(0)
     expect(lostOf(script) + script.degraded).toBe(totalOf(stream))
     expect(report.outcome).toBe(stream.name === MASTER ? 'failed' : 'partial')
@@ -199,7 +199,7 @@ describe.each(streams.filter(({ name }) => name === MASTER).map((stream) => ({ n
     it('nothing else is asked, and the report says why', async () => {
       simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
       const files: MemoryFiles = new Map()
-      const report = await lastValueFrom(collector(files).run({ asOf: EVENING }))
+      const report = await lastValueFrom(collector(files, { downMs: 0 }).run({ asOf: EVENING }))
       expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
       expect(Object.keys(simulator.stats().endpoints)).toEqual(namesOf(stream))
       expect(textsOf(files)).toEqual({})

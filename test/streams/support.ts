@@ -5,7 +5,7 @@ import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { instantOf } from '../../src/model/trading-day.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
-import type { Transport } from '../../src/provider/http.js'
+import type { Transport } from '../../src/provider/transport.js'
 import { scriptedProvider, scriptedUrls } from '../../src/testing.js'
 
 /** The evening of Thursday, 12 February 2026. */
@@ -77,7 +77,7 @@ export interface Collected {
   readonly text: (file: string) => string | undefined
 }
 
-/** Settings that ask hosts named like the services, without a pause between attempts. */
+/** Settings that ask hosts named like the services, without a pause between attempts, and without patience for one that is away. */
 export const SETTINGS = {
   urls: scriptedUrls,
   sheetId: 'SHEET',
@@ -85,6 +85,7 @@ export const SETTINGS = {
   gsmTabId: '22',
   backoffMs: 0,
   throttleMs: 0,
+  downMs: 0,
 } satisfies SettingsInput
 
 /** One run of one stream over answers that a test gives. */

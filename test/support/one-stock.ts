@@ -1,7 +1,7 @@
 import { map, type Observable, of } from 'rxjs'
 import type { RunReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import type { HttpReply } from '../../src/provider/http.js'
+import type { HttpReply } from '../../src/provider/transport.js'
 import type { Context } from './marbles.js'
 import { row, type TinyCollector, tiny, tinyCollector } from './tiny.js'
 

@@ -11,7 +11,7 @@ import { defineStream, type StreamDefinition } from '../../src/pipeline/define-s
 import { MASTER, once, perStock } from '../../src/pipeline/work.js'
 import { json } from '../../src/provider/answer.js'
 import { post } from '../../src/provider/endpoint.js'
-import type { HttpReply, HttpRequest, Transport } from '../../src/provider/http.js'
+import type { HttpReply, HttpRequest, Transport } from '../../src/provider/transport.js'
 import type { Context } from './marbles.js'
 
 /** A call that says on whose behalf it is made: `{name} {of}`, such as `news A`. */
@@ -103,7 +103,8 @@ export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B'
     })
   }
   const collector = createCollector({
-    settings: { urls: { static: 'http://provider.test' }, ...settings },
+    // Nothing is waited for that is away, unless a test says so.
+    settings: { urls: { static: 'http://provider.test' }, downMs: 0, ...settings },
     streams: [tinyMaster, ...streams],
     storage: memory(),
     transport,

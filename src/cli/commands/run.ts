@@ -7,7 +7,7 @@ import { progressModes } from '../progress.js'
 import { runCommand } from '../run.js'
 import { flagsOf, type RunInput } from '../run-flags.js'
 import { sizeOf } from '../terminal.js'
-import { readAccept, readAsOf, readSymbols } from '../values.js'
+import { readAccept, readAsOf, readDuration, readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
 
 const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
@@ -34,6 +34,9 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .addOption(streamsOption('--skip', 'all streams but these', names))
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
     .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
+    .option('--patience <time>', 'how long a host that is away is waited for: 90s, 10m, 1h (default: 5m)', (text) =>
+      readDuration('--patience', text, 86_400_000),
+    )
     .option('--retry-failed', 'exactly what failed last time, of each stream')
     .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
     .option('--accept <rules>', `store answers that a rule refuses: ${refusalCodes.join(', ')}`, readAccept)

@@ -9,7 +9,7 @@ import { createAsk } from '../../provider/ask.js'
 import { createDriftWatch } from '../../provider/drift.js'
 import type { AnyEndpoint } from '../../provider/endpoint.js'
 import { createGates } from '../../provider/gate/gates.js'
-import type { HttpReply, Transport } from '../../provider/http.js'
+import type { HttpReply, Transport } from '../../provider/transport.js'
 import { adviceOn } from './advice.js'
 
 /** What one request to an endpoint showed. */

@@ -1,135 +1,190 @@
-import { asyncScheduler, Observable, type Subscriber, type Subscription, timer } from 'rxjs'
-import type { HostClosed } from '../../model/errors.js'
+import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
+import { HostAwayError, messageOf } from '../../model/errors.js'
 import type { HoldReason } from '../../model/event.js'
 import type { Rules } from './hold.js'
-import { admission, ended, type Host, newHost, sent } from './host.js'
+import type { Host } from './host.js'
+import { createLimiter, type Limiter, type Permit } from './limiter.js'
+import { type Line, newLine, noteAnswer, slowIfSaturated } from './line.js'
 import { createNotes } from './notes.js'
 import { answered, nothing, type Signal, signalOf } from './signal.js'
+import { stopwatch } from './stopwatch.js'
 
-/** Stands between all streams of a run and one host. */
+/** A request as its host's gate sees it. */
+export interface Asker {
+  /** Whose request it is: a stock, an index, a list. */
+  readonly item: string
+  /** The longest time without a byte that the request is granted. */
+  readonly idleMs: number
+  /** It has another source to turn to: it ends at once while the host is away. */
+  readonly failFast?: boolean
+}
+
+/** Stands between all streams of a run and one endpoint of a host: what the host allows, and what it allows of this endpoint. */
 export interface HostGate {
   /**
-   * Makes one attempt as soon as the host allows it, first come, first served, and learns from how it ends. Errors with `HostClosed`
-   * if the host is not worth waiting for. Unsubscribing leaves the queue, or ends the attempt.
+   * Makes one attempt as soon as host and endpoint allow it, first come, first served, and learns from how it ends. Errors with
+   * `HostClosed` if the host is not worth waiting for, and with `HostAwayError` if the attempt met a host that is away: it should be made
+   * again, however often. Unsubscribing leaves the queue, or ends the attempt.
    */
-  readonly through: <T>(attempt$: Observable<T>) => Observable<T>
+  readonly through: <T>(attempt$: Observable<T>, asker: Asker) => Observable<T>
   /** Whether the host is given a pause, is waited for, or did not answer the last time. */
   readonly isInTrouble: () => boolean
+}
+
+/** Why a host, or one endpoint of it, is not asked, and for how long from now on. */
+export interface Pause {
+  readonly why: HoldReason
+  readonly ms: number
+  /** How long this has lasted. */
+  readonly sinceMs: number
+  /** When it is given up, from now on; absent where nobody can tell yet. */
+  readonly giveUpMs?: number
+}
+
+export interface HostGates {
+  readonly of: (endpoint: string) => HostGate
   /** What there is to say of the host, a line each. */
   readonly notices: () => readonly string[]
 }
 
-/** Why a host is not asked, and for how long from now on. */
-export interface Pause {
-  readonly why: HoldReason
-  readonly ms: number
+interface EndpointLimiter extends Limiter {
+  readonly name: string
 }
 
-interface Waiting {
-  readonly go: () => void
-  readonly end: (error: HostClosed) => void
-}
-
-/** `tell` hears of every pause as it begins or grows, and of its end. */
-export const createHostGate = (name: string, rules: Rules, tell: (pause?: Pause) => void = () => undefined): HostGate => {
+/** The gates of all endpoints of a host. `tell` hears of every pause as it begins or grows, and of its end. */
+export const createHostGates = (
+  name: string,
+  rules: Rules,
+  { line = newLine(), tell = () => undefined }: { line?: Line; tell?: (pause: Pause | undefined, endpoint?: string) => void } = {},
+): HostGates => {
   const now = stopwatch()
-  const notes = createNotes(name)
-  const queue = new Set<Waiting>()
-  let host = newHost
-  let alarm: Subscription | undefined
-  let isAdmitting = false
-  let isCalled = false
+  const readers: (() => readonly string[])[] = []
+  const endpoints = new Map<string, EndpointLimiter>()
+  /** How many requests the host had served when one of an item last met trouble; -1 of items known to have trouble of their own. */
+  const servedAtFailure = new Map<string, number>()
+  let served = 0
 
-  const become = (next: Host): void => {
-    notes.take(host, next, now())
-    host = next
+  const limiterOf = (endpoint?: string): Limiter => {
+    const notes = createNotes(endpoint === undefined ? name : `${name} ${endpoint}`)
+    const limiter = createLimiter({
+      rules,
+      now,
+      changed: (before, after, at) => {
+        notes.take(before, after, at)
+        tell(pauseOf(after, at), endpoint)
+      },
+    })
+    readers.push(() => notes.read(limiter.state(), now()))
+    return limiter
   }
-  const call = (ms: number): void => {
-    alarm?.unsubscribe()
-    alarm = timer(Math.ceil(ms)).subscribe(admit)
+  const host = limiterOf()
+  const endpointOf = (endpoint: string): EndpointLimiter => {
+    const known = endpoints.get(endpoint) ?? { ...limiterOf(endpoint), name: endpoint }
+    endpoints.set(endpoint, known)
+    return known
   }
-  /** One loop for all: what ends at once, and makes others come, must not grow the stack. */
-  const admit = (): void => {
-    if (isAdmitting) return
-    isAdmitting = true
-    isCalled = false
-    alarm?.unsubscribe()
-    for (const next of queue) {
-      const pause = admission(host, now())
-      if (typeof pause === 'number' && pause > 0) {
-        if (pause < Number.POSITIVE_INFINITY) call(pause)
-        break
-      }
-      queue.delete(next)
-      if (typeof pause === 'number') next.go()
-      else next.end(pause)
-    }
-    isAdmitting = false
+  const isDown = (limiter: Limiter): boolean => limiter.state().hold?.why === 'down'
+  const isHeldElsewhere = (own: EndpointLimiter): boolean =>
+    [...endpoints.values()].some((other) => other !== own && other.state().hold?.why === 'refuses')
+
+  /** One item that meets trouble while others are served has trouble of its own. */
+  const isOwnTrouble = (key: string): boolean => {
+    const before = servedAtFailure.get(key) ?? served
+    servedAtFailure.set(key, before < served ? -1 : served)
+    return before < served && host.state().hold === undefined
   }
-  const attempt = <T>(attempt$: Observable<T>, subscriber: Subscriber<T>): void => {
-    const { era } = host
+  const judged = (signal: Signal, endpoint: EndpointLimiter, { item }: Asker): Signal =>
+    signal.kind === 'trouble' && isOwnTrouble(`${endpoint.name} ${item}`) ? nothing : signal
+
+  const settle = (signal: Signal, { own, permits }: { own: EndpointLimiter; permits: readonly [Permit, Permit] }, item: string): void => {
+    if (signal.kind === 'answered') served += 1
+    const isRefusal = signal.kind === 'refused' || signal.kind === 'blank'
+    const isAlone = line.served === 0 || (signal.kind === 'trouble' && signal.sign !== 'item' && served === 0)
+    // One endpoint that refuses is held alone; several make it the host.
+    host.leave(permits[1], { signal: isRefusal && !isHeldElsewhere(own) ? nothing : signal, item, isAlone })
+    const isOfHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host))
+    own.leave(permits[0], { signal: isOfHost ? nothing : signal, item, isAlone: false })
+  }
+  const attempt = <T>(attempt$: Observable<T>, asker: Asker, { subscriber, own, permits }: Sent<T>): void => {
+    const startedAt = asyncScheduler.now()
     let isOpen = true
     const over = (signal: Signal): void => {
       if (!isOpen) return
       isOpen = false
-      const before = host.hold
-      become(ended(host, { era, signal, now: now() }, rules))
-      if (host.hold !== before) tell(host.hold && { why: signal.kind === 'blank' ? 'pages' : host.hold.why, ms: host.hold.until - now() })
+      settle(signal, { own, permits }, asker.item)
     }
-    become(sent(host, now()))
     const subscription = attempt$.subscribe({
       next: (value) => {
+        noteAnswer(line, asyncScheduler.now() - startedAt)
         over(answered)
         subscriber.next(value)
       },
       error: (error: unknown) => {
-        over(signalOf(error))
-        subscriber.error(error)
+        const seen = slowIfSaturated(error, line, asker.idleMs)
+        const signal = signalOf(seen)
+        over(judged(signal, own, asker))
+        const isAway = signal.kind === 'trouble' && !asker.failFast && (isDown(host) || isDown(own))
+        subscriber.error(isAway ? new HostAwayError(messageOf(error), { cause: error }) : seen)
       },
       complete: () => subscriber.complete(),
     })
     subscriber.add(() => {
       subscription.unsubscribe()
       over(nothing)
-      // Not at once: whoever ends a whole run lets go of one request after the other, and none may take another's place.
-      if (queue.size > 0 && !isCalled) {
-        isCalled = true
-        call(0)
-      }
     })
   }
-  /** Without a place in the queue, which most requests need not. */
-  const attemptAtOnce = <T>(attempt$: Observable<T>, subscriber: Subscriber<T>): void => {
-    isAdmitting = true
-    attempt(attempt$, subscriber)
-    isAdmitting = false
-    if (queue.size > 0) admit()
-  }
-  return {
-    through: (attempt$) =>
+  const gateOf = (own: EndpointLimiter): HostGate => ({
+    through: (attempt$, asker) =>
       new Observable((subscriber) => {
-        if (!isAdmitting && queue.size === 0 && admission(host, now()) === 0) return attemptAtOnce(attempt$, subscriber)
-        const waiting: Waiting = { go: () => attempt(attempt$, subscriber), end: (error) => subscriber.error(error) }
-        queue.add(waiting)
-        subscriber.add(() => {
-          queue.delete(waiting)
-          if (queue.size === 0) alarm?.unsubscribe()
-        })
-        admit()
+        const { failFast = false } = asker
+        const go = (first: Permit): void => {
+          let isSent = false
+          const giveBack = (): void => {
+            if (!isSent) own.leave(first, { signal: nothing, item: asker.item, isAlone: false })
+            isSent = true
+          }
+          subscriber.add(
+            host.enter({
+              failFast,
+              go: (second) => {
+                isSent = true
+                attempt(attempt$, asker, { subscriber, own, permits: [first, second] })
+              },
+              end: (error) => {
+                giveBack()
+                subscriber.error(error)
+              },
+            }),
+          )
+          if (!isSent) subscriber.add(giveBack)
+        }
+        subscriber.add(own.enter({ failFast, go, end: (error) => subscriber.error(error) }))
       }),
-    isInTrouble: () => host.hold !== undefined || host.failures > 0 || host.blanks > 0,
-    notices: () => notes.read(host, now()),
+    isInTrouble: () => isTroubled(host.state()) || isTroubled(own.state()),
+  })
+  const gates = new Map<string, HostGate>()
+  return {
+    of: (endpoint) => {
+      const gate = gates.get(endpoint) ?? gateOf(endpointOf(endpoint))
+      gates.set(endpoint, gate)
+      return gate
+    },
+    notices: () => readers.flatMap((read) => read()),
   }
 }
 
-/** Milliseconds since now. They never run backwards, whatever is done to the machine's clock. */
-const stopwatch = (): (() => number) => {
-  let last = asyncScheduler.now()
-  let passed = 0
-  return () => {
-    const at = asyncScheduler.now()
-    passed += Math.max(0, at - last)
-    last = at
-    return passed
-  }
+interface Sent<T> {
+  readonly subscriber: Subscriber<T>
+  readonly own: EndpointLimiter
+  readonly permits: readonly [own: Permit, host: Permit]
 }
+
+const isTroubled = ({ hold, failures, blanks }: Host): boolean => hold !== undefined || failures > 0 || blanks > 0
+
+const pauseOf = ({ hold }: Host, now: number): Pause | undefined =>
+  hold && {
+    why: hold.isByPages ? 'pages' : hold.why,
+    ms: hold.until - now,
+    sinceMs: now - hold.since,
+    ...(hold.finalAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, hold.finalAt - now) }),
+  }

@@ -1,9 +1,20 @@
 import type { HostClosed } from '../../model/errors.js'
 import { closedBy, downHold, type Hold, type Rules, refusedHold } from './hold.js'
-import { afterGrant, afterRefusal, afterReopening, afterSending, afterStraggler, newPace, type Pace, pauseBefore } from './pace.js'
-import type { Signal } from './signal.js'
+import {
+  afterGrant,
+  afterOutage,
+  afterRefusal,
+  afterReopening,
+  afterSending,
+  afterSlowness,
+  afterStraggler,
+  newPace,
+  type Pace,
+  pauseBefore,
+} from './pace.js'
+import type { Signal, Troubled } from './signal.js'
 
-/** What is known of a host. Instants are milliseconds of the gate's stopwatch. */
+/** What is known of a host, or of one endpoint of it. Instants are milliseconds of the gate's stopwatch. */
 export interface Host {
   readonly inFlight: number
   /** Counts the holds: an answer to a request of an earlier era belongs to what was known already. */
@@ -13,16 +24,33 @@ export interface Host {
   readonly pace: Pace
   /** Pages and empty bodies in a row. */
   readonly blanks: number
-  /** Requests in a row that the host was not reached with. */
+  /** Requests in a row that met trouble. */
   readonly failures: number
   readonly failingSince: number
+  /** The different items of those requests; no more of them than an outage needs. */
+  readonly failedItems: readonly string[]
+  /** How long the host was waited for in outages that are over. */
+  readonly waitedMs: number
 }
 
-export const newHost: Host = { inFlight: 0, era: 0, isProbing: false, pace: newPace, blanks: 0, failures: 0, failingSince: 0 }
+export const newHost: Host = {
+  inFlight: 0,
+  era: 0,
+  isProbing: false,
+  pace: newPace,
+  blanks: 0,
+  failures: 0,
+  failingSince: 0,
+  failedItems: [],
+  waitedMs: 0,
+}
 
 /** A single page in place of an answer can be one stock's own trouble; so many in a row are the host's way to refuse. */
 const BLANKS_OF_A_REFUSAL = 3
-const FAILURES_OF_AN_OUTAGE = 5
+/** Different items that meet trouble in a row: one of them may have trouble of its own, so many have not. */
+const ITEMS_OF_AN_OUTAGE = 5
+/** Failures in a row that are enough where one item tells as much as five would. */
+const FAILURES_OF_AN_OUTAGE = 3
 
 /** What the next request has to do: wait for so long (0: go), or end. */
 export const admission = ({ hold, isProbing, inFlight, pace }: Host, now: number): number | HostClosed => {
@@ -37,36 +65,50 @@ export const sent = (host: Host, now: number): Host =>
     ? { ...host, inFlight: host.inFlight + 1, pace: afterSending(host.pace, now) }
     : { ...host, inFlight: host.inFlight + 1, isProbing: true }
 
-/** An attempt that was sent in the given era and has ended. */
+/** An attempt has ended. */
 export interface End {
+  /** The era in which it was sent, and when. */
   readonly era: number
+  readonly sentAt: number
   readonly signal: Signal
+  /** Whose request it was. */
+  readonly item: string
+  /** Whether one item is enough to tell that the host is away: nobody else was served by it yet. */
+  readonly isAlone: boolean
   readonly now: number
 }
 
 export const ended = (before: Host, end: End, rules: Rules): Host => {
+  const { signal, now } = end
   const isOfNow = end.era === before.era
   const host = { ...before, inFlight: before.inFlight - 1, isProbing: before.isProbing && !isOfNow }
-  switch (end.signal.kind) {
+  switch (signal.kind) {
     case 'nothing':
       return host
+    case 'slow':
+      return { ...host, pace: afterSlowness(host.pace, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
     case 'answered':
-      return answering({ ...host, blanks: 0, failures: 0 }, end)
+      return answering(host.failures === 0 && host.blanks === 0 ? host : { ...host, blanks: 0, failures: 0, failedItems: [] }, end)
     case 'blank':
       if (!isOfNow) return host
       return host.blanks + 1 < BLANKS_OF_A_REFUSAL
-        ? { ...host, blanks: host.blanks + 1, failures: 0 }
-        : refusing(host, { ...end, retryAfterMs: undefined }, rules)
+        ? { ...host, blanks: host.blanks + 1, failures: 0, failedItems: [] }
+        : byPages(refusing(host, { ...end, retryAfterMs: undefined }, rules))
     case 'refused':
-      return refusing(host, { ...end, retryAfterMs: end.signal.retryAfterMs }, rules)
-    case 'unreachable':
-      return isOfNow ? failing(host, { now: end.now, reason: end.signal.reason }, rules) : host
+      return refusing(host, { ...end, retryAfterMs: signal.retryAfterMs }, rules)
+    case 'trouble':
+      return isOfNow ? failing(host, { ...end, signal }, rules) : host
   }
 }
 
 const answering = (host: Host, { era, now }: End): Host => {
   const { hold, pace } = host
   if (hold === undefined) return { ...host, pace: afterGrant(pace, now) }
+  if (hold.why === 'down') {
+    // Whenever it was asked: a host that answers is not away. Until a second try failed, it may never have been.
+    const open = { ...host, hold: undefined, isProbing: false }
+    return hold.strikes === 0 ? open : { ...open, pace: afterOutage(pace, now), waitedMs: host.waitedMs + now - hold.since }
+  }
   if (era !== host.era) return { ...host, pace: afterStraggler(pace, true) }
   return now < hold.until ? host : { ...host, hold: undefined, pace: afterReopening(pace, now) }
 }
@@ -76,7 +118,7 @@ const refusing = (
   { era, now, retryAfterMs }: Omit<End, 'signal'> & { retryAfterMs: number | undefined },
   rules: Rules,
 ): Host => {
-  const host = { ...before, blanks: 0, failures: 0 }
+  const host = { ...before, blanks: 0, failures: 0, failedItems: [] }
   const { hold, pace } = host
   if (era === host.era) {
     const isNew = hold === undefined && rules.throttleMs > 0
@@ -89,10 +131,15 @@ const refusing = (
   return { ...host, hold: { ...hold, until: Math.max(hold.until, asked.until) }, pace: afterStraggler(pace, false) }
 }
 
-const failing = (host: Host, { now, reason }: { now: number; reason: string }, rules: Rules): Host => {
+const byPages = (host: Host): Host => (host.hold === undefined ? host : { ...host, hold: { ...host.hold, isByPages: true } })
+
+const failing = (host: Host, { now, signal, item, isAlone }: End & { signal: Troubled }, rules: Rules): Host => {
   const failures = host.failures + 1
+  const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, ITEMS_OF_AN_OUTAGE)
   const since = host.failures === 0 ? now : host.failingSince
-  const failed = { ...host, failures, failingSince: since }
-  if (host.hold === undefined && failures < FAILURES_OF_AN_OUTAGE) return failed
-  return { ...failed, era: host.era + 1, hold: downHold(host.hold, { since, last: reason }, now, rules) }
+  const failed = { ...host, failures, failedItems, failingSince: since }
+  const isOutage = failedItems.length >= ITEMS_OF_AN_OUTAGE || (failures >= FAILURES_OF_AN_OUTAGE && (isAlone || signal.sign === 'away'))
+  if (host.hold?.why !== 'down' && !isOutage) return failed
+  const trouble = { since, last: signal.reason, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
+  return { ...failed, era: host.era + 1, hold: downHold(host.hold, trouble, now, rules) }
 }

@@ -11,14 +11,15 @@ export const createNotes = (name: string) => {
     take(before: Host, after: Host, now: number): void {
       if (before.hold === after.hold) return
       if (after.hold?.why === 'refuses' && before.era !== after.era) pauses += 1
-      if (after.hold?.why === 'down' && before.hold?.why !== 'down') outages += 1
-      if (before.hold?.why === 'down' && after.hold?.why !== 'down') downMs += now - before.hold.since
+      // The first try after it tells whether the host was away at all.
+      if (after.hold?.why === 'down' && after.hold.strikes === 1) outages += 1
+      if (before.hold?.why === 'down' && before.hold.strikes > 0 && after.hold?.why !== 'down') downMs += now - before.hold.since
       if (after.hold === undefined) slowest = Math.min(slowest, allowed(after.pace.perSecond, now))
     },
     read(host: Host, now: number): readonly string[] {
-      const ongoing = host.hold?.why === 'down' ? now - host.hold.since : 0
+      const ongoing = host.hold?.why === 'down' && host.hold.strikes > 0 ? now - host.hold.since : 0
       const pace = slowest === Number.POSITIVE_INFINITY ? '' : `; the slowest pace was ${Number(slowest.toPrecision(2))} requests a second`
-      const isBack = host.hold?.why === 'down' ? ', and is not back' : ''
+      const isBack = ongoing > 0 ? ', and is not back' : ''
       return [
         ...(pauses > 0 ? [`${name} was given a pause ${times(pauses)}, for 429s or pages in place of answers${pace}`] : []),
         ...(outages > 0 ? [`${name} was down ${times(outages)}, for ${Math.round((downMs + ongoing) / 1_000)} s in all${isBack}`] : []),

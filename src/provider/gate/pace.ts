@@ -13,6 +13,8 @@ export interface Pace {
   /** The most that was granted within a second before a refusal, of late. */
   readonly best: { readonly at: number; readonly inSecond: number }
   readonly refusal?: Refusal
+  /** When fewer requests in flight were last allowed because answers came too slowly. */
+  readonly slowedAt: number
 }
 
 /** How things stood when the host began to refuse, and what became of the requests that were in flight then. */
@@ -30,6 +32,7 @@ export const newPace: Pace = {
   openedAt: 0,
   granted: { at: 0, now: 0, before: 0 },
   best: { at: 0, inSecond: 0 },
+  slowedAt: 0,
 }
 
 /** A timer fires up to this much late: requests that were due by then still go, so that the pace is kept. */
@@ -84,6 +87,26 @@ export const afterReopening = (pace: Pace, now: number): Pace => {
     perSecond: lowered(pace.perSecond, grantedPace({ ...pace, best: opened.best }, refusal, share), now),
     inFlight: isFull ? lowered(pace.inFlight, refusal.inFlight * share, now) : pace.inFlight,
   }
+}
+
+/** Requests in flight with which a host is asked again that was away; they double each second. */
+const IN_FLIGHT_AFTER_OUTAGE = 8
+
+/** A host that was away is asked again by few requests at first. */
+export const afterOutage = (pace: Pace, now: number): Pace => {
+  const inFlight: Limit = { level: IN_FLIGHT_AFTER_OUTAGE, since: now, isFound: false }
+  const isLower = allowed(pace.inFlight, now) < IN_FLIGHT_AFTER_OUTAGE
+  return { ...afterReopening(pace, now), inFlight: isLower ? pace.inFlight : inFlight }
+}
+
+/**
+ * An answer came too slowly: half as many requests may be in flight. Once for all that were sent before: they were slowed down by
+ * the same crowd.
+ */
+export const afterSlowness = (pace: Pace, { inFlight, sentAt, now }: { inFlight: number; sentAt: number; now: number }): Pace => {
+  if (sentAt < pace.slowedAt) return pace
+  const level = Math.max(1, Math.min(inFlight, allowed(pace.inFlight, now)) / 2)
+  return { ...pace, inFlight: { level, since: now, isFound: true }, slowedAt: now }
 }
 
 /** What was granted in the second before a refusal. */

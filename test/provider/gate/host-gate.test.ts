@@ -1,13 +1,29 @@
-import { asyncScheduler, defer, EMPTY, NEVER, of, range, Subject, throwError } from 'rxjs'
+import { asyncScheduler, defer, EMPTY, NEVER, type Observable, of, range, Subject, throwError } from 'rxjs'
 import { mergeMap, tap } from 'rxjs/operators'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { BadAnswer, HostClosed, HttpError, Throttled, TransportError } from '../../../src/model/errors.js'
 import { createGates } from '../../../src/provider/gate/gates.js'
-import { createHostGate, type HostGate } from '../../../src/provider/gate/host-gate.js'
+import { type Asker, createHostGates, type Pause } from '../../../src/provider/gate/host-gate.js'
 import { type Context, marbles } from '../../support/marbles.js'
 import { settingsOf } from '../support.js'
 
-const gateOf = (rules: Parameters<typeof settingsOf>[0] = {}): HostGate => createHostGate('static', settingsOf(rules))
+/** A gate of one endpoint; each request is another item's unless it says whose it is. */
+const gateOf = (rules: Parameters<typeof settingsOf>[0] = {}, tell?: (pause: Pause | undefined) => void) => {
+  const gates = createHostGates('static', settingsOf(rules), tell === undefined ? {} : { tell })
+  let items = 0
+  const of = (endpoint: string) => {
+    const gate = gates.of(endpoint)
+    return {
+      ...gate,
+      notices: gates.notices,
+      of,
+      through: <T>(attempt$: Observable<T>, asker: Partial<Asker> = {}) =>
+        gate.through(attempt$, { item: `item ${items++}`, idleMs: 10_000, ...asker }),
+    }
+  }
+  return of('note')
+}
+type HostGate = ReturnType<typeof gateOf>
 
 /** Sends one request at once whose end the host is judged by. */
 const send = (gate: HostGate, error?: Error, times = 1): void => {
@@ -99,7 +115,7 @@ describe('a host’s gate, while the host is held', () => {
 
       expect(log).toStrictEqual(['9002 A'])
       expect(gate.notices()).toStrictEqual([
-        'static was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second',
+        'static note was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second',
       ])
     }),
   )
@@ -241,17 +257,16 @@ describe('a host’s gate, while the host is down', () => {
     marbles((m) => {
       const gate = gateOf()
       const log: string[] = []
-      send(gate, lost, 5)
+      send(gate, lost, 3)
       for (const name of ['A', 'B']) waiting(m, gate, log, name, m.cold('#', undefined, lost))
-      waiting(m, gate, log, 'C', m.cold('#', undefined, new HttpError(500)))
+      waiting(m, gate, log, 'C', m.cold('#', undefined, new HttpError(404)))
       for (const name of ['D', 'E']) waiting(m, gate, log, name)
       m.flush()
 
-      expect(log.filter((line) => !line.includes(': ') && !line.includes('500 '))).toStrictEqual([
+      expect(log.filter((line) => !line.includes(': ') && !line.includes('404'))).toStrictEqual([
         '1000 A',
         '3000 B',
         '7000 C',
-        '7000 C the provider answered 500',
         '7000 D',
         '7000 E',
       ])
@@ -260,12 +275,51 @@ describe('a host’s gate, while the host is down', () => {
   )
 
   it(
-    'is not closed by four failures in a row, nor by many with an answer of any status between',
+    'tries every 15 s in a long outage, and lets few requests go at first when it is over',
+    marbles((m) => {
+      const gate = gateOf()
+      const [log, inFlight]: [string[], number[]] = [[], []]
+      let busy = 0
+      send(gate, lost, 3)
+      for (let turn = 0; turn < 7; turn += 1) waiting(m, gate, log, 'probe', m.cold('#', undefined, lost))
+      waiting(m, gate, log, 'served', m.cold('(x|)'))
+      const answer$ = m.cold('500ms (x|)').pipe(tap({ subscribe: () => inFlight.push(++busy), finalize: () => (busy -= 1) }))
+      for (let turn = 0; turn < 100; turn += 1) gate.through(answer$).subscribe()
+      m.flush()
+
+      const tries = log.filter((line) => !line.includes(': '))
+      expect(tries.map((line) => Number.parseInt(line, 10))).toStrictEqual([1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000, 75_000])
+      expect(inFlight.slice(0, 8)).toStrictEqual([1, 2, 3, 4, 5, 6, 7, 8])
+      expect(inFlight).toHaveLength(100)
+    }),
+  )
+
+  it(
+    'turns what meets the outage into an error that is tried again and uses up no retries',
+    marbles((m) => {
+      const gate = gateOf()
+      const errors: unknown[] = []
+      for (let turn = 0; turn < 4; turn += 1)
+        gate.through(throwError(() => lost)).subscribe({ error: (error: unknown) => errors.push(error) })
+      m.flush()
+
+      expect(errors.map((error) => (error as Error).constructor.name)).toStrictEqual([
+        'TransportError',
+        'TransportError',
+        'HostAwayError',
+        'HostAwayError',
+      ])
+      expect(errors[2]).toMatchObject({ verdict: 'await-host', message: 'connect: connect ECONNREFUSED' })
+    }),
+  )
+
+  it(
+    'is not closed by two failures in a row, nor by many with an answer of any status between',
     marbles((m) => {
       const gate = gateOf()
       const log: string[] = []
       for (const answer of [undefined, new HttpError(404), new BadAnswer('schema', 'another shape')]) {
-        send(gate, lost, 4)
+        send(gate, lost, 2)
         send(gate, answer)
       }
       send(gate, new TransportError('tls', 'no trust'), 9)
@@ -277,19 +331,54 @@ describe('a host’s gate, while the host is down', () => {
     }),
   )
 
+  const away = 'host-down: waited 10 s in this run for the host to come back; last: connect: connect ECONNREFUSED'
+
   it(
     'ends what waits after downMs, though a request is still on its way, and what comes later at once; an answer opens it again',
     marbles((m) => {
-      const gate = gateOf()
+      const gate = gateOf({ downMs: 10_000 })
       const log: string[] = []
-      send(gate, lost, 5)
+      send(gate, lost, 3)
       waiting(m, gate, log, 'A', m.cold('30s x'))
       waiting(m, gate, log, 'B')
       for (const at of [20_000, 40_000]) m.cold(`${at}ms x`).subscribe(() => waiting(m, gate, log, `at ${at}`))
       m.flush()
 
-      const closed = 'breaker: the host has been down for more than 10 s; last: connect: connect ECONNREFUSED'
-      expect(log).toStrictEqual(['1000 A', `10000 B ${closed}`, `20000 at 20000 ${closed}`, '40000 at 40000'])
+      expect(log).toStrictEqual(['1000 A', `10000 B ${away}`, `20000 at 20000 ${away}`, '40000 at 40000'])
+    }),
+  )
+
+  it(
+    'has one patience for all outages of a run',
+    marbles((m) => {
+      const gate = gateOf({ downMs: 10_000 })
+      const log: string[] = []
+      send(gate, lost, 3)
+      waiting(m, gate, log, 'A', m.cold('#', undefined, lost))
+      waiting(m, gate, log, 'B')
+      m.cold('20s x').subscribe(() => {
+        send(gate, lost, 3)
+        waiting(m, gate, log, 'C', m.cold('-'))
+        waiting(m, gate, log, 'D')
+      })
+      m.flush()
+
+      // 3.01 s were waited in the first outage: 6.99 s are left for the second.
+      expect(log.filter((line) => !/ A \w+:/.test(line))).toStrictEqual(['1000 A', '3000 B', '21000 C', `26990 D ${away}`])
+    }),
+  )
+
+  it(
+    'ends at once what has another source to turn to',
+    marbles((m) => {
+      const gate = gateOf()
+      const log: string[] = []
+      send(gate, lost, 3)
+      const note = (error: Error): void => void log.push(`${m.scheduler.now()} ${error.message}`)
+      m.cold('500ms x').subscribe(() => gate.through(m.cold('x|'), { failFast: true }).subscribe({ error: note }))
+      m.flush()
+
+      expect(log).toStrictEqual(['500 host-down: the host has been away for 1 s'])
     }),
   )
 
@@ -298,7 +387,7 @@ describe('a host’s gate, while the host is down', () => {
     marbles((m) => {
       const gate = gateOf()
       const log: string[] = []
-      for (const marble of ['#', '#', '#', '#', '#', '100ms #', '200ms #', '300ms #'])
+      for (const marble of ['#', '#', '#', '100ms #', '200ms #', '300ms #'])
         gate.through(m.cold(marble, undefined, lost)).subscribe({ error: () => undefined })
       m.cold('1ms x').subscribe(() => waiting(m, gate, log, 'A'))
       m.flush()
@@ -345,14 +434,14 @@ describe('what a gate tells of its pauses', () => {
   const page = new BadAnswer('html', 'a page')
 
   it.each([
-    { what: 'a 429', errors: [refusal(4_000)], pauses: [{ why: 'refuses', ms: 4_000 }] },
-    { what: 'pages in a row', errors: [page, page, page], pauses: [{ why: 'pages', ms: 2_000 }] },
-    { what: 'an outage', errors: [lost, lost, lost, lost, lost], pauses: [{ why: 'down', ms: 1_000 }] },
+    { what: 'a 429', errors: [refusal(4_000)], pauses: [{ why: 'refuses', ms: 4_000, sinceMs: 0 }] },
+    { what: 'pages in a row', errors: [page, page, page], pauses: [{ why: 'pages', ms: 2_000, sinceMs: 0 }] },
+    { what: 'an outage', errors: [lost, lost, lost], pauses: [{ why: 'down', ms: 1_000, sinceMs: 0, giveUpMs: 300_000 }] },
     { what: 'one page', errors: [page], pauses: [] },
   ])('is why and how long, for $what, and that it is over, once each', ({ errors, pauses }) =>
     marbles((m) => {
       const told: unknown[] = []
-      const gate = createHostGate('static', settingsOf(), (pause) => told.push(pause))
+      const gate = gateOf({}, (pause) => told.push(pause))
       for (const error of errors) send(gate, error)
       expect(told).toStrictEqual(pauses)
       m.cold('10s x').subscribe(() => {
@@ -368,7 +457,13 @@ describe('what a gate tells of its pauses', () => {
     const told: unknown[] = []
     const urls = { static: 'http://one.test/a/', news: 'http://one.test/a', ticks: 'http://other.test' }
     const gates = createGates(settingsOf({ urls }), (hosts, pause) => told.push([hosts, pause?.why]))
-    send(gates.of('news'), refusal())
+    gates
+      .of({ host: 'news', name: 'note' })
+      .through(
+        throwError(() => refusal()),
+        { item: 'A', idleMs: 1 },
+      )
+      .subscribe({ error: () => undefined })
     expect(told).toStrictEqual([[['static', 'news'], 'refuses']])
   })
 })

@@ -2,7 +2,7 @@ import { catchError, defer, from, map, merge, mergeMap, type Observable, of, tim
 import type { CollectError } from '../../../src/model/errors.js'
 import type { SettingsInput } from '../../../src/model/settings.js'
 import { createGates, type Gates } from '../../../src/provider/gate/gates.js'
-import type { HttpReply, Transport } from '../../../src/provider/http.js'
+import type { HttpReply, Transport } from '../../../src/provider/transport.js'
 import type { Context } from '../../support/marbles.js'
 import { askFreely, note, settingsOf } from '../support.js'
 
