@@ -36,7 +36,8 @@ export interface LineWriter {
 /**
  * A sink that writes every record as a line of JSON to a stream, its item's key (a symbol or the name of a list) first under `item`. It
  * does not end the stream, and adds no files. An item is stored once the stream has taken its lines, so that a slow reader slows the
- * requests. A stream that fails or is closed ends the run with a `StorageError`. For pipes and for apps that embed a collector.
+ * requests. A stream that fails or is closed ends the run with a `StorageError`; what it still buffers when the run ends is the caller's to
+ * flush. For pipes and for apps that embed a collector.
  */
 export const ndjson =
   (writable: LineWriter): Sink =>
