@@ -2,6 +2,7 @@ import { Socket } from 'node:net'
 import { Observable } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import type { TransportError } from '../model/errors.js'
+import { withoutContinue } from './interim.js'
 import { transportErrorOf } from './transport-error.js'
 import { createTurns } from './turns.js'
 import { LONGEST_BODY, unpack } from './unpack.js'
@@ -116,7 +117,7 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
     connect(options, done) {
       // The client's own connector gives its socket back, though its type does not say so.
       const socket: unknown = open(options, (...result) => {
-        if (socket instanceof Socket) onTheirWay.delete(socket)
+        if (socket instanceof Socket) onTheirWay.delete(withoutContinue(socket))
         done(...result)
       })
       if (socket instanceof Socket) onTheirWay.add(socket)
