@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { catchError, defer, Observable, of, throwError } from 'rxjs'
+import type { StorageError } from '../src/model/errors.js'
 import type { RunReport } from '../src/model/report.js'
 import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
@@ -9,7 +10,8 @@ import { codeOf, storageErrorOf } from './file-error.js'
 import { forgetLeft, mayReplace, noteLeft } from './files-left.js'
 import { type OpenJournal, openJournal } from './folder-journal.js'
 import type { KnownNames } from './known-names.js'
-import { isLockOnItsWay, takeLock } from './lock.js'
+import { takeLock } from './lock.js'
+import { isLockOnItsWay } from './lock-chain.js'
 import { keepPrevious } from './previous-outputs.js'
 import { recordIn } from './run-record.js'
 
@@ -24,7 +26,7 @@ export const folderSession = (root: string, names: KnownNames, beginning: Beginn
       names.forget()
       for (const close of opened.splice(0).reverse()) close()
     }
-    begun(root, beginning, { names, opened }).then(
+    begun(root, beginning, { names, opened, onLost: (error) => subscriber.error(error) }).then(
       (session) => {
         if (subscriber.closed) giveBack()
         else subscriber.next(session)
@@ -40,12 +42,13 @@ export const folderSession = (root: string, names: KnownNames, beginning: Beginn
 interface Holding {
   readonly names: KnownNames
   readonly opened: (() => void)[]
+  readonly onLost: (error: StorageError) => void
 }
 
-const begun = async (root: string, beginning: Beginning, { names, opened }: Holding): Promise<Session> => {
+const begun = async (root: string, beginning: Beginning, { names, opened, onLost }: Holding): Promise<Session> => {
   const state = join(root, STATE)
   await mkdir(state, { recursive: true })
-  opened.push(await takeLock(join(state, 'lock'), Date.now()))
+  opened.push(await takeLock(join(state, 'lock'), Date.now(), { onLost }))
   await sweep(state)
   for (const folder of beginning.folders) names.list(join(root, folder), await sweep(join(root, folder)))
   const unfinished = await recordIn(join(state, 'run.json'))

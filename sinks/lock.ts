@@ -1,162 +1,141 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, unlinkSync } from 'node:fs'
-import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { open, rename, utimes } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { exhaustMap, filter, Observable, take } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
 import { codeOf } from './file-error.js'
+import { chainAt, clearSuccessors, fileSystemTime, isMade, type Link, removeOurs, successorOf } from './lock-chain.js'
+import { HEARTBEAT_MS, type Holder, hasEnded, holderIn, isInSight, ourselves, STALE_MS } from './lock-holder.js'
 
-/** Who holds a lock. */
-interface Holder {
-  readonly pid: number
-  readonly host: string
-  /** When the process began, as the system counts it; a number that was given to another process later begins otherwise. */
-  readonly began?: string
-  /** ISO 8601. */
-  readonly since: string
+/** A holder that may still be there, with the time of its last sign of life. */
+export interface LiveHolder extends Holder {
+  /** By what its last sign of life is known. */
+  readonly known: 'by its process' | 'by its heartbeat' | 'not at all'
+  /** Epoch milliseconds by the clock of the file system, and how long ago that is. */
+  readonly renewedAt: number
+  readonly silentMs: number
+}
+
+export interface LockOptions {
+  /** Called once when another process has taken the lock, as it may after a sleep of this machine: this one must write no more. */
+  readonly onLost?: (error: StorageError) => void
+  /** When to renew the lock. */
+  readonly beat$?: Observable<unknown>
 }
 
 const ATTEMPTS = 200
 const PAUSE_MS = 10
-/** Taking over is a matter of moments: who has not done it in this time was killed at it. */
-const TAKEOVER_MS = 5_000
 
 /**
- * Takes a lock file for this process; the returned function gives it back. The lock of a process that is no more is taken over; that of
- * a living one is a `StorageError` that names it.
+ * Takes a lock file for this process, and renews it until the returned function gives it back. The lock of a process that has ended is
+ * taken over; that of a living one is a `StorageError` that names it. The process table tells which it is where it knows the process;
+ * elsewhere, on another machine or in another container, the heartbeat does.
  */
-export const takeLock = async (path: string, now: number): Promise<() => void> => {
-  const mine = JSON.stringify({ pid: process.pid, host: hostname(), began: beganOf(process.pid), since: new Date(now).toISOString() })
+export const takeLock = async (path: string, now: number, options: LockOptions = {}): Promise<() => void> => {
+  const mine = JSON.stringify({ ...ourselves(), token: randomUUID(), since: new Date(now).toISOString() })
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (await isMade(path, mine)) return () => giveBack(path, mine)
-    const held = await readFile(path, 'utf8').catch(unlessGone)
-    if (held === undefined) continue
-    const holder = holderIn(held)
-    if (holder !== undefined && isAlive(holder)) throw new StorageError(refusal(holder, path))
-    if (await isTakenOver(path, { dead: held, mine })) return () => giveBack(path, mine)
+    const last = chainAt(path).at(-1)
+    if (last !== undefined) await refuseIfLive(path, last)
+    const place = last === undefined ? path : successorOf(path, last)
+    if (await isMade(place, mine)) {
+      // The lock may have changed since it was read; then the new file succeeds nobody.
+      if (chainAt(path).at(-1)?.text === mine) return await held(path, { place, mine }, options)
+      removeOurs(place, mine)
+    }
     await pause(PAUSE_MS)
   }
   throw new StorageError(`${path} changes hands all the time: try again`)
 }
 
 /** Who holds a lock file: a process that may still be there, `nobody` where it is left behind; nothing where there is no lock. */
-export const holderOf = (path: string): Holder | 'nobody' | undefined => {
-  let held: string
-  try {
-    held = readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-  const holder = holderIn(held)
-  return holder !== undefined && isAlive(holder) ? holder : 'nobody'
+export const holderOf = (path: string): LiveHolder | 'nobody' | undefined => {
+  const last = chainAt(path).at(-1)
+  return last === undefined ? undefined : (liveHolder(last, Date.now()) ?? 'nobody')
 }
 
-/** Makes a file in one step with its content, so that nobody ever reads half of it; false if there is one. */
-const isMade = async (path: string, content: string): Promise<boolean> => {
-  const temporary = besides(path)
-  await writeFile(temporary, content, { flag: 'wx' })
-  try {
-    await link(temporary, path)
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    // A file system without links.
-    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error
-    return await writeFile(path, content, { flag: 'wx' }).then(
-      () => true,
-      (failure: unknown) => {
-        if (codeOf(failure) === 'EEXIST') return false
-        throw failure
-      },
+const refuseIfLive = async (path: string, last: Link): Promise<void> => {
+  const named = holderIn(last.text)
+  if (named === undefined) return
+  const now = isInSight(named) ? last.renewedAt : await fileSystemTime(path)
+  const holder = liveHolder(last, now)
+  if (holder === undefined) return
+  // Renewed in the future: the clock was wrong then. From now on the heartbeat counts from now, or it would count from that day on.
+  if (holder.silentMs < -HEARTBEAT_MS) await utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
+  throw new StorageError(refusal(holder, path))
+}
+
+const liveHolder = ({ text, renewedAt }: Link, now: number): LiveHolder | undefined => {
+  const holder = holderIn(text)
+  const silentMs = now - renewedAt
+  if (holder === undefined || hasEnded(holder, silentMs)) return undefined
+  const known = isInSight(holder) ? 'by its process' : holder.token === undefined ? 'not at all' : 'by its heartbeat'
+  return { ...holder, known, renewedAt, silentMs }
+}
+
+interface Taken {
+  /** The file that made us the holder. */
+  readonly place: string
+  readonly mine: string
+}
+
+const held = async (path: string, { place, mine }: Taken, options: LockOptions): Promise<() => void> => {
+  const { beat$ = heartbeats, onLost = () => undefined } = options
+  if (place !== path) await rename(place, path)
+  clearSuccessors(path)
+  const beating = beat$
+    .pipe(
+      exhaustMap(() => isRenewed(path, mine)),
+      filter((isOurs) => !isOurs),
+      take(1),
     )
-  } finally {
-    await rm(temporary, { force: true })
+    .subscribe(() => onLost(new StorageError(`another run has taken this folder: ${path} is no longer the lock of process ${process.pid}`)))
+  return () => {
+    beating.unsubscribe()
+    removeOurs(path, mine)
   }
 }
 
-/** Puts a lock in the place of a dead one, unless another has; there is a lock all the time. Only one process at a time may try. */
-const isTakenOver = async (path: string, { dead, mine }: { readonly dead: string; readonly mine: string }): Promise<boolean> => {
-  const turn = `${path}.takeover`
-  if (!(await isMade(turn, mine))) {
-    const { mtimeMs = Date.now() } = (await stat(turn).catch(unlessGone)) ?? {}
-    if (Date.now() - mtimeMs > TAKEOVER_MS) await rm(turn, { force: true })
-    return false
-  }
+/** It keeps no process alive. */
+const heartbeats = new Observable<void>((subscriber) => {
+  const timer = setInterval(() => subscriber.next(), HEARTBEAT_MS).unref()
+  return () => clearInterval(timer)
+})
+
+/**
+ * Renews a lock, unless it is no longer ours. It is written again rather than touched: so its time is the file server's, not this
+ * machine's. A disk that fails is no sign that the lock is another's.
+ */
+const isRenewed = async (path: string, mine: string): Promise<boolean> => {
   try {
-    if ((await readFile(path, 'utf8').catch(unlessGone)) !== dead) return false
-    const temporary = besides(path)
-    await writeFile(temporary, mine, { flag: 'wx' })
-    await rename(temporary, path)
-    return true
-  } finally {
-    await rm(turn, { force: true })
-  }
-}
-
-const besides = (path: string): string => join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
-
-/** Whether a file is a lock that a living process is about to take. */
-export const isLockOnItsWay = (name: string): boolean => {
-  const pid = /^\.lock-(\d+)\./.exec(name)?.[1]
-  return pid !== undefined && isRunning(Number(pid))
-}
-
-const giveBack = (path: string, mine: string): void => {
-  try {
-    if (readFileSync(path, 'utf8') === mine) unlinkSync(path)
-  } catch {
-    // Gone already, with its folder perhaps: nobody is kept out.
-  }
-}
-
-const unlessGone = (error: unknown): undefined => {
-  if (codeOf(error) === 'ENOENT') return undefined
-  throw error
-}
-
-const holderIn = (text: string): Holder | undefined => {
-  try {
-    const { pid, host, began, since } = JSON.parse(text) as Partial<Holder>
-    return Number.isInteger(pid) && Number(pid) > 0 && typeof host === 'string'
-      ? { pid: Number(pid), host, since: String(since), ...(typeof began === 'string' ? { began } : {}) }
-      : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether the process may still be there; nobody can tell of another machine's. */
-const isAlive = ({ pid, host, began }: Holder): boolean => {
-  if (host !== hostname()) return true
-  if (!isRunning(pid)) return false
-  const begins = beganOf(pid)
-  return began === undefined || begins === undefined || began === begins
-}
-
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
+    const file = await open(path, 'r+')
+    try {
+      if ((await file.readFile('utf8')) !== mine) return false
+      await file.write(mine, 0)
+    } finally {
+      await file.close()
+    }
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false
+    return codeOf(error) !== 'ENOENT'
   }
-  // One that has ended and that nobody has asked after yet is still counted.
-  return !['Z', 'X'].includes(factsOf(pid)[0] ?? '')
+  return true
 }
 
-/** What the system tells of a process, from its state on; nothing where it does not. */
-const factsOf = (pid: number): readonly string[] => {
-  try {
-    const facts = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return facts.slice(facts.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return []
-  }
+const ADVICE: Readonly<Record<LiveHolder['known'], (path: string) => string>> = {
+  'by its process': () => 'Wait until it ends, or choose another folder',
+  'by its heartbeat': () =>
+    `Wait until it ends, or choose another folder. If it was killed, the folder is free ${STALE_MS / 1_000} s after it was last seen`,
+  'not at all': (path) => `Wait until it ends, or choose another folder. If that process has ended, delete ${path}`,
 }
 
-/** The start of a process in ticks since the system's. */
-const beganOf = (pid: number): string | undefined => factsOf(pid)[19]
+const refusal = (holder: LiveHolder, path: string): string =>
+  `another run holds this folder: ${describeHolder(holder)}. ${ADVICE[holder.known](path)}`
 
-const refusal = ({ pid, host, since }: Holder, path: string): string =>
-  `another run holds this folder: process ${pid} on ${host}, since ${since}. Wait until it ends, or choose another --out. ` +
-  `If that process is no run any more, delete ${path}`
+/** Who it is, since when, and when it was last seen. */
+export const describeHolder = ({ pid, host, since, known, renewedAt, silentMs }: LiveHolder): string => {
+  const seen = {
+    'by its process': 'which is running',
+    'by its heartbeat': `last seen at ${new Date(renewedAt).toISOString()}, ${Math.max(0, Math.round(silentMs / 1_000))} s ago`,
+    'not at all': 'and nothing tells whether it still runs',
+  }
+  return `process ${pid} on ${host}, since ${since}, ${seen[known]}`
+}

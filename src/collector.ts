@@ -1,4 +1,4 @@
-import { defer, EMPTY, filter, map, Observable } from 'rxjs'
+import { defer, EMPTY, filter, from, map, Observable, type ObservableInput } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { passingOn } from '../sinks/passing-on.js'
 import { streams as allStreams } from '../streams/index.js'
@@ -58,8 +58,22 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   /**
    * One stream's items as they settle, those that failed too (see `status`); completes with the last one, and writes nothing. Errors with
    * `NothingAnswered` when the list that it works on cannot be had.
+   *
+   * A subscriber of an observable cannot slow it down: items come as fast as the provider answers, and one that starts work on each and
+   * does not finish it fills the memory. Give `consume` to be asked no faster than that work is done.
    */
-  stream<Name extends keyof Rows & string>(name: Name, options?: Pick<RunOptions, 'symbols' | 'asOf'>): Observable<Collected<Rows[Name]>>
+  stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<Collected<Rows[Name]>>
+}
+
+/** What one stream is asked for. */
+export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'> {
+  /**
+   * Takes each item, after it was emitted: the next one waits until what this gives back completes (a promise, an observable), and so do
+   * the requests. An error ends the stream with it.
+   *
+   * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
+   */
+  readonly consume?: (item: Collected<Row>) => ObservableInput<unknown>
 }
 
 /** Makes a collector of the given streams, or of all of ours. Asks nothing yet; throws a `UsageError` that names each wrong setting. */
@@ -78,14 +92,15 @@ const collectorOf = ({ settings: given, streams = allStreams, storage, ...option
         filter((event) => event.type === 'run-finished'),
         map(({ report }) => report),
       ),
-    stream: (name, run = {}) =>
+    stream: (name, { consume = () => EMPTY, ...run } = {}) =>
       new Observable((subscriber) => {
         const output = streams.find((stream) => stream.name === name)?.outputs[0]
         let isEmpty = true
         const target = passingOn(output, (item) => {
           isEmpty = false
-          subscriber.next(withoutSecrets(item, redact))
-          return EMPTY
+          const shown = withoutSecrets(item, redact)
+          subscriber.next(shown)
+          return from(consume(shown))
         })
         const fail = (error: string | undefined): void => {
           if (error !== undefined && isEmpty) subscriber.error(new NothingAnswered(error))

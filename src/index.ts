@@ -3,7 +3,7 @@
  * `scripstream/sinks`, operators in `scripstream/operators`, the embedded provider in `scripstream/simulator`, what tests a stream on virtual
  * time in `scripstream/testing`, and runs on several machines in `scripstream/fleet`: none of the last four is loaded by this.
  */
-export { type Collector, type CollectorOptions, createCollector, type RowsOf } from './collector.js'
+export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
 export { loadSettings, type Sources } from './config.js'
 export { type RefusalCode, RefusedError, refusals } from './market/never-worse.js'
 export type { Candle, Candles } from './model/candle.js'

@@ -23,9 +23,8 @@ const equityList = get({
   input: z.strictObject({}),
   read: (text, _, seen): readonly string[] => {
     const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text, undefined, seen)
-    const lines = text.split(/\r?\n/).filter((line) => line !== '')
-    if (lines.length !== rows.length + 1 || lines.some((line) => line.includes('\r')))
-      throw new BadAnswer('schema', 'the CSV has records of more than one line')
+    const lines = text.split(/\r\n|\n|\r/).filter((line) => line !== '')
+    if (lines.length !== rows.length + 1) throw new BadAnswer('schema', 'the CSV has records of more than one line')
     return lines.map(withoutFormulas)
   },
   shape: rows(Object.fromEntries(COLUMNS.map((column) => [column, 'text']))),

@@ -64,10 +64,13 @@ export const filledCsv = (columns: readonly string[]) => {
   }
 }
 
+/** The first that fits ends a line; a text may have all of them. */
+const LINE_ENDS = ['\r\n', '\n', '\r']
+
 /** The cells of a CSV, trimmed, row by row. */
 export const tableOf = (text: string): string[][] => {
   try {
-    return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true })
+    return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true, record_delimiter: LINE_ENDS })
   } catch (error) {
     throw new BadAnswer('parse', messageOf(error))
   }

@@ -11,8 +11,10 @@ export const withoutFormulas = (line: string): string => {
   if (!MAY_HOLD_FORMULA.test(line)) return line
   const [cells = []] = tableOf(line)
   if (!cells.some(isFormula)) return line
-  const marked = cells.map((cell) => (isFormula(cell) ? `'${cell}` : cell))
-  return stringify([marked], { record_delimiter: '', quoted_match: /^\s|\s$/ })
+  return stringify([cells.map(asText)], { record_delimiter: '', quoted_match: /^\s|\s$/ })
 }
+
+/** The text of a cell; with `'` before it where a spreadsheet would take it for a formula. Numbers stay as they are. */
+export const asText = (cell: string): string => (isFormula(cell) ? `'${cell}` : cell)
 
 const isFormula = (cell: string): boolean => STARTS_FORMULA.test(cell) && !IS_NO_FORMULA.test(cell)

@@ -3,6 +3,7 @@ import { asyncScheduler, Observable } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import type { TransportError } from '../model/errors.js'
 import { type BodyBudget, createBodyBudget } from './body-budget.js'
+import { withoutContinue } from './interim.js'
 import type { HttpReply, HttpRequest, Redirect, Transport } from './transport.js'
 import { transportErrorOf } from './transport-error.js'
 import { createTurns } from './turns.js'
@@ -90,7 +91,7 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
     connect(options, done) {
       // The client's own connector gives its socket back, though its type does not say so.
       const socket: unknown = open(options, (...result) => {
-        if (socket instanceof Socket) onTheirWay.delete(socket)
+        if (socket instanceof Socket) onTheirWay.delete(withoutContinue(socket))
         done(...result)
       })
       if (socket instanceof Socket) onTheirWay.add(socket)

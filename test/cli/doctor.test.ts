@@ -142,13 +142,19 @@ describe('the lock of a folder', () => {
   }
 
   it('is told with the process that holds it', () => {
-    const found = `process ${process.pid} on ${hostname()} holds the folder since ${SINCE}`
+    const found = `held by process ${process.pid} on ${hostname()}, since ${SINCE}, which is running`
     expect(lockIn(JSON.stringify(holder))).toEqual({ what: 'lock', result: 'warn', found })
   })
 
   it('is told with a doubt where it is of another machine', () => {
-    const found = `process ${process.pid} on elsewhere holds the folder since ${SINCE}, unless it has ended`
+    const found = `held by process ${process.pid} on elsewhere, since ${SINCE}, and nothing tells whether it still runs`
     expect(lockIn(JSON.stringify({ ...holder, host: 'elsewhere' }))).toEqual({ what: 'lock', result: 'warn', found })
+  })
+
+  it('is told with its last sign of life where it is of another container', () => {
+    const [, found] =
+      /^held by (.*)$/.exec(lockIn(JSON.stringify({ ...holder, token: 'theirs', boot: 'another', host: 'elsewhere' }))?.found ?? '') ?? []
+    expect(found).toMatch(/^process \d+ on elsewhere, since [^,]+, last seen at [^,]+Z, 0 s ago$/)
   })
 
   it.each([

@@ -93,3 +93,41 @@ describe('a reader that is slow', () => {
     expect([texts.length, taken()]).toEqual([3, 3])
   })
 })
+
+describe('an answer as csv', () => {
+  const printed = async (format: 'csv' | 'ndjson'): Promise<string> => {
+    const rows = [
+      ['=HYPERLINK("http://x")', -5, '-0.5'],
+      ['@SUM(A1)', 1, '+91 22'],
+      ['\t=1', null, '-'],
+      ['M&M', 0, '=1'],
+    ]
+    const names = ['Title', 'change', '=name']
+    const result = {
+      columnNames: () => names,
+      columnType: (place: number) => (place === 1 ? 'DOUBLE' : 'VARCHAR'),
+      [Symbol.asyncIterator]: async function* () {
+        yield { rowCount: rows.length, getRows: () => rows }
+      },
+    }
+    let text = ''
+    const stdout = new Writable({
+      write: (chunk: Buffer, _, done) => {
+        text += String(chunk)
+        done()
+      },
+    })
+    await print(result as unknown as DuckDBResult, { format, rows: 40 }, { stdout })
+    return text
+  }
+
+  it('holds no formula, and numbers as they are', async () => {
+    expect(await printed('csv')).toBe(
+      ["Title,change,'=name", '"\'=HYPERLINK(""http://x"")",-5,-0.5', "'@SUM(A1),1,'+91 22", "'\t=1,,-", "M&M,0,'=1", ''].join('\n'),
+    )
+  })
+
+  it('is the only one that marks them: programs read the others', async () => {
+    expect(await printed('ndjson')).toContain('{"Title":"=HYPERLINK(\\"http://x\\")","change":-5,"=name":"-0.5"}')
+  })
+})

@@ -1,4 +1,4 @@
-import { map, of, toArray } from 'rxjs'
+import { map, of, Subject, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
@@ -86,6 +86,39 @@ describe('one stream of a collector', () => {
 
       m.expect(collector.stream('news'), '^-!').toBeObservable('-')
       m.expect(answer).toHaveSubscriptions(['     ^-!', '^-!'])
+    }),
+  )
+
+  it(
+    'asks no faster than its items are consumed, where it is told how',
+    marbles((m) => {
+      const stocks = Array.from({ length: 100 }, (_, place) => `S${place}`)
+      const collector = tinyCollector(m, { stocks, streams: [tiny('news', { workers: 1 })] })
+      const taken: Subject<void>[] = []
+      const emitted: string[] = []
+      const consume = () => {
+        const taken$ = new Subject<void>()
+        taken.push(taken$)
+        return taken$
+      }
+      let isOver = false
+      collector.stream('news', { consume }).subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
+
+      expect(emitted).toEqual(['S0'])
+      expect(collector.asked.length).toBeLessThan(25)
+      for (let place = 0; place < stocks.length; place++) taken[place]?.complete()
+      expect([emitted, isOver]).toEqual([stocks, true])
+    }),
+  )
+
+  it(
+    'errors with what the consumer of its items errors with',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })] })
+      const full = new Error('the database is full')
+      const consume = () => m.cold('--#', undefined, full)
+
+      m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable('A-#', undefined, full)
     }),
   )
 })

@@ -164,6 +164,19 @@ describe('csv', () => {
     expect(read('\uFEFFSymbol,Band\n\nA,2\n\n')).toEqual([{ Symbol: 'A', Band: '2' }])
   })
 
+  it.each([
+    ['Symbol,Band\r\nA,2\nB,5\rC,10\n'],
+    ['Symbol,Band\nA,2\r\nB,5\rC,10'],
+    ['Symbol,Band\rA,2\nB,5\r\nC,10\r\n'],
+    ['Symbol,Band\r\r\nA,2\r\r\nB,5\n\rC,10\r'],
+  ])('reads every record of %j, whose line ends differ', (text) => {
+    expect(read(text)).toEqual([
+      { Symbol: 'A', Band: '2' },
+      { Symbol: 'B', Band: '5' },
+      { Symbol: 'C', Band: '10' },
+    ])
+  })
+
   it('names the columns that are missing', () => {
     expect(badAnswerOf(read, 'Symbol,Series\nA,EQ\n')).toMatchObject({ reason: 'schema', message: expect.stringContaining('Band') })
     expect(badAnswerOf(read, '')).toMatchObject({ message: expect.stringMatching(/Symbol.*Band/) })

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { withoutFormulas } from '../../src/provider/formula.js'
+import { asText, withoutFormulas } from '../../src/provider/formula.js'
 
 const cellsOf = (line: string): readonly string[] => (parse(line, { trim: true, relax_quotes: true }) as string[][])[0] ?? []
 
@@ -58,3 +58,14 @@ describe('a line of CSV', () => {
     )
   })
 })
+
+it.each([
+  ['=1+1', "'=1+1"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  ['-2+3', "'-2+3"],
+  ['\n=1', "'\n=1"],
+  ['-2.5e3', '-2.5e3'],
+  ['+5', '+5'],
+  ['M&M', 'M&M'],
+  ['', ''],
+])('the text %j is %j in a cell', (text, cell) => expect(asText(text)).toBe(cell))

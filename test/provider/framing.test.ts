@@ -39,7 +39,7 @@ describe('where a body ends', () => {
 describe('what is no answer', () => {
   it.each([
     ['another protocol', 'protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
-    ['a 100 that nobody waits for', 'reset', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['a 100 with nothing behind it', 'reset', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['a 101 that nobody asked for', 'truncated', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     ['headers of more than 16 kB', 'protocol', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(20_000)}\r\ncontent-length: 1\r\n\r\nx`],
   ])('fails the attempt: %s, told as %s', async (_, reason, text) => {

@@ -1,11 +1,18 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { from, lastValueFrom, map, Subject, throwError, toArray } from 'rxjs'
-import { describe, expect, it } from 'vitest'
-import { ndjson } from '../../sinks/ndjson.js'
+import { from, identity, lastValueFrom, map, NEVER, type Observable, of, Subject, tap, throwError, toArray } from 'rxjs'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { memory } from '../../sinks/memory.js'
+import { type LineWriter, ndjson } from '../../sinks/ndjson.js'
+import { createCollector } from '../../src/collector.js'
+import { StorageError } from '../../src/model/errors.js'
 import type { Settled } from '../../src/model/outcome.js'
 import type { Kept } from '../../src/pipeline/journal.js'
-import { settled } from './support.js'
+import type { Storage } from '../../src/pipeline/storage.js'
+import { scriptedProvider, scriptedUrls } from '../../src/testing.js'
+import { marketNews } from '../../streams/market-news.js'
+import { masterData } from '../../streams/master-data.js'
+import { isinOf, settled } from './support.js'
 
 const kept = (one: Settled): Kept => ({ settled: one, files: {} })
 
@@ -59,3 +66,125 @@ describe('the ndjson sink', () => {
     await expect(lastValueFrom(ndjson(new PassThrough())(throwError(() => new Error('broken'))))).rejects.toThrow('broken')
   })
 })
+
+/** The turns of the event loop that streams need to hand something on. */
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const items = (count: number): Kept[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
+
+describe('a writer that is slow', () => {
+  it('gets no more than it has room for, and the rest when it has taken that', async () => {
+    const taken: (() => void)[] = []
+    const lines: string[] = []
+    const slow = new Writable({
+      decodeStrings: false,
+      highWaterMark: 500,
+      write: (line: string, _, done) => {
+        lines.push(line)
+        taken.push(done)
+      },
+    })
+    let passed = 0
+    const end = lastValueFrom(
+      from(items(50)).pipe(
+        ndjson(slow),
+        tap(() => passed++),
+      ),
+    )
+    await turns()
+    expect(passed).toBeLessThan(5)
+    expect(slow.writableLength).toBeLessThan(1_000)
+    for (let line = 0; line < 50; line++) {
+      taken.shift()?.()
+      await turns()
+    }
+    await end
+    expect(passed).toBe(50)
+    expect(lines.map((line) => JSON.parse(line).item)).toEqual(items(50).map(({ settled: { item } }) => item.key))
+  })
+
+  it('is waited for where it gives a promise', async () => {
+    const taken: (() => void)[] = []
+    let passed = 0
+    const end = lastValueFrom(
+      from(items(3)).pipe(
+        ndjson({ write: () => new Promise<void>((resolve) => taken.push(resolve)) }),
+        tap(() => passed++),
+      ),
+    )
+    for (let line = 0; line < 3; line++) {
+      await turns()
+      expect([passed, taken.length]).toEqual([line, line + 1])
+      taken[line]?.()
+    }
+    await end
+  })
+
+  it('stops the requests of a run while it takes nothing', async () => {
+    const stocks = Array.from({ length: 200 }, (_, rank) => ({ Sym: `S${rank}`, Isin: isinOf(rank), Sid: rank }))
+    const { transport, asked } = scriptedProvider(({ host }) =>
+      of({ data: host === 'analytics' ? stocks : { latest_news: [{ news_object: { title: 'News' } }] } }),
+    )
+    const stuck = new Writable({ highWaterMark: 1, write: () => undefined })
+    const storage: Storage = { ...memory(), open: ({ file }) => (file.startsWith('market_news/') ? ndjson(stuck) : identity) }
+    const run$ = createCollector({ settings: { urls: scriptedUrls }, streams: [masterData, marketNews], storage, transport }).run()
+    const end = lastValueFrom(run$).catch((error: unknown) => error)
+    await turns()
+    const news = asked.filter(({ host }) => host === 'news').length
+    expect(news).toBeGreaterThan(0)
+    expect(news).toBeLessThan(50)
+    stuck.destroy()
+    expect(await end).toBeInstanceOf(StorageError)
+  })
+
+  it('is listened to once, however many sinks write to it', async () => {
+    const warned = vi.fn()
+    process.on('warning', warned)
+    onTestFinished(() => void process.off('warning', warned))
+    const stuck = new Writable({ highWaterMark: 1, write: () => undefined })
+    const running = Array.from({ length: 20 }, () => from(items(2)).pipe(ndjson(stuck)).subscribe())
+    await turns()
+    expect(['error', 'close', 'drain'].map((name) => stuck.listenerCount(name))).toEqual([1, 1, 1])
+    for (const one of running) one.unsubscribe()
+    expect(['error', 'close', 'drain'].map((name) => stuck.listenerCount(name))).toEqual([0, 0, 0])
+    expect(warned).not.toHaveBeenCalled()
+  })
+})
+
+describe('a writer that fails', () => {
+  const ended = (writer: LineWriter, item$: Observable<Kept> = from(items(3))): Promise<unknown> =>
+    lastValueFrom(item$.pipe(ndjson(writer))).catch((error: unknown) => error)
+  const closed = new PassThrough()
+  closed.destroy()
+  const finished = new PassThrough()
+  finished.end()
+
+  it.each<readonly [string, LineWriter, string]>([
+    ['throws', { write: () => throwing('no room') }, 'no room'],
+    ['rejects', { write: () => Promise.reject(new Error('no room')) }, 'no room'],
+    ['emits an error', new Writable({ write: (_, __, done) => done(new Error('broken pipe')) }), 'broken pipe'],
+    ['was closed before', closed, 'the stream is closed'],
+    ['was ended before', finished, 'the stream is closed'],
+  ])('because it %s ends the run with a StorageError', async (_, writer, why) => {
+    const error = await ended(writer)
+    expect(error).toBeInstanceOf(StorageError)
+    expect(String(error)).toContain(`the lines cannot be written: ${why}`)
+  })
+
+  it.each<readonly [string, Observable<Kept>]>([
+    ['a line waits for room', from(items(3))],
+    ['nothing is written', NEVER],
+  ])('because it is closed while %s ends the run with a StorageError', async (_, item$) => {
+    const stuck = new Writable({ highWaterMark: 1, write: () => undefined })
+    const end = ended(stuck, item$)
+    await turns()
+    stuck.destroy()
+    expect(String(await end)).toContain('the lines cannot be written: the stream is closed')
+  })
+})
+
+const throwing = (text: string): never => {
+  throw new Error(text)
+}

@@ -1,8 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import { holderOf } from '../../../sinks/lock.js'
+import { describeHolder, holderOf } from '../../../sinks/lock.js'
 import { messageOf, UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
@@ -94,10 +93,7 @@ const lockCheck = (folder: string): readonly Check[] => {
   const holder = holderOf(join(folder, '.scripstream', 'lock'))
   if (holder === undefined) return []
   if (holder === 'nobody') return [{ what: 'lock', result: 'ok', found: 'a run that was killed left its lock; the next run takes it over' }]
-  const { pid, host, since } = holder
-  // Nobody can tell whether a process of another machine has ended.
-  const doubt = host === hostname() ? '' : ', unless it has ended'
-  return [{ what: 'lock', result: 'warn', found: `process ${pid} on ${host} holds the folder since ${since}${doubt}` }]
+  return [{ what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }]
 }
 
 const documentAt = (path: string): unknown => {

@@ -1,13 +1,19 @@
 import { stringify } from 'csv-stringify/sync'
+import { asText } from '../../provider/formula.js'
 import { type Cells, type ColumnFacts, cellText, jsonOf, type Value } from './cells.js'
 
 /** Rows as text, bunch by bunch as they come. */
 export type Writing = (columns: readonly ColumnFacts[], rows: Cells) => AsyncIterable<string>
 
+/** For a spreadsheet, too: a text that one would run as a formula starts with `'`. What else needs the very text takes ndjson or json. */
 const csv: Writing = async function* (columns, rows) {
-  yield stringify([columns.map(({ name }) => name)])
-  for await (const some of rows)
-    yield stringify(some.rows().map((row) => row.map((value, place) => cellText(value, columns[place]?.isJson))))
+  yield stringify([columns.map(({ name }) => asText(name))])
+  for await (const some of rows) yield stringify(some.rows().map((row) => row.map((value, place) => csvCell(value, columns[place]))))
+}
+
+const csvCell = (value: Value, column: ColumnFacts | undefined): string | undefined => {
+  const text = cellText(value, column?.isJson)
+  return text === undefined || column?.isNumber ? text : asText(text)
 }
 
 const ndjson: Writing = async function* (columns, rows) {
