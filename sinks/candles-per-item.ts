@@ -32,16 +32,19 @@ export const candlesPerItem = (output: CandlesPerItem, context: SinkContext, fil
   return (kept$) => kept$.pipe(tellOfLateness(context), place)
 }
 
+/** Where most of the series failed, nobody knows the market's newest day. */
 const tellOfLateness =
   ({ asOf, notice }: SinkContext): Sink =>
   (kept$) =>
     defer(() => {
       const newest = new Map<Day, number>()
+      let known = 0
       const count = ({ settled: { newest: day } }: Kept): void => {
         if (day !== undefined) newest.set(day, (newest.get(day) ?? 0) + 1)
+        known += day === undefined ? -1 : 1
       }
       const tell = (): void => {
-        const text = behindText(newest, asOf)
+        const text = known > 0 ? behindText(newest, asOf) : undefined
         if (text !== undefined) notice(text)
       }
       return kept$.pipe(tap({ next: count, complete: tell }))

@@ -44,14 +44,16 @@ interface Answered {
 const replaced = ({ rows, text, reason }: Answered, { series, tools, watch }: Replacing): Observable<Found<Candle>> => {
   const stored = closesIn(text)
   const likeness = likenessOf(stored.closes, rows)
-  if (isAnother(likeness)) {
+  const isOfAnother = isAnother(likeness)
+  if (isOfAnother) {
     const shared = `${likeness.same} of ${likeness.moves} moves from day to day are those of the stored one`
     refuse(tools, 'identity', `the whole history is of another stock (${shared})`)
   }
   checkLength(rows, stored, { tools, remark: reason.remark })
   if (rows.length === 0) return of(found(rows))
   return checkNew(newIn(rows, stored, likeness), series, tools).pipe(
-    switchMap(() => checkFactor(likeness, reason, { tools, watch })),
+    // What is accepted as another stock's is no multiple of this one's.
+    switchMap(() => (isOfAnother ? of(undefined) : checkFactor(likeness, reason, { tools, watch }))),
     map(() => ({ ...found(rows), whole: true, remark: reason.remark })),
   )
 }
