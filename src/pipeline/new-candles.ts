@@ -24,7 +24,8 @@ export const checkNew = (candles: readonly NewCandle[], series: Series, tools: T
   from(candles).pipe(
     concatMap(([before, candle]) => {
       const fault = faultOf(candle)
-      if (fault !== undefined) refuse(tools, 'prices', `a new candle is impossible (${dayOf(candle)}: ${fault})`)
+      const isUsual = series.isIndex === true && before !== undefined && faultOf(before) !== undefined
+      if (fault !== undefined && !isUsual) refuse(tools, 'prices', `a new candle is impossible (${dayOf(candle)}: ${fault})`)
       const leap = before && leapOf(before, candle)
       if (before === undefined || leap === undefined || fault !== undefined) return of(undefined)
       const action$ = series.movedSince?.(addDays(dayOf(before), -actionDays)) ?? of(undefined)

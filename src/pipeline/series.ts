@@ -21,6 +21,8 @@ export interface Series {
   readonly endpoint: ReturnType<typeof candlesOf>
   readonly instrument: Instrument
   readonly file: string
+  /** An index: some have a close only, so what the candle before lacks, a new one may lack. */
+  readonly isIndex?: boolean
   /** What has changed all candles before a day in the time from it to now; nothing if nothing has. */
   readonly adjustedSince?: (day: Day) => Observable<string | undefined>
   /** The corporate action of any kind that moved the price in the time from a day to now; nothing if there is none. */

@@ -47,7 +47,7 @@ const replaced = ({ rows, text, reason }: Answered, { series, tools, watch }: Re
   const isOfAnother = isAnother(likeness)
   if (isOfAnother) {
     const shared = `${likeness.same} of ${likeness.moves} moves from day to day are those of the stored one`
-    refuse(tools, 'identity', `the whole history is of another stock (${shared})`)
+    refuse(tools, 'identity', `the whole history is that of another instrument (${shared})`)
   }
   checkLength(rows, stored, { tools, remark: reason.remark })
   if (rows.length === 0) return of(found(rows))

@@ -78,7 +78,7 @@ const secondEvening = async (answer: Collecting['answer'], more: Partial<Collect
   const before = candlesIn(files)
   const { script, report } = await run(answer, files, more)
   const codes = [...new Set(script.problems.flatMap(({ code }) => code ?? []))]
-  return { before, after: candlesIn(files), script, report, codes }
+  return { before, after: candlesIn(files), script, report, codes, files }
 }
 
 describe('a second evening with right answers', () => {
@@ -110,12 +110,15 @@ describe('a second evening on which every answer is wrong', () => {
   ]
 
   it.each(cases)('leaves every file as it is, and says why: $what', async ({ wrong, code }) => {
-    const { before, after, script, report, codes } = await secondEvening(answering(wrong))
+    const { before, after, script, report, codes, files } = await secondEvening(answering(wrong))
     expect(after).toEqual(before)
     expect(codes).toEqual([code])
     expect(script.items).toMatchObject({ error: STOCKS, success: 0 })
     expect(script).not.toHaveProperty('rewritten')
     expect(report.outcome).toBe('partial')
+    // Once the answers are right again, the files are those of two right evenings.
+    await run(answering(), files)
+    expect(candlesIn(files)).toEqual((await secondEvening(answering())).after)
   })
 
   it.each(cases)('stores them where the run accepts it: $what', async ({ wrong, code }) => {
