@@ -158,6 +158,33 @@ describe('a second evening on which some answers are wrong', () => {
     expect(report.outcome).toBe('complete')
   })
 
+  it('checks the newest candles of a whole history, too: those that are new, and stored ones that are others now', async () => {
+    const zero = newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 }))
+    const halfThenZero: Wrong = (columns, sid) => zero(times(0.5)(columns, sid), sid)
+    const lastTwo: Wrong = (columns) => {
+      const wrong = times(100)(columns, 0)
+      return Object.fromEntries(
+        Object.entries(columns).map(([name, column]) => [name, [...column.slice(0, -2), ...wrong[name as keyof Columns].slice(-2)]]),
+      ) as unknown as Columns
+    }
+    for (const wrong of [halfThenZero, lastTwo]) {
+      const { before, after, codes, script } = await secondEvening(answering(wrong, (sid) => sid === 1_003))
+      expect([codes, script.items]).toMatchObject([['prices'], { error: 1, success: STOCKS - 1 }])
+      expect(after['ohlcv_data/S3.csv']).toBe(before['ohlcv_data/S3.csv'])
+    }
+  })
+
+  it('takes a multiple that a known split explains, and none that it does not', async () => {
+    const evening = async (wrong: Wrong) => {
+      const files = await firstEvening()
+      const splits = JSON.stringify(master.map(({ Sym }) => ({ Sym, CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY }] })))
+      for (const [file, stored] of withFile('history_corporate_actions.json', splits)) files.set(file, stored)
+      return (await run(answering(wrong), files)).script.items
+    }
+    expect(await evening(times(0.1))).toMatchObject({ success: STOCKS, error: 0 })
+    expect(await evening(times(10))).toMatchObject({ success: 0, error: STOCKS })
+  })
+
   it('takes a large move where a corporate action explains it', async () => {
     const tenth = newest(({ o, h, l, c }) => ({ o: o / 10, h: h / 10, l: l / 10, c: c / 10 }))
     const demerger = [{ Sym: 'S3', CorpAct: [{ ActType: 'DEMERGER', ExDate: TODAY }] }]
