@@ -1,6 +1,9 @@
-import { map, of, switchMap } from 'rxjs'
+import { defer, map, of, switchMap, tap } from 'rxjs'
+import { behindText } from '../src/market/last-session.js'
 import { bufferOf } from '../src/model/bytes.js'
 import type { RowList } from '../src/model/outcome.js'
+import type { Day } from '../src/model/trading-day.js'
+import type { Kept } from '../src/pipeline/journal.js'
 import { type CandlesPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import { csvText } from './csv-text.js'
@@ -9,11 +12,12 @@ import { placing } from './placing.js'
 
 /**
  * Puts each item's new candles behind the stored ones that are older than the first of them, or in the place of all where they are the
- * whole history. The file is replaced as a whole.
+ * whole history. The file is replaced as a whole. At the end it is told if the market's newest candles are older than its last session.
  */
-export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkContext, files: Files): Sink => {
+export const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: Files): Sink => {
+  const { exchange, asOf } = context
   const header = `${output.columns.join(',')}\n`
-  return placing(({ item, rows, status, whole }) => {
+  const place = placing(({ item, rows, status, whole }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const candles = rows as RowList<readonly unknown[]>
@@ -25,7 +29,26 @@ export const candlesPerItem = (output: CandlesPerItem, { exchange, asOf }: SinkC
       : files.read(file).pipe(map((stored) => (stored === undefined ? header : older(from, bufferOf(stored), header))))
     return { file, write$: before$.pipe(switchMap((before) => files.write(file, [before, lines], asOf))) }
   })
+  return (kept$) => kept$.pipe(tellOfLateness(context), place)
 }
+
+/** Where most of the series failed, nobody knows the market's newest day. */
+const tellOfLateness =
+  ({ asOf, notice }: SinkContext): Sink =>
+  (kept$) =>
+    defer(() => {
+      const newest = new Map<Day, number>()
+      let known = 0
+      const count = ({ settled: { newest: day } }: Kept): void => {
+        if (day !== undefined) newest.set(day, (newest.get(day) ?? 0) + 1)
+        known += day === undefined ? -1 : 1
+      }
+      const tell = (): void => {
+        const text = known > 0 ? behindText(newest, asOf) : undefined
+        if (text !== undefined) notice(text)
+      }
+      return kept$.pipe(tap({ next: count, complete: tell }))
+    })
 
 const LINE_FEED = 10
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sidOf } from '../src/model/stock.js'
-import { adjustedSince } from '../src/pipeline/adjustments.js'
+import { adjustedSince, movedSince } from '../src/pipeline/adjustments.js'
 import { CANDLE_COLUMNS } from '../src/pipeline/candle-file.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { missingCandles } from '../src/pipeline/missing-candles.js'
@@ -23,7 +23,8 @@ export const allOhlcv = defineStream({
   after: ['corporate-actions'],
   work: perStock((stock, tools, file) => {
     const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: sidOf(stock) }
-    return missingCandles({ endpoint: stockCandles, instrument, file, adjustedSince: adjustedSince(tools, stock.Symbol) }, tools)
+    const actions = { adjustedSince: adjustedSince(tools, stock.Symbol), movedSince: movedSince(tools, stock.Symbol) }
+    return missingCandles({ endpoint: stockCandles, instrument, file, ...actions }, tools)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],
 })

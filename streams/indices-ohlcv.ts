@@ -21,7 +21,7 @@ export const indicesOhlcv = defineStream({
   endpoints: [indexCandles],
   work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
     const instrument = { EXCH: textOf(Exch), SYM: textOf(Sym), SEG: textOf(Seg), INST: textOf(Inst), SEC_ID: textOf(Sid) }
-    return missingCandles({ endpoint: indexCandles, instrument, file }, tools)
+    return missingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/indices/{INDEX}.csv', columns: CANDLE_COLUMNS }],
 })

@@ -26,6 +26,49 @@ export const thresholds = {
   emptied: { least: 20, share: 0.3 },
   /** A stream over at least so many items fails if not one of them has anything. */
   allEmpty: 20,
+  /**
+   * A new candle of a stock or an index. No price band is wider than 40 %, so neither a band nor a circuit explains a move of this size; only a
+   * corporate action or a long rest does. An unlisted demerger can take 80 to 90 % of a price, so a fall must be greater than that.
+   */
+  prices: {
+    /** A price of so many times the close before, or more. */
+    rise: 5,
+    /** A price of this share of the close before, or less. */
+    fall: 0.12,
+    /** Rupees: prices of a few paise move by many times with a tick or two. */
+    leastChange: 1,
+    /** After so many days without a candle a stock may come back at any price (7537 of the captured market: 8 times, after 1,126 days). */
+    restDays: 30,
+    /** Corporate actions explain a move this many days before or after their day: a session or a weekend beside it. */
+    actionDays: 4,
+    /** So many of the newest candles count as new; older ones are history, which stays as it is served. */
+    newest: 30,
+    /** A close of the last days is new, too, if it moved by more than this share against the rest of its history. */
+    changed: 0.25,
+  },
+  /** A whole history whose prices are a multiple of the stored ones, with no corporate action that explains it. */
+  rescale: {
+    /** Within this share of 1 it is no multiple, but a history corrected here and there. */
+    same: 0.01,
+    /** A corporate action divides earlier prices; up to here rounding may raise them. */
+    raised: 1.2,
+    /** So many times the stored prices or more is refused alone: consolidations of shares go up to 10 for 1. */
+    up: 20,
+    /** So many parts of the stored prices or fewer, too: a split into 10 and a bonus of 4 for 1 together make 1/50. */
+    down: 1 / 60,
+    /** Of the last `window` series compared, so many make it the provider's error. Usual are a few of 2,775; after a year without the list of actions 8 %. */
+    window: 60,
+    many: 12,
+    /** Where fewer than that are compared: at least so many, and this share of them. */
+    few: 5,
+    share: 0.2,
+  },
+  /** Whether two series are of one instrument shows in their day-to-day moves, which no factor changes. Those of two stocks agree in about 5 %. */
+  identity: {
+    /** Fewer moves that tell anything decide nothing. */
+    leastMoves: 10,
+    share: 0.3,
+  },
 } as const
 
 /** The answer is well-formed, but must not replace what is stored, which stays. */

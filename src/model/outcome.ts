@@ -1,4 +1,5 @@
 import type { Status } from './errors.js'
+import type { Day } from './trading-day.js'
 
 /** One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream. */
 export interface Item<T = unknown> {
@@ -29,6 +30,8 @@ export interface Found<R = unknown> {
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
   readonly remark?: string
+  /** The day of the newest candle that the item then has, stored before or found now. */
+  readonly newest?: Day
 }
 
 /** An item whose work has ended, well or not. */
@@ -39,6 +42,8 @@ export interface Settled<R = unknown> {
   readonly degraded?: string
   readonly whole?: boolean
   readonly remark?: string
+  /** The day of the newest candle of a series. */
+  readonly newest?: Day
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
   /** The kind of failure, as of `CollectError.code`; absent as `reason` is. */

@@ -8,14 +8,19 @@ import type { Tools } from './define-stream.js'
 const ACTIONS = 'corporate-actions'
 const FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
+/** What moves a price, and whether the provider divides all earlier candles by it. */
 const KINDS = [
-  ['split', /split/i],
-  ['bonus', /bonus/i],
-  ['rights issue', /right/i],
+  { kind: 'split', sign: /split/i, divides: true },
+  { kind: 'bonus', sign: /bonus/i, divides: true },
+  { kind: 'rights issue', sign: /right/i, divides: true },
+  { kind: 'demerger', sign: /demerger|spin/i, divides: false },
+  { kind: 'merger', sign: /merger|amalgamation|arrangement/i, divides: false },
+  { kind: 'consolidation', sign: /consolidation|reduction/i, divides: false },
 ] as const
 
 interface Adjustment {
   readonly kind: string
+  readonly divides: boolean
   readonly on: Day
 }
 
@@ -24,8 +29,13 @@ interface Adjustment {
  * candles: emits what it is and when, nothing if there is none. Waits for this run's corporate actions where they are part of it; if they
  * fail, those of an earlier run say it.
  */
-export const adjustedSince =
-  ({ after, shared, stored, notice, asOf }: Tools, symbol: string) =>
+export const adjustedSince = (tools: Tools, symbol: string) => actionSince(tools, symbol, ({ divides }) => divides)
+
+/** Finds the corporate action of any kind that moves a price, in the same way. */
+export const movedSince = (tools: Tools, symbol: string) => actionSince(tools, symbol, () => true)
+
+const actionSince =
+  ({ after, shared, stored, notice, asOf }: Tools, symbol: string, counts: (action: Adjustment) => boolean) =>
   (since: Day): Observable<string | undefined> => {
     const rowsOf = (file: string): Observable<unknown> =>
       stored.document(file).pipe(
@@ -35,8 +45,8 @@ export const adjustedSince =
         }),
       )
     return shared('adjustments', () => concat(after(ACTIONS), defer(() => forkJoin(FILES.map(rowsOf))).pipe(map(adjustmentsIn)))).pipe(
-      map((all) => all.get(symbol)?.find(({ on }) => on >= since && on <= dayAt(asOf))),
-      map((adjustment) => adjustment && `${adjustment.kind} on ${adjustment.on}`),
+      map((all) => all.get(symbol)?.find((action) => counts(action) && action.on >= since && action.on <= dayAt(asOf))),
+      map((action) => action && `${action.kind} on ${action.on}`),
     )
   }
 
@@ -51,7 +61,7 @@ export const adjustmentsIn = (lists: readonly unknown[]): ReadonlyMap<string, re
 }
 
 const adjustmentIn = ({ ActType, ExDate, RecDate, ActDate }: Readonly<Record<string, unknown>>): readonly Adjustment[] => {
-  const [kind] = KINDS.find(([, sign]) => sign.test(textOf(ActType))) ?? []
+  const known = KINDS.find(({ sign }) => sign.test(textOf(ActType)))
   const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
-  return kind === undefined || on === undefined ? [] : [{ kind, on }]
+  return known === undefined || on === undefined ? [] : [{ kind: known.kind, divides: known.divides, on }]
 }

@@ -1,3 +1,4 @@
+import { dayNumberOf } from '../market/same-series.js'
 import { LATEST } from '../model/candle.js'
 
 export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
@@ -48,14 +49,22 @@ const numberAt = (text: string, from: number): number => {
   }
 }
 
-/** How many days can be read from a candle file in whatever state, and the newest of them (epoch seconds; 0 if there is none). */
-export const daysIn = (text: string): { readonly count: number; readonly newest: number } => {
-  const days = new Set<number>()
+/** What can be read from a candle file in whatever state. */
+export interface StoredCloses {
+  readonly count: number
+  /** Epoch seconds; 0 if there is no candle. */
+  readonly newest: number
+  /** By the number of their day. */
+  readonly closes: ReadonlyMap<number, number>
+}
+
+export const closesIn = (text: string): StoredCloses => {
+  const closes = new Map<number, number>()
   let newest = 0
-  for (const [, time] of text.matchAll(new RegExp(`^${CELLS}$`, 'gm'))) {
+  for (const [line, time] of text.matchAll(new RegExp(`^${CELLS}$`, 'gm'))) {
     if (Number(time) > LATEST) continue
-    days.add(Number(time))
+    closes.set(dayNumberOf(Number(time)), Number(line.split(',', 5)[4]))
     newest = Math.max(newest, Number(time))
   }
-  return { count: days.size, newest }
+  return { count: closes.size, newest, closes }
 }

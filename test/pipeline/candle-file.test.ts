@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CANDLE_COLUMNS, type CandleFile, checkCandles, daysIn } from '../../src/pipeline/candle-file.js'
+import { CANDLE_COLUMNS, type CandleFile, checkCandles, closesIn } from '../../src/pipeline/candle-file.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 
@@ -103,8 +103,14 @@ describe('the check of a stored candle file', () => {
 
 describe('the days in a candle file', () => {
   it('are counted once each, whatever lies between them', () => {
-    const text = `Date;Open\r\n3,1,1,1,1,1\r\n\0\n1,1,1,1,1,1\n3,2,2,2,2,2\n1770834600000,1,1,1,1,1\n4,1,1\n2,1,1,1,1,1`
-    expect(daysIn(text)).toEqual({ count: 3, newest: 3 })
-    expect(daysIn('')).toEqual({ count: 0, newest: 0 })
+    const [one, two, three] = [1, 2, 3].map((day) => day * 86_400) as [number, number, number]
+    const text = `Date;Open\r\n${three},1,1,1,1,1\r\n\0\n${one},1,1,1,1,1\n${three},2,2,2,2.5,2\n1770834600000,1,1,1,1,1\n4,1,1\n${two},1,1,1,1,1`
+    const closes = new Map([
+      [1, 1],
+      [2, 1],
+      [3, 2.5],
+    ])
+    expect(closesIn(text)).toEqual({ count: 3, newest: three, closes })
+    expect(closesIn('')).toEqual({ count: 0, newest: 0, closes: new Map() })
   })
 })

@@ -36,8 +36,10 @@ const answerTo = (request: HttpRequest, stocks: readonly object[]): unknown => {
       return { data: symbol === 'BETA' ? null : ['2026-02-10', '2026-02-12'].map((date) => ({ events: symbol, date })) }
     case 'getLiveNews':
       return { data: { latest_news: symbol === 'GAMMA' ? [] : [{ news_object: { title: symbol }, publish_date: 1 }] } }
-    case 'getDataH':
-      return { data: { Time: days, o: [1, 2, 3, 4], h: [1, 2, 3, 4], l: [1, 2, 3, 4], c: [1, 2, 3, stock?.Sid], v: [1, 2, 3, 4] } }
+    case 'getDataH': {
+      const prices = days.map(() => stock?.Sid)
+      return { data: { Time: days, o: prices, h: prices, l: prices, c: prices, v: [1, 2, 3, 4] } }
+    }
     default:
       return { data: [{ isin, news_date: '2026-02-12', caption: `${call} ${symbol}`, file_url: 'x' }] }
   }

@@ -97,21 +97,21 @@ describe('all-ohlcv', () => {
     { fetched: '20:00', start: THU },
   ])('asks on from $start when today’s candle was stored at $fetched', async ({ fetched, start }) => {
     const files: MemoryFiles = new Map()
-    await candles(columns([WED, THU], 1), { files, asOf: instantOf('2026-02-12', fetched) })
+    await candles(columns([WED, THU], 9.75), { files, asOf: instantOf('2026-02-12', fetched) })
     const isPartial = start === WED
     const { c, ...others } = columns([WED, THU, FRI]).data
-    const has = { ...others, c: [1, isPartial ? 2 : 1, 2] }
+    const has = { ...others, c: [9.75, isPartial ? 10.25 : 9.75, 10.25] }
     const { text, asked } = await candles(undefined, { answer: since({ data: has }), files, asOf: instantOf('2026-02-13', '20:00') })
     expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: instantOf('2026-02-13', '20:00') / 1_000 }])
-    expect(text(FILE)).toBe(fileOf(rowOf(WED, 1), rowOf(THU, isPartial ? 2 : 1), rowOf(FRI, 2)))
+    expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, isPartial ? 10.25 : 9.75), rowOf(FRI, 10.25)))
   })
 
   it('asks for a partial day again on the same day, and replaces it', async () => {
     const files: MemoryFiles = new Map()
-    await candles(columns([WED, THU], 1), { files, asOf: instantOf('2026-02-12', '12:00') })
+    await candles(columns([WED, THU], 9.75), { files, asOf: instantOf('2026-02-12', '12:00') })
     const { c, ...others } = columns([WED, THU]).data
-    const { text } = await candles({ data: { ...others, c: [1, 2] } }, { files })
-    expect(text(FILE)).toBe(fileOf(rowOf(WED, 1), rowOf(THU, 2)))
+    const { text } = await candles({ data: { ...others, c: [9.75, 10.25] } }, { files })
+    expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, 10.25)))
   })
 
   it.each([
@@ -165,8 +165,11 @@ describe('all-ohlcv', () => {
 
   it('never gives up stored candles to an answer that begins before what was asked for', async () => {
     const { c, ...others } = columns([TUE, WED, THU]).data
-    const { text } = await candles({ data: { ...others, c: [9, 10.5, 2] } }, { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) })
-    expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU, 2)))
+    const { text } = await candles(
+      { data: { ...others, c: [9.75, 10.5, 10.25] } },
+      { files: withFile(FILE, fileOf(rowOf(TUE), rowOf(WED))) },
+    )
+    expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU, 10.25)))
   })
 
   it.each([

@@ -1,0 +1,26 @@
+import { addDays, type Day, dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
+
+/** The last weekday whose session is over at an instant (epoch milliseconds). Holidays are not known; sessions on weekends come on top. */
+export const lastWeekday = (now: number): Day => {
+  const today = dayAt(now)
+  const back = (day: Day): Day => (isWeekend(day) ? back(addDays(day, -1)) : day)
+  return back(now < instantOf(today, SESSION_IS_OVER) ? addDays(today, -1) : today)
+}
+
+const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay())
+
+/** A market is current once half of its series are: some stocks are suspended, and some do not trade every day. */
+const SHARE = 0.5
+
+/** Says that candles end before the last session; nothing if they do not. `newest` counts series by the day of their newest candle. */
+export const behindText = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
+  const expected = lastWeekday(now)
+  const all = [...newest.values()].reduce((sum, count) => sum + count, 0)
+  const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
+  if (all === 0 || behind <= all * SHARE) return undefined
+  const last = [...newest.keys()].reduce((one, other) => (one > other ? one : other))
+  const which = behind === all ? 'all' : `${inThousands(behind)} of`
+  return `${which} ${inThousands(all)} series end before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
+}
+
+const inThousands = (count: number): string => count.toLocaleString('en-US')

@@ -1,0 +1,40 @@
+import { concatMap, defaultIfEmpty, from, ignoreElements, map, type Observable, of } from 'rxjs'
+import { faultOf, leapOf } from '../market/candle-faults.js'
+import { thresholds } from '../market/never-worse.js'
+import type { Candle } from '../model/candle.js'
+import { addDays } from '../model/trading-day.js'
+import type { Tools } from './define-stream.js'
+import { refuse } from './refuse.js'
+import { dayOf, type Series } from './series.js'
+
+const { newest, actionDays } = thresholds.prices
+
+/** A candle that is to be stored, and the one before it. */
+export type NewCandle = readonly [before: Candle | undefined, candle: Candle]
+
+/** The last candles, each with the one before it; the first one stands behind `before`. */
+export const inPairs = (candles: readonly Candle[], before?: Candle): readonly NewCandle[] =>
+  candles.map((candle, place): NewCandle => [candles[place - 1] ?? before, candle]).slice(-newest)
+
+/**
+ * Lets new candles pass that can be: each is possible in itself, and moves from the close before as a market or a corporate action does.
+ * Emits once; errors with a `RefusedError` otherwise, unless the run accepts such prices.
+ */
+export const checkNew = (candles: readonly NewCandle[], series: Series, tools: Tools): Observable<undefined> =>
+  from(candles).pipe(
+    concatMap(([before, candle]) => {
+      const fault = faultOf(candle)
+      const isUsual = series.isIndex === true && before !== undefined && faultOf(before) !== undefined
+      if (fault !== undefined && !isUsual) refuse(tools, 'prices', `a new candle is impossible (${dayOf(candle)}: ${fault})`)
+      const leap = before && leapOf(before, candle)
+      if (before === undefined || leap === undefined || fault !== undefined) return of(undefined)
+      const action$ = series.movedSince?.(addDays(dayOf(before), -actionDays)) ?? of(undefined)
+      return action$.pipe(
+        map((action) => {
+          if (action === undefined) refuse(tools, 'prices', `a new candle moves as only an error does (${dayOf(candle)}: ${leap})`)
+        }),
+      )
+    }),
+    ignoreElements(),
+    defaultIfEmpty(undefined),
+  )

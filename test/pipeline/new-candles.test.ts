@@ -1,0 +1,65 @@
+import { lastValueFrom, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import type { Candle } from '../../src/model/candle.js'
+import { instantOf } from '../../src/model/trading-day.js'
+import type { Tools } from '../../src/pipeline/define-stream.js'
+import { checkNew, inPairs } from '../../src/pipeline/new-candles.js'
+import type { Series } from '../../src/pipeline/series.js'
+
+const DAY = 86_400
+const FIRST = instantOf('2026-02-02') / 1_000
+const flat = (price: number, place: number): Candle => [FIRST + place * DAY, price, price, price, price, 1]
+
+const checking = async (candles: readonly Candle[], series: Partial<Series> = {}, accepts = false) => {
+  const notices: string[] = []
+  const tools = { accepts: () => accepts, notice: (text: string) => void notices.push(text) } as unknown as Tools
+  await lastValueFrom(checkNew(inPairs(candles), series as Series, tools))
+  return notices
+}
+
+describe('new candles', () => {
+  it('pass where each can be, and where there is none', async () => {
+    expect(await checking([flat(100, 0), flat(120, 1), flat(90, 2)])).toEqual([])
+    expect(await checking([])).toEqual([])
+  })
+
+  it('are refused for any of them, by its day', async () => {
+    await expect(checking([flat(100, 0), flat(0, 1), flat(90, 2)])).rejects.toMatchObject({
+      code: 'prices',
+      message: 'prices: a new candle is impossible (2026-02-03: a price that is not above zero: open 0, high 0, low 0, close 0)',
+    })
+    await expect(checking([flat(100, 0), flat(101, 1), flat(10_000, 2)])).rejects.toMatchObject({
+      message: 'prices: a new candle moves as only an error does (2026-02-04: from a close of 101 to 10000)',
+    })
+  })
+
+  it('pass all the same where the run accepts them, which is told', async () => {
+    expect(await checking([flat(100, 0), flat(0, 1)], {}, true)).toEqual([expect.stringMatching(/^accepted although a new candle is/)])
+  })
+
+  it('are the last thirty at most: what lies before is history', async () => {
+    const more = Array.from({ length: 30 }, (_, place) => flat(100, place + 2))
+    expect(await checking([flat(1, 0), flat(0, 1), ...more])).toEqual([])
+    await expect(checking([flat(1, 0), flat(0, 1), ...more.slice(1)])).rejects.toMatchObject({ code: 'prices' })
+  })
+
+  it('may move by any factor with a corporate action, which is looked for from 4 days before', async () => {
+    const since: string[] = []
+    const movedSince = (day: string) => {
+      since.push(day)
+      return of('demerger on 2026-02-03')
+    }
+    expect(await checking([flat(100, 0), flat(5, 1)], { movedSince })).toEqual([])
+    expect(since).toEqual(['2026-01-29'])
+    await expect(checking([flat(100, 0), flat(5, 1)], { movedSince: () => of(undefined) })).rejects.toMatchObject({ code: 'prices' })
+  })
+
+  it('of an index may lack what the one before lacks', async () => {
+    const closeOnly = (place: number): Candle => [FIRST + place * DAY, 0, 0, 0, 2_500, 0]
+    await expect(checking([flat(2_500, 0), closeOnly(1)], { isIndex: true })).rejects.toMatchObject({ code: 'prices' })
+    const pairs = inPairs([closeOnly(1)], closeOnly(0))
+    const tools = { accepts: () => false, notice: () => undefined } as unknown as Tools
+    expect(await lastValueFrom(checkNew(pairs, { isIndex: true } as Series, tools))).toBeUndefined()
+    await expect(lastValueFrom(checkNew(pairs, {} as Series, tools))).rejects.toMatchObject({ code: 'prices' })
+  })
+})
