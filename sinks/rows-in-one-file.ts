@@ -123,13 +123,21 @@ const ranked = (records$: Observable<Row>, listed: readonly Item[]): Observable<
     )
   })
 
-/** Finds the place of a record's stock by symbol and ISIN, or by the ISIN alone where the stock was renamed. */
+/**
+ * Finds the place of a record's stock by symbol and ISIN, by the ISIN alone where the stock was renamed, or by the symbol alone where its
+ * ISIN is no longer listed (a face value split, a merger) and no other stock has that symbol.
+ */
 const ranksOf = (listed: readonly Item[]): ((row: Row) => number | undefined) => {
   const ranks = new Map<string, number>()
+  const bySymbol = new Map<string, number | undefined>()
   for (const { value, rank } of listed) {
     const stock = value as Stock
     ranks.set(`${stock.Symbol}\n${stock.ISIN}`, rank)
     if (!ranks.has(stock.ISIN)) ranks.set(stock.ISIN, rank)
+    bySymbol.set(stock.Symbol, bySymbol.has(stock.Symbol) ? undefined : rank)
   }
-  return (row) => ranks.get(`${textOf(row.Symbol)}\n${textOf(row.ISIN)}`) ?? ranks.get(textOf(row.ISIN))
+  return ({ Symbol: symbol, ISIN }) =>
+    ranks.get(`${textOf(symbol)}\n${textOf(ISIN)}`) ??
+    ranks.get(textOf(ISIN)) ??
+    (textOf(ISIN) === '' ? undefined : bySymbol.get(textOf(symbol)))
 }

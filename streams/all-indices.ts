@@ -1,10 +1,9 @@
-import { map } from 'rxjs'
 import { z } from 'zod'
 import { BadAnswer } from '../src/model/errors.js'
 import { fileNamesOf } from '../src/model/file-name.js'
-import { found } from '../src/model/outcome.js'
 import { type Row, Rows, textOf } from '../src/model/row.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
@@ -44,10 +43,11 @@ const indices = post({
   host: 'analytics',
   path: '/customscan/fetchdt',
   input: z.strictObject({ data: exactly(REQUEST.data) }),
-  read: (text, _, seen): readonly MarketIndex[] => {
-    const rows = (json(Rows)(text, undefined, seen).data ?? []) as readonly MarketIndex[]
+  read: (text, _, seen): Counted<MarketIndex> => {
+    const { data, tot_rec } = json(Rows)(text, undefined, seen)
+    const rows = (data ?? []) as readonly MarketIndex[]
     if (rows.length === 0) throw new BadAnswer('schema', 'the list holds no index')
-    return rows
+    return { rows, total: totalOf(tot_rec) }
   },
   // biome-ignore format: one line as it is asked
   shape: dataOf({ Sym: 'text', DispSym: 'text', Sid: 'number|text', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', Ltp: 'number', Pchange: 'number', PPerchange: 'number', 'Volume?': 'number' }),
@@ -80,12 +80,7 @@ export const allIndices = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [indices],
-  work: once((tools, file) =>
-    tools.ask(indices, REQUEST).pipe(
-      map((rows) => found(rows)),
-      notShrunk(file, tools),
-    ),
-  ),
+  work: once((tools, file) => tools.ask(indices, REQUEST).pipe(notCut(REQUEST.data.count, tools), notShrunk(file, tools))),
   offers: (rows, notice) => {
     const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]

@@ -1,5 +1,6 @@
 import { concat, concatMap, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
 import { z } from 'zod'
+import { readPages } from '../src/market/pages.js'
 import { NothingAnswered } from '../src/model/errors.js'
 import { found } from '../src/model/outcome.js'
 import { isRow, Row, textOf } from '../src/model/row.js'
@@ -8,6 +9,7 @@ import { recover } from '../src/operators/recover.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { type Counting, notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
@@ -33,8 +35,6 @@ export interface Deal extends Row {
 const PAGE = 50
 const CHUNKS = 3
 const CHUNK_DAYS = 10
-/** Far more than ten days ever had: a count beyond is an error of the provider, not a reason to page for days. */
-const MOST_DEALS = 100_000
 
 const isoOf = (dmy: string): Day => dmy.split('-').reverse().join('-')
 const dashedDay = z
@@ -67,7 +67,7 @@ const deal = post({
     const { data, totalcount } = json(
       z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }),
     )(text, undefined, seen)
-    return { deals: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
+    return { rows: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
   shape: dataOf(
     {
@@ -105,33 +105,20 @@ interface Chunk {
   readonly failure?: string
 }
 
-const chunkOf = (start: Day, end: Day, { ask }: Tools): Observable<Chunk> => {
-  const pageOf = (pageno: number) =>
+const chunkOf = (start: Day, end: Day, { ask, accepts, notice }: Tools): Observable<Chunk> => {
+  const days = `${dashedDmy(start)} to ${dashedDmy(end)}`
+  const request = (pageno: number) =>
     ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
-  const furtherPages = (count: number): Observable<readonly Deal[]> =>
-    range(2, Math.max(0, count)).pipe(concatMap((pageno) => pageOf(pageno).pipe(map(({ deals }) => filled(deals, pageno)))))
-  const page$ = pageOf(1).pipe(
-    switchMap(({ deals, total }) =>
-      concat(of(deals), total > MOST_DEALS ? unbelievable(total) : furtherPages(Math.ceil(total / PAGE) - 1)),
-    ),
-  )
-  return page$.pipe(
+  const accept = accepts('count') ? (what: string): void => notice(`accepted although deals are missing: ${days}: ${what}`) : undefined
+  return readPages<Deal>({ request, size: PAGE, keyOf, accept }).pipe(
     map((deals): { deals: readonly Deal[]; failure?: string } => ({ deals })),
-    recover((reason) => of({ deals: [], failure: `${dashedDmy(start)} to ${dashedDmy(end)}: ${reason}` })),
+    recover((reason) => of({ deals: [], failure: `${days}: ${reason}` })),
     reduce(
       (all: Chunk, { deals, failure }) => ({ ...all, deals: [...all.deals, ...deals], ...(failure === undefined ? {} : { failure }) }),
       { start, end, deals: [] },
     ),
   )
 }
-
-/** A page that `totalcount` promised holds deals. */
-const filled = (deals: readonly Deal[], pageno: number): readonly Deal[] => {
-  if (deals.length === 0) throw new NothingAnswered(`page ${pageno} is empty, though more deals were promised`)
-  return deals
-}
-
-const unbelievable = (total: number): Observable<never> => throwError(() => new NothingAnswered(`a totalcount of ${total} cannot be`))
 
 /** Deals that an earlier run stored from the days of chunks that failed now, or of which the provider says that there were none. */
 const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Deal[]> =>
@@ -147,6 +134,18 @@ const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string):
       )
 
 const keyOf = (row: Deal): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
+
+/**
+ * Counts the deals of the days that both lists can hold: the window has moved on since the earlier one was stored, and the deals of days
+ * after that must not hide what older days have lost.
+ */
+const countIn =
+  ({ from: first, to }: { readonly from: Day; readonly to: Day }): NonNullable<Counting['countOf']> =>
+  (deals, earlier) => {
+    const dayOf = (row: unknown): Day => (isRow(row) ? readDay(row.date) : undefined) ?? ''
+    const newest = earlier.map(dayOf).reduce((latest, day) => (day > latest && day <= to ? day : latest), '')
+    return deals.map(dayOf).filter((day) => day >= first && day <= newest).length
+  }
 
 /** Bulk and block deals of the last 30 days, in three chunks one after the other, page by page; newest first, each deal once. */
 export const bulkBlockDeals = defineStream({
@@ -172,6 +171,7 @@ export const bulkBlockDeals = defineStream({
           uniqueBy<Deal>(keyOf),
           sortDescending((row) => textOf(row.date)),
           map((rows) => found(rows, reasons || undefined)),
+          notShrunk(file, tools, { countOf: countIn({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
         )
       }),
     )

@@ -6,6 +6,7 @@ import { found } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { noticeIfFull } from '../src/pipeline/not-cut.js'
 import { webTiers } from '../src/pipeline/web-tiers.js'
 import { perPart } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
@@ -41,11 +42,13 @@ const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircu
 
 const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
 
+const COUNT = 500
+
 const Scan = z.strictObject({
   data: z.strictObject({
     sort: z.literal('Mcap'),
     sorder: z.literal('desc'),
-    count: z.literal(500),
+    count: z.literal(COUNT),
     fields: exactly(FIELDS),
     params: z.tuple([
       z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
@@ -104,7 +107,7 @@ const scanOf = (side: Side): z.output<typeof Scan> => ({
   data: {
     sort: 'Mcap',
     sorder: 'desc',
-    count: 500,
+    count: COUNT,
     fields: FIELDS,
     params: [
       { field: FLAGS[side], op: '', val: '1' },
@@ -145,10 +148,9 @@ export const circuitStocks = defineStream({
   timeoutMs: 10_000,
   endpoints: [circuit, buildIdPage, data, page],
   work: perPart(['upper', 'lower'], (side, { ask, shared, notice }) => {
-    const tiers = [
-      { name: 'scan', ask: () => ask(circuit, scanOf(side), { failFast: true }) },
-      ...webTiers(data, page, WEB_KEYS[side], { ask, shared }),
-    ]
+    // Its `tot_rec` is not compared: 62 was seen with the list of either side, of which one held 52 stocks.
+    const scan = () => ask(circuit, scanOf(side), { failFast: true }).pipe(noticeIfFull(COUNT, { notice }, side))
+    const tiers = [{ name: 'scan', ask: scan }, ...webTiers(data, page, WEB_KEYS[side], { ask, shared })]
     return firstThatAnswers(tiers, (failure) => notice(`a source of ${side} failed: ${failure}`)).pipe(
       map((rows) => found(rows.map(recordOf))),
     )

@@ -5,6 +5,7 @@ import { found } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
 import { addDays, addMonths, type Day, dayAt, readDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
+import { noticeIfFull } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { perPart } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
@@ -26,6 +27,9 @@ export interface StockActions extends Row {
   readonly CorpAct?: readonly CorporateAction[]
 }
 
+/** A row is a stock with all its actions; the answer does not say how many there are. */
+const COUNT = 5000
+
 const actions = post({
   name: 'corporate_actions',
   host: 'analytics',
@@ -35,7 +39,7 @@ const actions = post({
       type: z.literal('full'),
       whichpage: z.literal('corporate_action'),
       filters: z.tuple([z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() })]),
-      count: z.literal(5000),
+      count: z.literal(COUNT),
       page: z.literal(1),
     }),
   }),
@@ -88,7 +92,8 @@ export const corporateActions = defineStream({
     const filters: [{ field: 'CorpAct.ActDate'; op: 'GT' | 'LT'; val: Day }] = [
       { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today },
     ]
-    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: 5000, page: 1 } }).pipe(
+    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: COUNT, page: 1 } }).pipe(
+      noticeIfFull(COUNT, tools, mode),
       map((rows) =>
         found(
           rows.filter((row) => {

@@ -1,10 +1,12 @@
-import { map } from 'rxjs'
+import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { listingNotices } from '../src/market/listings.js'
 import { BadAnswer } from '../src/model/errors.js'
-import { found } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
-import { stockItems, stocksOf } from '../src/model/stock.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { type Stock, stockItems, stocksOf } from '../src/model/stock.js'
+import { recover } from '../src/operators/recover.js'
+import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { MASTER, once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
@@ -37,6 +39,9 @@ const FIELDS = [
   'EBIDTAMargin', 'volume', 'PricePerchng1year', 'Sym', 'Sid', 'FnoFlag',
 ] as const
 
+const COUNT = 5000
+const MAP = 'master_isin_map.json'
+
 const FIGURES = FIELDS.filter((field) => !['Isin', 'DispSym', 'Sym', 'Sid', 'FnoFlag'].includes(field))
 
 const master = post({
@@ -48,16 +53,17 @@ const master = post({
     data: z.strictObject({
       sort: z.literal('Mcap'),
       sorder: z.literal('desc'),
-      count: z.literal(5000),
+      count: z.literal(COUNT),
       fields: exactly(FIELDS),
       params: z.tuple([condition('OgInst', 'ES'), onExchange]),
       pgno: z.literal(0),
     }),
   }),
-  read: (text, _, seen): readonly MasterRow[] => {
-    const rows = (json(Rows)(text, undefined, seen).data ?? []) as readonly MasterRow[]
+  read: (text, _, seen): Counted<MasterRow> => {
+    const { data, tot_rec } = json(Rows)(text, undefined, seen)
+    const rows = (data ?? []) as readonly MasterRow[]
     if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list holds no stock')
-    return rows
+    return { rows, total: totalOf(tot_rec) }
   },
   shape: dataOf({
     ...Object.fromEntries(FIGURES.map((field) => [field, 'number'])),
@@ -75,6 +81,14 @@ const master = post({
   }),
 })
 
+/** The stocks of the list that this one replaces; none where there is none, or none that can be read. */
+const earlierStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
+  stored.document(MAP).pipe(
+    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
+    map((rows) => stocksOf(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
+    recover(() => of([])),
+  )
+
 /** The list of all stocks, as answered and as the map that every other script goes by. The run stops without it. */
 export const masterData = defineStream({
   name: MASTER,
@@ -89,7 +103,7 @@ export const masterData = defineStream({
         data: {
           sort: 'Mcap',
           sorder: 'desc',
-          count: 5000,
+          count: COUNT,
           fields: FIELDS,
           params: [
             { field: 'OgInst', op: '', val: 'ES' },
@@ -99,8 +113,16 @@ export const masterData = defineStream({
         },
       })
       .pipe(
-        map((rows) => found(rows)),
+        notCut(COUNT, tools),
         notShrunk(file, tools, { countOf: (rows) => stocksOf(rows.filter(isRow)).length }),
+        switchMap((found) =>
+          earlierStocks(tools).pipe(
+            map((earlier) => {
+              for (const text of listingNotices(earlier, stocksOf([...found.rows]))) tools.notice(text)
+              return found
+            }),
+          ),
+        ),
       ),
   ),
   offers: (rows, notice) => {
@@ -110,6 +132,6 @@ export const masterData = defineStream({
   },
   outputs: [
     { shape: 'array-per-item', file: 'master_data_response.json' },
-    { shape: 'array-per-item', file: 'master_isin_map.json', select: stocksOf },
+    { shape: 'array-per-item', file: MAP, select: stocksOf },
   ],
 })

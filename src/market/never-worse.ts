@@ -69,6 +69,10 @@ export const thresholds = {
     leastMoves: 10,
     share: 0.3,
   },
+  /** Rows that a list of many pages can have at most: 40 times the deals of a month. A total beyond is an error, no reason to page for days. */
+  longestList: 100_000,
+  /** Pages that are asked for at most beyond those that a list promises: ten days of deals fill about 16. */
+  pagesBeyond: 200,
 } as const
 
 /** The answer is well-formed, but must not replace what is stored, which stays. */

@@ -10,7 +10,8 @@ type Records = readonly unknown[]
 /** How the records of a list are had from its earlier file and counted, where that is no JSON array or not every record counts. */
 export interface Counting {
   readonly earlier?: (stored: Stored, file: string) => Observable<Records | undefined>
-  readonly countOf?: (records: Records) => number
+  /** Is given the earlier records, too, and counts both lists. */
+  readonly countOf?: (records: Records, earlier: Records) => number
 }
 
 /**
@@ -29,8 +30,8 @@ export const notShrunk =
       notice(`${file} is damaged: whether the new one holds less than it did could not be told`)
       return of(undefined)
     }
-    const checked = (found: Found<R>, before: Records | undefined): Found<R> => {
-      const [now, then] = [countOf([...found.rows]), countOf(before ?? [])]
+    const checked = (found: Found<R>, before: Records = []): Found<R> => {
+      const [now, then] = [countOf([...found.rows], before), countOf(before, before)]
       if (now >= then * thresholds.leastShare) return found
       const records = `${inThousands(now)} records, the earlier file holds ${inThousands(then)}`
       if (!accepts('shrink')) throw new RefusedError('shrink', records)

@@ -74,6 +74,9 @@ describe('a list', () => {
     const countOf = (rows: readonly unknown[]): number => rows.length % 10
     expect(await passes({ text: arrayOf(...records(100)), now: 1, countOf })).toEqual([])
     expect(await failureOf(checking({ text: arrayOf(...records(9)), now: 20, countOf }).found$)).toBeInstanceOf(RefusedError)
+    const known = (rows: readonly unknown[], earlier: readonly unknown[]): number => (rows === earlier ? 10 : earlier.length)
+    expect(await passes({ text: arrayOf(...records(7)), now: 1, countOf: known })).toEqual([])
+    expect(await failureOf(checking({ text: arrayOf(...records(6)), now: 99, countOf: known }).found$)).toBeInstanceOf(RefusedError)
   })
 
   it('is compared line by line where it is a text', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Files } from '../../sinks/files.js'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { storageOver } from '../../sinks/storage-over.js'
+import type { Stock } from '../../src/model/stock.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { contextOf, inMemory, isinOf, settled, sink } from './support.js'
 
@@ -75,6 +76,23 @@ describe('the sink of rows-in-one-file', () => {
     const place = storing({ ...row(0, 'old'), Symbol: 'BEFORE' })
     await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf({ ...row(0, 'old'), Symbol: 'BEFORE' }, row(1, 'new')) })
+  })
+
+  it('keeps the records of a stock that has another ISIN now, if nobody else has its symbol', async () => {
+    const listed = contextOf(2).listed
+    const own = (rank: number): string => (listed[rank]?.value as Stock | undefined)?.Symbol ?? ''
+    const [changed, gone] = [
+      { ...row(7, 'old'), Symbol: own(0) },
+      { ...row(8, 'old'), Symbol: 'GONE' },
+    ]
+    const place = storing(changed, gone)
+    await sink(place, output, [settled(0, [], 'error'), settled(1, [row(1, 'new')])], contextOf(2))
+    expect(place.files()).toEqual({ [FILE]: textOf(changed, row(1, 'new')) })
+
+    const twice = listed.map((item) => ({ ...item, value: { ...(item.value as object), Symbol: own(0) } }))
+    const other = storing(changed)
+    await sink(other, output, [settled(0, [row(0, 'new')]), settled(1, [], 'error')], { ...contextOf(2), listed: twice })
+    expect(other.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
   it('does not read the earlier file when every listed stock was answered for', async () => {

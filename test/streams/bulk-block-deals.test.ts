@@ -34,6 +34,20 @@ const deal = (day: string, qty = 1, more: object = {}) => ({
 const deals = (answer: (chunk: number, page: number) => unknown, more: Partial<Collecting> = {}) =>
   collect({ stream: 'bulk-block-deals', answer: (asked) => answer(chunkOf(asked), pageOf(asked).pageno), ...more })
 
+/** A provider that has so many deals in the newest chunk: its pages, as long as it makes them, and the count that it gives. */
+const having = (count: number, { size = 50, total = count as number | null, day = '2026-02-12' } = {}) => {
+  const all = Array.from({ length: count }, (_, place) => deal(day, place + 1))
+  return (chunk: number, page: number): object =>
+    chunk === 0
+      ? { data: all.slice((page - 1) * size, page * size), ...(total === null ? {} : { totalcount: total }) }
+      : { data: [], totalcount: 0 }
+}
+
+/** The pages of the newest chunk, and those of the others, of which there are none. */
+const newestPages = (count: number): readonly string[] => [...Array.from({ length: count }, (_, page) => `0/${page + 1}`), '1/1', '2/1']
+
+const countIn = (text: string | undefined): number => (JSON.parse(text ?? '[]') as readonly unknown[]).length
+
 const pagesOf = (asked: readonly Asked[]): readonly string[] => asked.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
 
 describe('bulk-block-deals', () => {
@@ -59,20 +73,67 @@ describe('bulk-block-deals', () => {
   it.each([
     { total: 0, pages: 1 },
     { total: 1, pages: 1 },
-    { total: 50, pages: 1 },
+    { total: 49, pages: 1 },
     { total: 51, pages: 2 },
+    { total: 100, pages: 2 },
     { total: 101, pages: 3 },
-  ])('asks for $pages pages of a chunk of $total deals, one after the other', async ({ total, pages }) => {
-    const { asked } = await deals((chunk) => ({ data: [deal('2026-02-12', 1)], totalcount: chunk === 1 ? total : 0 }))
-    expect(pagesOf(asked)).toEqual(['0/1', ...Array.from({ length: pages }, (_, page) => `1/${page + 1}`), '2/1'])
+    { total: 150, pages: 3 },
+  ])('asks for $pages pages of a chunk of $total deals, one after the other, and for no more', async ({ total, pages }) => {
+    const { asked, text, report } = await deals(having(total))
+    expect(pagesOf(asked)).toEqual(newestPages(pages))
+    expect(countIn(text(FILE))).toBe(total)
+    expect(report.outcome).toBe('complete')
   })
 
   it('goes by the count of page 1, whatever later pages say', async () => {
-    const { asked } = await deals((chunk, page) => ({
-      data: [deal('2026-02-12', page)],
-      totalcount: chunk > 0 ? 0 : page === 1 ? 120 : 9_999,
-    }))
-    expect(pagesOf(asked)).toEqual(['0/1', '0/2', '0/3', '1/1', '2/1'])
+    const answer = having(120)
+    const { asked } = await deals((chunk, page) => ({ ...answer(chunk, page), ...(page > 1 ? { totalcount: 9_999 } : {}) }))
+    expect(pagesOf(asked)).toEqual(newestPages(3))
+  })
+
+  it.each([
+    { what: 'the count is gone', count: 163, given: { total: null }, pages: 4 },
+    { what: 'the count is gone, and the last page is full', count: 150, given: { total: null }, pages: 4 },
+    { what: 'the count is 0', count: 163, given: { total: 0 }, pages: 4 },
+    { what: 'the count is that of a page', count: 163, given: { total: 50 }, pages: 4 },
+    { what: 'the count is that of a page, and there is one page', count: 50, given: { total: 50 }, pages: 2 },
+    { what: 'the count is too low', count: 163, given: { total: 99 }, pages: 4 },
+    { what: 'pages hold 25', count: 163, given: { size: 25 }, pages: 7 },
+    { what: 'pages hold 25, and the count is gone', count: 163, given: { size: 25, total: null }, pages: 7 },
+  ])('reads all deals where $what', async ({ count, given, pages }) => {
+    const { asked, text, report } = await deals(having(count, given))
+    expect(countIn(text(FILE))).toBe(count)
+    expect(pagesOf(asked)).toEqual(newestPages(pages))
+    expect(report.outcome).toBe('complete')
+  })
+
+  it.each([
+    { what: 'further pages are empty', further: [], says: /count: 50 of 163 rows \(page 2 is empty\)/ },
+    { what: 'the first page comes again and again', further: undefined, says: /count: 50 of 163 rows \(page 2 repeats earlier ones\)/ },
+  ])('keeps the stored deals of days of which fewer come than promised: $what', async ({ further, says }) => {
+    const first = (having(50)(0, 1) as { readonly data: readonly object[] }).data
+    const answer = (chunk: number, page: number) => ({
+      data: chunk > 0 ? [] : page === 1 ? first : (further ?? first),
+      totalcount: chunk > 0 ? 0 : 163,
+    })
+    const stored = await deals(having(163))
+    const { script, text, report } = await deals(answer, { files: stored.files })
+    expect(countIn(text(FILE))).toBe(163)
+    expect(script).toMatchObject({ degraded: 1, problems: [{ item: 'all', reason: expect.stringMatching(says) }] })
+    expect(report.outcome).toBe('partial')
+
+    const accepted = await deals(answer, { files: stored.files, accept: ['count', 'shrink'] })
+    expect(countIn(accepted.text(FILE))).toBe(50)
+    expect(accepted.report.outcome).toBe('complete')
+    expect(accepted.script.problems.map(({ reason }) => reason).join()).toMatch(
+      /accepted although deals are missing: 03-02-2026 to 12-02-2026: 50 of/,
+    )
+  })
+
+  it('ends where page after page comes without an end', async () => {
+    const { asked, script } = await deals((chunk, page) => ({ data: chunk === 0 ? [deal('2026-02-12', page)] : [] }))
+    expect(pagesOf(asked)).toEqual(newestPages(200))
+    expect(script.problems[0]?.reason).toContain('count: more rows follow those of 200 pages')
   })
 
   it('takes a promised page without deals for a failure, and keeps the deals of those days that it had', async () => {
@@ -94,25 +155,27 @@ describe('bulk-block-deals', () => {
   })
 
   it('reads a count that comes as text', async () => {
-    const { asked } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? '51' : '1' }))
-    expect(pagesOf(asked)).toEqual(['0/1', '0/2', '1/1', '2/1'])
+    const answer = having(51)
+    const { asked } = await deals((chunk, page) => ({ ...answer(chunk, page), totalcount: chunk === 0 ? '51' : '0' }))
+    expect(pagesOf(asked)).toEqual(newestPages(2))
   })
 
   it('writes rows unchanged, newest first, in the order answered within a date', async () => {
     const [a, b, c, d] = [deal('2026-02-10', 1), deal('2026-02-12', 2), deal('2026-02-12', 1), deal('2026-01-20', 1, { remarks: null })]
-    const { text, script } = await deals((chunk) => ({ data: chunk === 0 ? [a, b, c] : chunk === 2 ? [d] : null, totalcount: 3 }))
+    const { text, script } = await deals((chunk) => ({ data: [[a, b, c], null, [d]][chunk], totalcount: [3, 0, 1][chunk] }))
     expect(text(FILE)).toBe(arrayOf(b, c, a, d))
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
   })
 
   it('keeps one of the deals that agree in the six fields, the first one', async () => {
-    const one = deal('2026-02-12', 5)
+    const one = deal('2026-02-12', 500)
+    const numbered = Array.from({ length: 49 }, (_, place) => deal('2026-02-12', place))
     const { text } = await deals((chunk, page) =>
       chunk === 0
-        ? { data: page === 1 ? [one] : [{ ...one, deal: 'BLOCK' }], totalcount: 60 }
+        ? { data: page === 1 ? [one, ...numbered] : [{ ...one, deal: 'BLOCK' }], totalcount: 51 }
         : { data: [{ ...one, exch: 'BSE' }], totalcount: 1 },
     )
-    expect(text(FILE)).toBe(arrayOf(one))
+    expect(text(FILE)).toBe(arrayOf(one, ...numbered))
   })
 
   it.each(['sym', 'date', 'qty', 'avgprice', 'bs', 'cname'])('keeps both of two deals that differ in %s', async (field) => {
@@ -143,7 +206,7 @@ describe('bulk-block-deals', () => {
   it('keeps the stored deals of ten days of which none were answered', async () => {
     const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-20', 9), deal('2025-12-01', 9)]
     const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
-    const { text, report } = await deals((chunk) => ({ data: [[newest], [], [oldest]][chunk], totalcount: 1 }), {
+    const { text, report } = await deals((chunk) => ({ data: [[newest], [], [oldest]][chunk], totalcount: [1, 0, 1][chunk] }), {
       files: withFile(FILE, arrayOf(...stored)),
     })
     expect(text(FILE)).toBe(arrayOf(newest, stored[1], stored[2], oldest))
@@ -186,10 +249,48 @@ describe('bulk-block-deals', () => {
     expect(script.problems.length).toBeGreaterThan(0)
   })
 
-  it('stands the page size of an answer without a count as one page', async () => {
-    const { asked, text } = await deals((chunk) => ({ data: chunk === 0 ? [deal('2026-02-12')] : [] }))
-    expect(pagesOf(asked)).toEqual(['0/1', '1/1', '2/1'])
+  it('stands answers without a count', async () => {
+    const { asked, text, report } = await deals((chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12')] : [] }))
+    expect(pagesOf(asked)).toEqual(newestPages(2))
     expect(text(FILE)).toBe(arrayOf(deal('2026-02-12')))
+    expect(report.outcome).toBe('complete')
+  })
+
+  describe('when fewer deals come than are stored', () => {
+    /** So many deals of each of these days, as an earlier run stored them. */
+    const storedOf = (count: number, ...days: readonly string[]) =>
+      withFile(FILE, arrayOf(...days.flatMap((day) => Array.from({ length: count }, (_, place) => deal(day, place + 1)))))
+
+    it('keeps its file, unless that is accepted', async () => {
+      const files = storedOf(10, '2026-02-11')
+      const before = files.get(FILE)
+      const { report, script } = await deals(having(6, { day: '2026-02-11' }), { files })
+      expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^shrink: 6 records, the earlier file holds 10/) })
+      expect(report.outcome).toBe('partial')
+      expect(files.get(FILE)).toBe(before)
+
+      expect((await deals(having(6, { day: '2026-02-11' }), { files, accept: ['shrink'] })).report.outcome).toBe('complete')
+      expect(countIn(files.get(FILE)?.text)).toBe(6)
+    })
+
+    it('takes 70 % of them', async () => {
+      const { report } = await deals(having(7, { day: '2026-02-11' }), { files: storedOf(10, '2026-02-11') })
+      expect(report.outcome).toBe('complete')
+    })
+
+    it('counts no stored deals of days that have left the window', async () => {
+      const files = storedOf(100, '2026-01-13', '2026-01-12')
+      const { text, report } = await deals(having(1), { files })
+      expect(report.outcome).toBe('complete')
+      expect(countIn(text(FILE))).toBe(1)
+    })
+
+    it('counts no new deals of days that were not stored yet', async () => {
+      const [old, now] = [deal('2026-02-10', 1), Array.from({ length: 40 }, (_, place) => deal('2026-02-12', place))]
+      const answer = (chunk: number) => ({ data: chunk === 0 ? [...now, old] : [], totalcount: chunk === 0 ? 41 : 0 })
+      const { script } = await deals(answer, { files: storedOf(10, '2026-02-10') })
+      expect(script.error).toMatch(/^shrink: 1 records, the earlier file holds 10/)
+    })
   })
 
   it('takes the evening in India for today also when it is still yesterday elsewhere', async () => {

@@ -49,6 +49,13 @@ const collected = (answer: Answer, more: Partial<Collecting> = {}) =>
   collect({ stream: 'circuit-stocks', answer, settings: { retries: 0 }, ...more })
 
 describe('circuit-stocks', () => {
+  it('does not compare the count of a scan, which may be that of the other side, and tells of a full page', async () => {
+    const full = { data: Array.from({ length: 500 }, () => ROW), tot_rec: 62 }
+    const { report, script } = await collected(circuits(full, { data: [ROW], tot_rec: 62 }))
+    expect(report.outcome).toBe('complete')
+    expect(script.problems).toEqual([{ reason: 'upper: the list holds 500 rows, as many as one request asks for: there may be more' }])
+  })
+
   it('asks the scan for each side as the interface document says', async () => {
     const { asked } = await collected(circuits({ data: [ROW] }, { data: [ROW] }))
     const body = (field: string) => ({

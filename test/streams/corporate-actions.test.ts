@@ -45,6 +45,13 @@ describe('corporate-actions', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
   })
 
+  it('tells of as many stocks as one request asks for', async () => {
+    const rows = (count: number) => ({ data: Array.from({ length: count }, () => rowOn('2026-03-01')) })
+    const { script, report } = await actions(rows(5_000), rows(4_999))
+    expect(script.problems).toEqual([{ reason: 'upcoming: the list holds 5,000 rows, as many as one request asks for: there may be more' }])
+    expect(report.outcome).toBe('complete')
+  })
+
   it.each([
     { mode: 'upcoming', day: '2026-02-12', kept: true },
     { mode: 'upcoming', day: '2026-04-12', kept: true },

@@ -55,6 +55,21 @@ describe('all-indices', () => {
     })
     expect(script).toMatchObject({ outcome: 'success', files: 1 })
   })
+
+  it('keeps its file where fewer indices come than the list says, unless that is accepted', async () => {
+    const rows = [indexOf('NIFTY', 13), indexOf('SENSEX', 51)]
+    const listOf = (data: readonly object[], more: Partial<Collecting> = {}) =>
+      collect({ stream: 'all-indices', answer: () => ({ data, tot_rec: 2 }), ...more })
+    const { files } = await listOf(rows)
+    const { script, report } = await listOf(rows.slice(1), { files, accept: ['shrink'] })
+    expect(script).toMatchObject({
+      outcome: 'failed',
+      problems: [{ code: 'count', reason: expect.stringContaining('1 rows and says that') }],
+    })
+    expect(report.outcome).toBe('partial')
+    expect(files.get(LIST)?.text).toBe(arrayOf(...rows))
+    expect((await listOf(rows.slice(1), { files, accept: ['shrink', 'count'] })).text(LIST)).toBe(arrayOf(...rows.slice(1)))
+  })
 })
 
 describe('indices-ohlcv', () => {

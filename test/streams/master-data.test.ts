@@ -7,6 +7,12 @@ const MAP = 'master_isin_map.json'
 const masterOf = (master: readonly object[], more: Partial<Collecting> = {}) =>
   collect({ stream: 'master-data', answer: () => 404, master, ...more })
 
+/** A list that says itself how long it is. */
+const counted = (master: readonly object[], tot_rec: unknown, more: Partial<Collecting> = {}) => masterOf(master, { tot_rec, ...more })
+
+const stocksNamed = (count: number) => Array.from({ length: count }, (_, place) => stockNamed(`S${place}`, place))
+const outputsIn = (files: Collecting['files']) => [...(files ?? [])].filter(([file]) => !file.startsWith('.scripstream'))
+
 const stock = (symbol: string, ISIN: string, Name: string, Sid: string, FnoFlag: number) => ({ Symbol: symbol, ISIN, Name, Sid, FnoFlag })
 
 describe('master-data', () => {
@@ -118,6 +124,88 @@ describe('master-data', () => {
     )
     expect((await masterOf(stocks.slice(0, 7), { files })).report).toMatchObject({ outcome: 'complete', stocks: 7 })
     expect((await masterOf(stocks.slice(0, 2), { files, accept: ['shrink'] })).report).toMatchObject({ outcome: 'complete', stocks: 2 })
+  })
+
+  it('stops the run when it holds fewer stocks than it says, and leaves the earlier files alone', async () => {
+    const stocks = stocksNamed(60)
+    const files = (await counted(stocks, 60)).files
+    const before = outputsIn(files)
+    const { report, script, asked } = await counted(stocks.slice(0, 45), 60, { files, only: ['fundamental-data'] })
+    expect(report).toMatchObject({
+      outcome: 'failed',
+      error: 'master-data failed: count: the list holds 45 rows and says that there are 60',
+    })
+    expect(script.problems).toMatchObject([{ item: 'all', status: 'error', code: 'count' }])
+    expect(asked).toEqual([])
+    expect(outputsIn(files)).toEqual(before)
+
+    const accepted = await counted(stocks.slice(0, 45), 60, { files, accept: ['count'] })
+    expect(accepted.report).toMatchObject({ outcome: 'complete', stocks: 45 })
+    expect(accepted.script.problems[0]?.reason).toBe(
+      'accepted although rows are missing: the list holds 45 rows and says that there are 60',
+    )
+  })
+
+  it.each([
+    { what: 'as many stocks as it says', tot_rec: 60 },
+    { what: 'as many stocks as it says in a text', tot_rec: '60' },
+    { what: 'more', tot_rec: 59 },
+    { what: 'stocks and no count', tot_rec: undefined },
+    { what: 'stocks and no number for a count', tot_rec: 'many' },
+    { what: 'stocks and a count that is null', tot_rec: null },
+  ])('passes where it holds $what', async ({ tot_rec }) => {
+    const { report, script } = await counted(stocksNamed(60), tot_rec)
+    expect(report).toMatchObject({ outcome: 'complete', stocks: 60 })
+    expect(script.problems).toEqual([])
+  })
+
+  it('refuses a count that is one more than its rows', async () => {
+    expect((await counted(stocksNamed(60), '61')).report.outcome).toBe('failed')
+  })
+
+  describe('of as many stocks as one request asks for', () => {
+    it('tells that there may be more', async () => {
+      const { report, script } = await counted(stocksNamed(5_000), undefined)
+      expect(report).toMatchObject({ outcome: 'complete', stocks: 5_000 })
+      expect(script.problems).toEqual([{ reason: expect.stringMatching(/5,000 rows, as many as one request asks for/) }])
+    })
+
+    it('is stored, and counts as incomplete where it says that there are more', async () => {
+      const { report, script } = await counted(stocksNamed(5_000), 5_400)
+      expect(report).toMatchObject({ outcome: 'partial', stocks: 5_000 })
+      expect(script.problems).toEqual([{ item: 'all', status: 'success', reason: expect.stringMatching(/^count: .*5,400.* no more$/) }])
+    })
+  })
+
+  describe('that lists stocks otherwise than the earlier one', () => {
+    const noticesAfter = async (master: readonly object[], earlier: readonly object[] = [ALPHA, BETA]) => {
+      const { files } = await masterOf(earlier)
+      return (await masterOf(master, { files })).script.problems.map(({ reason }) => reason)
+    }
+
+    it('tells of a renamed stock', async () => {
+      expect(await noticesAfter([{ ...ALPHA, Sym: 'OMEGA' }, BETA])).toEqual([expect.stringMatching(/^renamed: ALPHA is now OMEGA;/)])
+    })
+
+    it('tells of an ISIN that changed', async () => {
+      const [reason] = await noticesAfter([{ ...ALPHA, Isin: 'INE000000099' }, BETA])
+      expect(reason).toMatch(/^another ISIN: ALPHA has INE000000099 instead of INE000000001;/)
+    })
+
+    it('tells which file is whose where two stocks share a symbol', async () => {
+      const reasons = await noticesAfter([ALPHA, { ...BETA, Sym: 'ALPHA', Isin: 'INE000000099' }])
+      expect(reasons).toContainEqual(
+        expect.stringMatching(
+          /^file names: ALPHA \(INE000000001\) is ALPHA~INE000000001, was ALPHA, ALPHA \(INE000000099\) is ALPHA~INE000000099;/,
+        ),
+      )
+    })
+
+    it('says nothing where nothing changed, where there was no list, and where that cannot be read', async () => {
+      expect(await noticesAfter([BETA, ALPHA])).toEqual([])
+      for (const text of ['{"a":', '{}', '[null,7,{"Symbol":1}]'])
+        expect((await masterOf([ALPHA], { files: withFile(MAP, text) })).script.problems).toEqual([])
+    })
   })
 
   it('is never narrowed by symbols: its files hold every stock', async () => {

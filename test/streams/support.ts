@@ -60,6 +60,8 @@ export interface Collecting extends RunOptions {
   readonly answer: Answer
   /** Rows of the master list; ALPHA and BETA if absent. */
   readonly master?: readonly object[]
+  /** How many stocks the master list says that there are; it says nothing if absent. */
+  readonly tot_rec?: unknown
   readonly files?: MemoryFiles
   /** Told of every request, the master list's too. */
   readonly watch?: (asked: Asked) => void
@@ -93,6 +95,7 @@ export const collect = async ({
   stream,
   answer,
   master = [ALPHA, BETA],
+  tot_rec,
   files = new Map(),
   settings,
   watch,
@@ -100,7 +103,7 @@ export const collect = async ({
 }: Collecting): Promise<Collected> => {
   const provider = fakeProvider((asked) => {
     watch?.(asked)
-    return isMaster(asked) ? { data: master } : answer(asked)
+    return isMaster(asked) ? { data: master, tot_rec } : answer(asked)
   })
   const collector = createCollector({
     settings: { ...SETTINGS, ...settings },

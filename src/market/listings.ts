@@ -1,0 +1,124 @@
+import { type Stock, stockItems } from '../model/stock.js'
+
+/** A listed stock with the name that its files have. */
+interface Listing {
+  readonly stock: Stock
+  readonly fileName: string
+}
+
+/** A stock of both lists. */
+interface Pair {
+  readonly before: Listing
+  readonly now: Listing
+}
+
+/** How the stocks of an earlier list are found again in the present one. */
+interface Matches {
+  /** With the same symbol and ISIN. */
+  readonly same: readonly Pair[]
+  /** With the same ISIN and another symbol. */
+  readonly renamed: readonly Pair[]
+  /** With the same symbol and another ISIN. */
+  readonly reissued: readonly Pair[]
+  /** Nowhere in the present list. */
+  readonly gone: readonly Listing[]
+}
+
+/**
+ * What a new master list changes for files and records that earlier runs stored, one sentence for each kind of change: stocks with
+ * another symbol or another ISIN, files whose name changes because several stocks share a symbol, stocks that are gone. Nothing depends
+ * on the order of either list.
+ */
+export const listingNotices = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
+  const [earlier, present] = [listingsOf(before), listingsOf(now)]
+  const matches = matchesOf(earlier, present)
+  return [
+    ...sentence(
+      'renamed',
+      matches.renamed.map(renaming),
+      'files under the old symbol stay as they are, the new symbol begins with new ones',
+    ),
+    ...sentence('another ISIN', matches.reissued.map(reissue), 'their files go on under the symbol'),
+    ...sentence('file names', fileChanges(earlier, present, matches), 'files under earlier names stay as they are'),
+    ...sentence('no longer listed', matches.gone.map(goneName), 'files of their own stay, their records in files of all stocks go'),
+  ]
+}
+
+const listingsOf = (stocks: readonly Stock[]): readonly Listing[] =>
+  stockItems(stocks)
+    .map(({ value: stock, fileName }) => ({ stock, fileName }))
+    .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+
+const keyOf = ({ stock }: Listing): string => `${stock.Symbol}\n${stock.ISIN}`
+const symbolOf = ({ stock }: Listing): string => stock.Symbol
+const isinOf = ({ stock }: Listing): string => stock.ISIN
+
+const matchesOf = (earlier: readonly Listing[], present: readonly Listing[]): Matches => {
+  const same = pairsBy(keyOf, earlier, present)
+  const renamed = pairsBy(isinOf, ...withoutPairs(earlier, present, same))
+  const known = [...same, ...renamed]
+  const reissued = pairsBy(symbolOf, ...withoutPairs(earlier, present, known))
+  return { same, renamed, reissued, gone: withoutPairs(earlier, present, [...known, ...reissued])[0] }
+}
+
+/** The stocks that agree in something, where exactly one stock of each list has it. */
+const pairsBy = (of: (listing: Listing) => string, earlier: readonly Listing[], present: readonly Listing[]): readonly Pair[] => {
+  const [were, are] = [groupedBy(of, earlier), groupedBy(of, present)]
+  return [...were].flatMap(([key, [before, otherBefore]]) => {
+    const [now, otherNow] = are.get(key) ?? []
+    return before && now && !otherBefore && !otherNow ? [{ before, now }] : []
+  })
+}
+
+const withoutPairs = (
+  earlier: readonly Listing[],
+  present: readonly Listing[],
+  pairs: readonly Pair[],
+): [readonly Listing[], readonly Listing[]] => {
+  const [were, are] = [new Set(pairs.map(({ before }) => before)), new Set(pairs.map(({ now }) => now))]
+  return [earlier.filter((listing) => !were.has(listing)), present.filter((listing) => !are.has(listing))]
+}
+
+/** Stocks whose files are told apart by ISIN, go on under another name, or under one that was another stock's. */
+const fileChanges = (earlier: readonly Listing[], present: readonly Listing[], { same, renamed, reissued }: Matches): readonly string[] => {
+  const sharing = groupedBy(symbolOf, present)
+  const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
+  const matched = new Map([...same, ...reissued].map(({ before, now }) => [now, before]))
+  const origins = new Map([...matched, ...renamed.map(({ before, now }) => [now, before] as const)])
+  return present.flatMap((now) => {
+    const before = matched.get(now)
+    const owner = owners.get(now.fileName)
+    const isMoved = before !== undefined && before.fileName !== now.fileName
+    const isTaken = owner !== undefined && owner !== origins.get(now)
+    if (!isMoved && !isTaken && sharing.get(now.stock.Symbol)?.length === 1) return []
+    const was = isMoved ? `, was ${before.fileName}` : ''
+    return [`${nameOf(now)} is ${now.fileName}${was}${isTaken ? `, which was of ${nameOf(owner)}` : ''}`]
+  })
+}
+
+const nameOf = ({ stock }: Listing): string => `${stock.Symbol} (${stock.ISIN})`
+/** With the name of its files only where that is not its symbol. */
+const labelOf = ({ stock, fileName }: Listing): string => (fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`)
+const goneName = ({ stock, fileName }: Listing): string =>
+  fileName === stock.Symbol ? nameOf({ stock, fileName }) : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
+
+const renaming = ({ before, now }: Pair): string => `${labelOf(before)} is now ${labelOf(now)}`
+const reissue = ({ before, now }: Pair): string => `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
+
+const SHOWN = 10
+
+const sentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
+  if (entries.length === 0) return []
+  const more = entries.length > SHOWN ? `, and ${entries.length - SHOWN} more` : ''
+  return [`${kind}: ${entries.slice(0, SHOWN).join(', ')}${more}; ${consequence}`]
+}
+
+const groupedBy = (of: (listing: Listing) => string, listings: readonly Listing[]): ReadonlyMap<string, readonly Listing[]> => {
+  const groups = new Map<string, Listing[]>()
+  for (const listing of listings) {
+    const group = groups.get(of(listing))
+    if (group) group.push(listing)
+    else groups.set(of(listing), [listing])
+  }
+  return groups
+}

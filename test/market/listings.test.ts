@@ -1,0 +1,116 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { listingNotices } from '../../src/market/listings.js'
+import { type Stock, stockItems } from '../../src/model/stock.js'
+
+const stock = (symbol: string, place: number): Stock => ({
+  Symbol: symbol,
+  ISIN: `INE00000000${place}`,
+  Name: `${symbol} Limited`,
+  Sid: String(place),
+  FnoFlag: 0,
+})
+
+const [A, B, C] = [stock('A', 1), stock('B', 2), stock('C', 3)]
+
+/** Whether a text names something that is not just a part of another name. */
+const hasWord = (text: string, word: string): boolean => new RegExp(`(^|[ (])${word.replace(/\//g, '\\/')}($|[ ,;)])`, 'm').test(text)
+
+describe('what a new list of stocks changes', () => {
+  it('is nothing where the same stocks are listed, in any order, or more', () => {
+    expect(listingNotices([A, B], [B, A, C])).toEqual([])
+    expect(listingNotices([], [A, B])).toEqual([])
+  })
+
+  it('names the old and the new symbol of a renamed stock', () => {
+    expect(listingNotices([A, B], [{ ...A, Symbol: 'NEW' }, B])).toEqual([
+      'renamed: A is now NEW; files under the old symbol stay as they are, the new symbol begins with new ones',
+    ])
+  })
+
+  it('names the old and the new ISIN of a stock that keeps its symbol', () => {
+    expect(listingNotices([A, B], [{ ...A, ISIN: C.ISIN }, B])).toEqual([
+      'another ISIN: A has INE000000003 instead of INE000000001; their files go on under the symbol',
+    ])
+  })
+
+  it('names the file of each stock where two share a symbol, and the file that was there before', () => {
+    const twice = [A, { ...B, Symbol: 'A' }]
+    expect(listingNotices([A, B], twice)).toEqual([
+      'renamed: B is now A (files A~INE000000002); files under the old symbol stay as they are, the new symbol begins with new ones',
+      'file names: A (INE000000001) is A~INE000000001, was A, A (INE000000002) is A~INE000000002; files under earlier names stay as they are',
+    ])
+    expect(listingNotices(twice, twice)).toEqual([
+      'file names: A (INE000000001) is A~INE000000001, A (INE000000002) is A~INE000000002; files under earlier names stay as they are',
+    ])
+    expect(listingNotices(twice, [A])).toEqual([
+      'file names: A (INE000000001) is A, was A~INE000000001; files under earlier names stay as they are',
+      'no longer listed: A (INE000000002, files A~INE000000002); files of their own stay, their records in files of all stocks go',
+    ])
+  })
+
+  it('tells of a symbol that is another stock’s now', () => {
+    expect(
+      listingNotices(
+        [A],
+        [
+          { ...A, Symbol: 'NEW' },
+          { ...B, Symbol: 'A' },
+        ],
+      ),
+    ).toEqual([
+      'renamed: A is now NEW; files under the old symbol stay as they are, the new symbol begins with new ones',
+      'file names: A (INE000000002) is A, which was of A (INE000000001); files under earlier names stay as they are',
+    ])
+  })
+
+  it('names ten stocks of each kind of change, and counts the others', () => {
+    const many = Array.from({ length: 13 }, (_, place) => ({ ...stock(`S${10 + place}`, 0), ISIN: `INE0000000${10 + place}` }))
+    expect(listingNotices(many, [A])).toEqual([expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; files/)])
+  })
+
+  describe('for any two lists', () => {
+    const listed = fc.record({ symbol: fc.constantFrom('A', 'B', 'C', 'a', 'x/y', 'CON'), place: fc.integer({ min: 1, max: 5 }) })
+    const list = fc
+      .uniqueArray(listed, { selector: ({ symbol, place }) => `${symbol}${place}`, maxLength: 8 })
+      .map((all) => all.map(({ symbol, place }) => stock(symbol, place)))
+    const shuffled = list.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })))
+    const filesOf = (stocks: readonly Stock[]): ReadonlyMap<string, Stock> =>
+      new Map(stockItems(stocks).map(({ fileName, value }) => [fileName, value]))
+
+    it('does not depend on their order', () => {
+      fc.assert(
+        fc.property(shuffled, shuffled, ([before, otherBefore], [now, otherNow]) => {
+          expect(listingNotices(otherBefore, otherNow)).toEqual(listingNotices(before, now))
+        }),
+        { numRuns: 500 },
+      )
+    })
+
+    it('names every file that goes stale, and every one that goes to another stock', () => {
+      fc.assert(
+        fc.property(list, list, (before, now) => {
+          const [were, are] = [filesOf(before), filesOf(now)]
+          const said = listingNotices(before, now).join('\n')
+          const changed = [...were].filter(([name, { ISIN, Symbol: symbol }]) => {
+            const present = are.get(name)
+            return present === undefined || (present.ISIN !== ISIN && present.Symbol !== symbol)
+          })
+          expect(changed.filter(([name]) => !hasWord(said, name))).toEqual([])
+        }),
+        { numRuns: 2_000 },
+      )
+    })
+
+    it('names every stock whose ISIN or symbol is listed otherwise or no more', () => {
+      fc.assert(
+        fc.property(list, list, (before, now) => {
+          const said = listingNotices(before, now).join('\n')
+          const lost = before.filter((one) => !now.some(({ ISIN, Symbol: symbol }) => ISIN === one.ISIN && symbol === one.Symbol))
+          expect(lost.filter(({ ISIN, Symbol: symbol }) => !hasWord(said, ISIN) && !hasWord(said, symbol))).toEqual([])
+        }),
+        { numRuns: 2_000 },
+      )
+    })
+  })
+})
