@@ -34,7 +34,11 @@ export type RunEvent =
       readonly reason?: string
       /** The kind of failure, as of `CollectError.code`. */
       readonly code?: string
+      /** What failed, wholly or in part, may succeed later. */
+      readonly isTemporary?: boolean
     }
+  /** So many items of a stream failed for a temporary reason, and are worked on once more; none of them is settled yet. */
+  | { readonly type: 'second-pass'; readonly stream: string; readonly items: number }
   /**
    * A host is not asked for now: it answered 429, or pages where data was due, or cannot be reached. `until` is when one request may see
    * whether it serves again. Services with the same base address are held together.

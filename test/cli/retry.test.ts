@@ -5,9 +5,10 @@ import { DamagedFile, UsageError } from '../../src/model/errors.js'
 import { tinyRegistry } from './support.js'
 
 const damaged = Symbol('damaged')
+const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 
 /** What `--retry-failed` comes to in a folder with such documents. */
-const retry = (documents: Readonly<Record<string, unknown>>) =>
+const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
   firstValueFrom(
     retryOf(
       {},
@@ -25,6 +26,7 @@ const retry = (documents: Readonly<Record<string, unknown>>) =>
         },
         streams: tinyRegistry,
         settings: { out: 'data', fetchOhlcv: true },
+        now,
       },
     ),
   )

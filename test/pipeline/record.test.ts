@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { configurationOf, isContinued } from '../../src/pipeline/record.js'
+import { identityOf, isContinued } from '../../src/pipeline/record.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
 const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
   const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
-  return configurationOf({ settings, plan: planRun(streams, settings, more), ...more })
+  return identityOf({ settings, plan: planRun(streams, settings, more), ...more }).configuration
 }
 
 describe('the configuration of a run', () => {
