@@ -53,6 +53,23 @@ describe('a retry', () => {
     )
   })
 
+  const ended = { run: 'r', asOf: NOW, endedAt: NOW, chosen: { only: ['market-news'] } }
+  const list = { 'market-news': ['A'] }
+
+  it('goes on with a run that ended with something missing, as long as its day lasts', async () => {
+    expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial })).toEqual({
+      run: { only: ['market-news'] },
+      note: 'The last run goes on: only what is missing of it is asked for.',
+    })
+  })
+
+  it('is of what the list names where such a run is of an earlier day', async () => {
+    const later = NOW + 86_400_000
+    expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial }, later)).toMatchObject({
+      run: { pairs: list },
+    })
+  })
+
   it.each([
     ['was none', undefined],
     ['is empty', {}],
