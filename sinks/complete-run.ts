@@ -16,6 +16,8 @@ type Facts = readonly [bytes: number, modifiedAt: number]
 export interface NotedRun {
   readonly run: CompleteRun
   readonly files: Readonly<Record<string, Facts>>
+  /** The last run that asked for a part of it again, and was complete too. */
+  readonly part?: NotedRun
 }
 
 /** Notes that a run is complete, and what it leaves in place: `outputs` are paths below `root` with `*` for any name. */
@@ -42,8 +44,14 @@ export const filesInPlace = async (root: string, outputs: readonly string[]): Pr
 /** The run that was noted as complete; nothing if there is none. */
 export const notedRun = async (path: string): Promise<NotedRun | undefined> => {
   const noted = await stateDocument(path)
-  return isNoted(noted) ? noted : undefined
+  if (!isNoted(noted)) return undefined
+  const { part, ...run } = noted
+  return isNoted(part) ? { ...run, part } : run
 }
+
+/** The run, or the last one of a part of it, that suffices. */
+export const sufficingRun = (noted: NotedRun | undefined, suffices: (run: CompleteRun) => boolean): NotedRun | undefined =>
+  [noted, noted?.part].find((one) => one !== undefined && suffices(one.run))
 
 /** The first file that is no longer as it was noted; nothing if all are. */
 export const changedSince = async ({ files }: NotedRun, root: string): Promise<string | undefined> => {

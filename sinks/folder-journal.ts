@@ -86,3 +86,18 @@ const isLine = (line: unknown): line is Line => isRow(line) && typeof line.item 
 
 const isInPlace = (files: Kept['files'], root: string): boolean =>
   Object.entries(files).every(([file, bytes]) => fileAt(join(root, file))?.size === bytes)
+
+/** A journal that is opened when the run is committed; until then it holds nothing. */
+export const opensLater = (opened: () => Journal | undefined): Journal => {
+  const journal = (): Journal => {
+    const found = opened()
+    if (found === undefined) throw new Error('the run is not committed: it has no journals yet')
+    return found
+  }
+  return {
+    earlier: (item) => opened()?.earlier(item),
+    note: (kept) => journal().note(kept),
+    carry: (rank, record) => journal().carry(rank, record),
+    takeRecords: () => journal().takeRecords(),
+  }
+}

@@ -1,22 +1,25 @@
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { catchError, defer, Observable, of, throwError } from 'rxjs'
 import type { StorageError } from '../src/model/errors.js'
 import type { RunReport } from '../src/model/report.js'
 import type { Beginning, RunRecord, Session } from '../src/pipeline/session.js'
 import { isTemporary, writeWhole } from './atomic-file.js'
-import { changedSince, noteComplete, notedRun } from './complete-run.js'
+import { changedSince, noteComplete, notedRun, sufficingRun } from './complete-run.js'
 import { codeOf, storageErrorOf } from './file-error.js'
 import { forgetLeft, mayReplace, noteLeft } from './files-left.js'
-import { type OpenJournal, openJournal } from './folder-journal.js'
+import { type OpenJournal, openJournal, opensLater } from './folder-journal.js'
 import type { KnownNames } from './known-names.js'
 import { takeLock } from './lock.js'
 import { isLockOnItsWay } from './lock-chain.js'
 import { keepPrevious } from './previous-outputs.js'
 import { recordIn } from './run-record.js'
+import { syncFolders } from './sync-folders.js'
+import { setAside, updateWhole, wholeOf } from './whole-run.js'
 
 const STATE = '.scripstream'
-const COMPLETE = 'complete.json'
+const RECORD = 'run.json'
+const JOURNALS = 'journals'
 
 /** Takes a folder for one run: locks it, sweeps it, and finds a run that is complete or unfinished, or begins anew. Unsubscribing gives it back. */
 export const folderSession = (root: string, names: KnownNames, beginning: Beginning): Observable<Session> =>
@@ -51,19 +54,16 @@ const begun = async (root: string, beginning: Beginning, { names, opened, onLost
   opened.push(await takeLock(join(state, 'lock'), Date.now(), { onLost }))
   await sweep(state)
   for (const folder of beginning.folders) names.list(join(root, folder), await sweep(join(root, folder)))
-  const unfinished = await recordIn(join(state, 'run.json'))
+  const unfinished = await recordIn(join(state, RECORD))
   const before = unfinished === undefined ? await completeBefore(root, beginning) : {}
   if (before.complete) return { record: before.complete, isContinued: false, ...before, journals: new Map(), finish: () => of(undefined) }
-  await mayReplace(state, beginning.outputs)
-  // Whatever is written from here on is no longer of that run.
-  await rm(join(state, COMPLETE), { force: true })
   return { ...(await taken(root, beginning, { unfinished, opened })), ...before }
 }
 
 /** The complete run that leaves nothing to do, or why the one that would have does not. */
 const completeBefore = async (root: string, { suffices }: Beginning): Promise<Pick<Session, 'complete' | 'changed'>> => {
-  const noted = await notedRun(join(root, STATE, COMPLETE))
-  if (noted === undefined || !suffices(noted.run)) return {}
+  const noted = sufficingRun(await notedRun(join(root, STATE, 'complete.json')), suffices)
+  if (noted === undefined) return {}
   const changed = await changedSince(noted, root)
   return changed === undefined ? { complete: noted.run } : { changed }
 }
@@ -73,49 +73,112 @@ interface Taking {
   readonly opened: (() => void)[]
 }
 
-/** Goes on with the unfinished run, or begins anew. */
-const taken = async (root: string, { folders, streams, outputs, choose }: Beginning, { unfinished, opened }: Taking): Promise<Session> => {
+/** Goes on with the unfinished run, or begins anew, which changes nothing before it is committed. */
+const taken = async (root: string, beginning: Beginning, { unfinished, opened }: Taking): Promise<Session> => {
+  const { streams, choose, isPartOf } = beginning
   const state = join(root, STATE)
-  const path = join(state, 'run.json')
-  const journals = join(state, 'journals')
   const record = choose(unfinished)
   const isContinued = unfinished !== undefined && record === unfinished
-  let notice: string | undefined
-  if (!isContinued) {
-    notice = await keepPrevious({ root, state, outputs, isGivenUp: unfinished !== undefined })
-    // The record first: without it no journal is believed.
-    await rm(path, { force: true })
-    await rm(journals, { recursive: true, force: true })
-    await writeWhole(path, [`${JSON.stringify(record, null, 2)}\n`])
-  }
-  await mkdir(journals, { recursive: true })
-  const openJournals = new Map<string, OpenJournal>()
+  const isPart = (await wholeOf(state, isPartOf)) !== undefined
+  const journals = new Map<string, OpenJournal>()
+  let isClosed = false
   const close = (): void => {
-    for (const journal of openJournals.values()) journal.close()
+    isClosed = true
+    for (const journal of journals.values()) journal.close()
   }
   opened.push(close)
-  for (const facts of streams) openJournals.set(facts.stream, await openJournal(join(journals, `${facts.stream}.ndjson`), facts, root))
-  const finish = async (report: RunReport | undefined): Promise<void> => {
-    close()
-    // What was moved into place must be there after a power cut too, before the journals that could mend it go.
-    for (const folder of [STATE, ...folders]) await synced(join(root, folder))
-    const { symbols, pairs } = record.chosen ?? {}
-    if (report && symbols === undefined && pairs === undefined) await forgetLeft(state, outputs)
-    // Beside the record of an unfinished run it counts for nothing.
-    if (report === undefined) await noteLeft(state, { root, outputs })
-    else await noteComplete(join(state, COMPLETE), { ...record, report }, { root, outputs: [...outputs, `${STATE}/report.json`] })
-    await rm(path, { force: true })
-    await rm(journals, { recursive: true, force: true })
+  const openAll = async (): Promise<void> => {
+    await mkdir(join(state, JOURNALS), { recursive: true })
+    for (const facts of streams) journals.set(facts.stream, await openJournal(join(state, JOURNALS, `${facts.stream}.ndjson`), facts, root))
+    // The run may have been unsubscribed meanwhile.
+    if (isClosed) close()
   }
+  if (isContinued) await openAll()
+  const commit = async (): Promise<string | undefined> => {
+    const notice = isContinued ? undefined : await replaceRecord(root, beginning, { record, unfinished, isPart })
+    if (!isContinued) await openAll()
+    // Beside the record of an unfinished run the complete one counts for nothing: it may go last.
+    await mayReplace(state, beginning.outputs)
+    await setAside(state, isPart)
+    return notice
+  }
+  const ending = { record, isPart, close }
+  const end = <T>(act: () => Promise<T>): Observable<T> =>
+    defer(act).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', join(state, RECORD)))))
   return {
     record,
     isContinued,
-    ...(unfinished === undefined || isContinued ? {} : { givenUp: unfinished.run }),
-    ...(notice === undefined ? {} : { notice }),
-    journals: new Map([...openJournals].map(([stream, { journal }]) => [stream, journal])),
-    finish: (report) =>
-      defer(() => finish(report)).pipe(catchError((error: unknown) => throwError(() => storageErrorOf(error, 'written', path)))),
+    ...(unfinished === undefined || unfinished.endedAt !== undefined || isContinued ? {} : { givenUp: unfinished.run }),
+    journals: new Map(streams.map(({ stream }) => [stream, opensLater(() => journals.get(stream)?.journal)])),
+    commit: () => end(commit),
+    leave: (endedAt) => end(() => leaveRun(root, beginning, { ...ending, endedAt })),
+    finish: (report) => end(() => finishRun(root, beginning, { ...ending, report })),
   }
+}
+
+interface Replacing {
+  readonly record: RunRecord
+  readonly unfinished: RunRecord | undefined
+  readonly isPart: boolean
+}
+
+/** The record of the run that begins in the place of what there was of an unfinished one; what there is to say of that. */
+const replaceRecord = async (
+  root: string,
+  { outputs, isPartOf }: Beginning,
+  { record, unfinished, isPart }: Replacing,
+): Promise<string | undefined> => {
+  const state = join(root, STATE)
+  // After a part of a run, changes are still told against what was there before the whole of it.
+  const keeps = isPart || (unfinished !== undefined && isPartOf(unfinished))
+  const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
+  const notice = keeps ? undefined : await keepPrevious({ root, state, outputs, isGivenUp })
+  // The record first: without it no journal is believed.
+  await rm(join(state, RECORD), { force: true })
+  await rm(join(state, JOURNALS), { recursive: true, force: true })
+  await writeWhole(join(state, RECORD), [`${JSON.stringify(record, null, 2)}\n`])
+  return notice
+}
+
+interface End {
+  readonly record: RunRecord
+  readonly isPart: boolean
+  readonly close: () => void
+}
+
+/** Record and journals stay, for whoever goes on with the run. */
+const leaveRun = async (
+  root: string,
+  { folders, outputs }: Beginning,
+  { record, isPart, close, endedAt }: End & { readonly endedAt: number },
+): Promise<void> => {
+  const state = join(root, STATE)
+  close()
+  await syncFolders([STATE, ...folders].map((folder) => join(root, folder)))
+  await noteLeft(state, { root, outputs })
+  if (isPart) await updateWhole(state, { root, outputs, part: undefined })
+  await writeWhole(join(state, RECORD), [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
+}
+
+/** Record and journals go. */
+const finishRun = async (
+  root: string,
+  { folders, outputs }: Beginning,
+  { record, isPart, close, report }: End & { readonly report: RunReport | undefined },
+): Promise<void> => {
+  const state = join(root, STATE)
+  const reported = [...outputs, `${STATE}/report.json`]
+  const isComplete = report !== undefined && report.missing === undefined
+  close()
+  await syncFolders([STATE, ...folders].map((folder) => join(root, folder)))
+  const { symbols, pairs } = record.chosen ?? {}
+  if (report && !isPart && symbols === undefined && pairs === undefined) await forgetLeft(state, outputs)
+  // Beside the record of an unfinished run they count for nothing.
+  if (report === undefined || (isPart && !isComplete)) await noteLeft(state, { root, outputs })
+  if (isPart) await updateWhole(state, { root, outputs: reported, part: isComplete ? { ...record, report } : undefined })
+  else if (report) await noteComplete(join(state, 'complete.json'), { ...record, report }, { root, outputs: reported })
+  await rm(join(state, RECORD), { force: true })
+  await rm(join(state, JOURNALS), { recursive: true, force: true })
 }
 
 /** Takes away what broken-off writes left behind; the names in the folder. */
@@ -126,17 +189,4 @@ const sweep = async (folder: string): Promise<readonly string[]> => {
   })
   for (const name of names) if (isTemporary(name) && !isLockOnItsWay(name)) await rm(join(folder, name), { force: true })
   return names
-}
-
-/** What systems say that cannot sync a folder, or of one that no output needed. */
-const NOTHING_TO_SYNC: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
-
-/** Brings the names in a folder to the disk, where the system knows how to; a disk that fails at it is an error. */
-const synced = async (folder: string): Promise<void> => {
-  try {
-    const handle = await open(folder, 'r')
-    await handle.sync().finally(() => handle.close())
-  } catch (error) {
-    if (!NOTHING_TO_SYNC.includes(codeOf(error))) throw error
-  }
 }

@@ -103,6 +103,7 @@ interface Chunk {
   readonly end: Day
   readonly deals: readonly Deal[]
   readonly failure?: string
+  readonly isTemporary?: boolean
 }
 
 const chunkOf = (start: Day, end: Day, { ask, accepts, notice }: Tools): Observable<Chunk> => {
@@ -111,12 +112,12 @@ const chunkOf = (start: Day, end: Day, { ask, accepts, notice }: Tools): Observa
     ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
   const accept = accepts('count') ? (what: string): void => notice(`accepted although deals are missing: ${days}: ${what}`) : undefined
   return readPages<Deal>({ request, size: PAGE, keyOf, accept }).pipe(
-    map((deals): { deals: readonly Deal[]; failure?: string } => ({ deals })),
-    recover((reason) => of({ deals: [], failure: `${days}: ${reason}` })),
-    reduce(
-      (all: Chunk, { deals, failure }) => ({ ...all, deals: [...all.deals, ...deals], ...(failure === undefined ? {} : { failure }) }),
-      { start, end, deals: [] },
-    ),
+    map((deals): Partial<Chunk> => ({ deals })),
+    recover((reason, { isTemporary }) => of({ failure: `${days}: ${reason}`, isTemporary })),
+    reduce((all: Chunk, { deals = [], ...failed }: Partial<Chunk>) => ({ ...all, deals: [...all.deals, ...deals], ...failed }), {
+      ...{ start, end },
+      deals: [],
+    }),
   )
 }
 
@@ -164,13 +165,14 @@ export const bulkBlockDeals = defineStream({
         const failed = chunks.filter(({ failure }) => failure !== undefined)
         const reasons = failed.map(({ failure }) => failure).join('; ')
         const fresh = chunks.flatMap(({ deals }) => deals)
-        if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnswered(reasons))
+        const isTemporary = failed.some((chunk) => chunk.isTemporary)
+        if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnswered(reasons, isTemporary))
         if (failed.length === 0 && fresh.length === 0) return of(found([]))
         const without = chunks.filter(({ failure, deals }) => failure !== undefined || deals.length === 0)
         return concat(from(fresh), storedDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
           uniqueBy<Deal>(keyOf),
           sortDescending((row) => textOf(row.date)),
-          map((rows) => found(rows, reasons || undefined)),
+          map((rows) => ({ ...found(rows, reasons || undefined), ...(isTemporary ? { isTemporary } : {}) })),
           notShrunk(file, tools, { countOf: countIn({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
         )
       }),

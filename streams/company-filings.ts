@@ -58,12 +58,13 @@ const lodr = filingsOn('lodr')
 interface Path {
   readonly rows: readonly Filing[]
   readonly failure?: string
+  readonly isTemporary?: boolean
 }
 
 const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<Path> =>
   ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
     map((rows) => ({ rows })),
-    recover((reason) => of({ rows: [], failure: `${endpoint.name}: ${reason}` })),
+    recover((reason, { isTemporary }) => of({ rows: [], failure: `${endpoint.name}: ${reason}`, isTemporary })),
   )
 
 /** Filings of an earlier run: what a failed path may have given then is not lost by writing what the other path gives now. */
@@ -96,6 +97,7 @@ export const companyFilings = defineStream({
           uniqueBy<Filing>(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
           sortDescending((row) => asText(row.news_date || '1900-01-01')),
           map((rows) => found(rows, failures.join('; ') || undefined)),
+          map((result) => (paths.some(({ isTemporary }) => isTemporary) ? { ...result, isTemporary: true } : result)),
         )
       }),
     )

@@ -170,6 +170,6 @@ const notesOn = (root: string, { report, left }: Noted): readonly string[] => [
     ? ['No report of a run is there, so the files were compared with nothing.']
     : []),
   ...(existsSync(join(root, '.scripstream/run.json'))
-    ? ['A run is under way or was broken off: some files may be of this evening, others of the one before.']
+    ? ['A run is under way, was broken off, or ended with something missing: some files may be of this day, others of an earlier one.']
     : []),
 ]

@@ -2,8 +2,9 @@ import { catchError, forkJoin, map, type Observable, of, throwError } from 'rxjs
 import type { RunOptions } from '../collector.js'
 import { DamagedFile, UsageError } from '../model/errors.js'
 import { jsonText } from '../model/json-text.js'
-import { isRow } from '../model/row.js'
+import { isRow, type Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
+import { dayAt } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { MISSING, type Missing, missingIn } from '../pipeline/missing.js'
 import type { Chosen } from '../pipeline/session.js'
@@ -18,13 +19,15 @@ export interface RetryContext {
   readonly folder: Pick<Storage, 'stored'>
   readonly streams: readonly StreamDefinition[]
   readonly settings: Pick<Settings, 'fetchOhlcv' | 'out'>
+  /** The current instant, epoch milliseconds. */
+  readonly now: number
 }
 
 /**
  * Turns a run into one of exactly what failed when it was last asked for, be it in the last run or an earlier one. A run that did not
  * end is continued instead: that asks for what failed in it and for what it had not come to. Emits once; `UsageError` where no run was.
  */
-export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings }: RetryContext): Observable<Retry> => {
+export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
   if (run.symbols !== undefined) throw new UsageError('--retry-failed knows its stocks: leave --symbols out')
   const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
     stored
@@ -35,10 +38,13 @@ export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings
       if (unfinished === undefined && missing === undefined && report === undefined)
         throw new UsageError(`--retry-failed: ${settings.out} holds no run that could be tried again: run without it first`)
       const isChosen = run.only !== undefined || run.skip !== undefined
-      if (isRow(unfinished) && !run.fresh && !isChosen)
+      if (isRow(unfinished) && !run.fresh && !isChosen && !isOver(unfinished, run.asOf ?? now))
         return {
           run: { ...run, ...chosenIn(unfinished.chosen) },
-          note: 'The last run did not end: it goes on, which also asks for what failed in it.',
+          note:
+            unfinished.endedAt === undefined
+              ? 'The last run did not end: it goes on, which also asks for what failed in it.'
+              : 'The last run goes on: only what is missing of it is asked for.',
         }
       const isKnown = isRow(missing) || (missing === undefined ? !tellsOfLoss(report) : isWhole(report))
       if (!isKnown)
@@ -49,6 +55,10 @@ export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings
     }),
   )
 }
+
+/** Whether a run that ended with something missing is of an earlier trading day, so that only the list says what to ask for. */
+const isOver = ({ endedAt, asOf }: Row, now: number): boolean =>
+  endedAt !== undefined && typeof asOf === 'number' && dayAt(asOf) !== dayAt(now)
 
 /** Stands for a document that is none. */
 const DAMAGED = Symbol('damaged')
@@ -64,7 +74,7 @@ const isWhole = (report: unknown): boolean => isRow(report) && report.missing ==
 const failedOf = (
   { only, skip = [], ...run }: RunOptions,
   missing: Missing,
-  { streams, settings: { fetchOhlcv } }: Omit<RetryContext, 'folder'>,
+  { streams, settings: { fetchOhlcv } }: Pick<RetryContext, 'streams' | 'settings'>,
 ): Retry | undefined => {
   const names = streams
     .filter(

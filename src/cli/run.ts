@@ -11,6 +11,7 @@ import { conduct, type Ending } from './conduct.js'
 import { loadedAfter } from './export/after-run.js'
 import { exportInto } from './export/targets.js'
 import { engineOf, fleetOf } from './fleet.js'
+import { counted } from './format.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
 import { asking, settingsFor } from './provider.js'
@@ -40,7 +41,7 @@ export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
 const begun = (flags: RunFlags, settings: Settings, shell: Shell, parts: Parts): Observable<number> =>
   defer(() => {
     if (!flags.retryFailed) return conducted(flags, settings, shell, parts)
-    return retryOf(flags.run, { folder: parts.storage(settings), streams: parts.streams, settings }).pipe(
+    return retryOf(flags.run, { folder: parts.storage(settings), streams: parts.streams, settings, now: shell.scheduler.now() }).pipe(
       switchMap((retry) => {
         if ('report' in retry) return of(tellNothingFailed(retry.report, flags, shell))
         shell.stderr.write(`${clean(retry.note)}\n`)
@@ -123,8 +124,12 @@ const eventsOf = ({ flags, settings: own, parts, env, stop$, ...watching }: RunC
     ),
   )
 
-/** Says that an unfinished run goes on, why a complete one does not do, and which streams run although `--only` does not name them. */
+/**
+ * Says that an unfinished run goes on, why a complete one does not do, which streams run although `--only` does not name them, and when a
+ * stream tries again what failed.
+ */
 const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): readonly string[] => {
+  if (event.type === 'second-pass') return [`${event.stream}: trying ${counted(event.items, 'item')} again`]
   if (event.type !== 'run-started') return []
   const { run, isContinued, givenUp, changed, streams } = event
   const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
@@ -132,7 +137,9 @@ const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): 
     ...(isContinued ? [`Continuing run ${run}: only what is missing is asked for (--fresh begins anew).`] : []),
     ...(givenUp === undefined
       ? []
-      : [`Beginning anew: the unfinished run ${givenUp} was another one (settings, streams, stocks or day), and is given up.`]),
+      : [
+          `Beginning anew: the unfinished run ${givenUp} was another one (settings, streams, stocks or day). It is given up once the stocks are known.`,
+        ]),
     ...(changed === undefined ? [] : [`Asking again: ${clean(changed)} is no longer as the last run left it.`]),
     ...(added.length > 0 && !retryFailed ? [`Also running what --only needs: ${added.join(', ')}`] : []),
   ]

@@ -3,6 +3,7 @@ import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { isRow } from '../model/row.js'
 import type { Storage } from '../pipeline/storage.js'
+import { MASTER } from '../pipeline/work.js'
 
 const FILE = 'source.json'
 
@@ -21,13 +22,17 @@ export const ofOneSource =
         let isNoted = held !== undefined
         return event$.pipe(
           concatMap((event) => {
-            if (isNoted || event.type !== 'settled' || event.status !== 'success') return of(event)
+            if (isNoted || !bringsData(event)) return of(event)
             isNoted = true
             return noted(folder, isSimulated, event)
           }),
         )
       }),
     )
+
+/** Whether something will be stored: of the master list, once the stocks of the run are found in it. */
+const bringsData = (event: RunEvent): boolean =>
+  event.type === 'master-read' || (event.type === 'settled' && event.status === 'success' && event.stream !== MASTER)
 
 /** Whether the market in the folder is a made-up one; nothing if it holds none. A folder that says nothing holds real data. */
 const heldBy = ({ stored }: Folder): Observable<boolean | undefined> =>

@@ -131,11 +131,14 @@ const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: Su
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const hints = hintsOf(report).map((hint) => `  ${hint}`)
   const advice = {
-    partial: [...hints, '  Ask again for what is missing:'],
+    partial: [
+      ...hints,
+      report.isResumable ? '  Run it again today: only what is missing is asked for.' : '  Ask again for what is missing:',
+    ],
     failed: [...hints, '  Mend the cause, then run it again:'],
     interrupted: ['  Continue it (what is in place is not asked for again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
-  const again = report.outcome !== 'partial' ? continuing(args) : isKept ? retrying(args) : withOnly(args, names)
+  const again = report.outcome !== 'partial' || report.isResumable ? continuing(args) : isKept ? retrying(args) : withOnly(args, names)
   return [...section('Next', advice, columns), command(again)]
 }

@@ -23,7 +23,7 @@ export interface Barrier {
 }
 
 export interface Barriers {
-  readonly of: (stream: string) => Promise<Barrier>
+  readonly of: (stream: string, isSecondPass: boolean) => Promise<Barrier>
   readonly stop: () => void
 }
 
@@ -63,8 +63,8 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
       watches.add(watch)
     })
   return {
-    of: async (stream) => {
-      const id = `of-${stream}`
+    of: async (stream, isSecondPass) => {
+      const id = `${isSecondPass ? 'again' : 'of'}-${stream}`
       const [isFed, close] = later()
       const [isReached, reach] = later()
       waiting.set(id, { isFed, reach })

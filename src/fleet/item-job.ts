@@ -59,7 +59,7 @@ export const itemJob = (
       }
     }
     subscriber.add(
-      itemWork(stream, { ...site, gates, emit })(work.item, ownSlot())
+      itemWork(stream, { ...site, gates, emit, shared: work.isSecondPass ? site.sharedAgain : site.shared })(work.item, ownSlot())
         .pipe(
           single(),
           mergeMap((settled) => putAway(stream.name, work, settled, blobs)),

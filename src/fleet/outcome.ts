@@ -6,6 +6,8 @@ import { type Blobs, type Form, packed, unpacked } from './blobs.js'
 export interface Work {
   readonly run: string
   readonly item: Item
+  /** It failed for a temporary reason before, in this run. */
+  readonly isSecondPass?: boolean
 }
 
 /** What the requests of a worker came to since it last told: how many there were, further attempts, answers with 429. */
@@ -32,8 +34,11 @@ export interface Outcome extends Omit<Settled, 'item' | 'rows'> {
   readonly drift?: readonly Drift[]
 }
 
-/** What identifies an item's work: neither a number, nor with a colon in it, which the queue would refuse. */
-export const idOf = ({ fileName }: Item): string => `i${encodeURIComponent(fileName)}`
+/**
+ * What identifies an item's work: neither a number, nor with a colon in it, which the queue would refuse. The second pass has ids of its
+ * own: the queue keeps what has ended, and what it still tells of the first pass must not count for the second.
+ */
+export const idOf = ({ fileName }: Item, isSecondPass = false): string => `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(fileName)}`
 
 /** A worker that stood still may write once more, later than another: what it was answered differently has another name. */
 const blobOf = (stream: string, { run, item }: Work, { length, bytes }: BlobFacts): string =>

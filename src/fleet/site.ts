@@ -2,7 +2,7 @@ import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { type Redact, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
-import { askedOnce } from '../pipeline/asked-once.js'
+import { askedAgain, askedOnce } from '../pipeline/asked-once.js'
 import { connectionsFor } from '../pipeline/connections.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Site } from '../pipeline/item-work.js'
@@ -19,6 +19,8 @@ export interface WorkerSite extends Site {
   readonly run: string
   /** Of what identifies this machine: the driver does not know it. */
   readonly redact: Redact
+  /** What the items of second passes ask once. */
+  readonly sharedAgain: Site['shared']
   readonly close: () => void
 }
 
@@ -76,6 +78,7 @@ const siteOf = async (run: string, { blobs, streams, headers }: SitesOptions): P
   const { asOf, accept, settings } = await readRun(run, blobs, headers)
   const plan = streams.map((stream) => ({ stream, state: 'waiting' as const }))
   const connections = openConnections({ redirect: redirectsOf(settings), most: connectionsFor(plan, settings) })
+  const shared = askedOnce()
   return {
     ...{ run, asOf, accept, settings },
     redact: redactorOf(settings),
@@ -83,7 +86,8 @@ const siteOf = async (run: string, { blobs, streams, headers }: SitesOptions): P
     transport: connections.send,
     gates: createGates(settings),
     drift: createDriftWatch(),
-    shared: askedOnce(),
+    shared,
+    sharedAgain: askedAgain(shared),
     // Items of a stream that waits for others are not handed out before those have ended.
     ended: new Map(),
     emit: () => undefined,

@@ -1,3 +1,4 @@
+import type { QueueEvents, QueueEventsListener } from 'bullmq'
 import { EMPTY, ignoreElements, lastValueFrom, merge, Observable } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
@@ -75,9 +76,9 @@ const tell = (stream: string, { by, asked = NOTHING_ASKED, notices = [], drift }
 
 const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barriers, blobs, census }: Driving): Observable<Ended> =>
   new Observable((subscriber) => {
-    const { stream, workers } = stage
+    const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
-    const away = new Map(items.map((item) => [idOf(item), item]))
+    const away = new Map(items.map((item) => [idOf(item, isSecondPass), item]))
     const end = (id: string, outcome: Outcome): void => {
       const item = away.get(id)
       if (item === undefined) return
@@ -91,16 +92,20 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       const queue = queues.queue(stream.name)
       await queue.setGlobalConcurrency(workers)
       const events = queues.events(stream.name)
-      events.on('completed', ({ jobId, returnvalue }) => end(jobId, returnvalue as unknown as Outcome))
-      events.on('failed', ({ failedReason }) => fail(failureOf(failedReason)))
-      events.on('stalled', () => census.stall())
+      const heard: Heard = {
+        completed: ({ jobId, returnvalue }) => end(jobId, returnvalue as unknown as Outcome),
+        failed: ({ failedReason }) => fail(failureOf(failedReason)),
+        stalled: () => census.stall(),
+      }
+      subscriber.add(listen(events, heard))
       await events.waitUntilReady()
-      const barrier = await barriers.of(stream.name)
+      const barrier = await barriers.of(stream.name, isSecondPass)
       barrier.reached.catch(fail)
       for (const chunk of chunksOf(items, workers)) {
         if (subscriber.closed) return
-        if (isContinued) await forgetLost(queue, chunk)
-        await add(queue, chunk, { run: record.run, parent: barrier.parent, isOver: () => subscriber.closed })
+        const works = chunk.map((item): Work => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
+        if (isContinued) await forgetLost(queue, works)
+        await add(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed })
       }
       barrier.close()
       await barrier.reached
@@ -111,6 +116,14 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
     }
     handOut().catch(fail)
   })
+
+type Heard = Pick<QueueEventsListener, 'completed' | 'failed' | 'stalled'>
+
+/** Hears of a queue until the teardown: a second pass of the same stream has listeners of its own. */
+const listen = (events: QueueEvents, { completed, failed, stalled }: Heard): (() => void) => {
+  events.on('completed', completed).on('failed', failed).on('stalled', stalled)
+  return () => void events.off('completed', completed).off('failed', failed).off('stalled', stalled)
+}
 
 /** What a worker tried in vain: its shared folder cannot be written, or it is a bug. */
 const failureOf = (reason: string): Error =>
@@ -128,32 +141,35 @@ const endOf = (names: readonly string[], run: Run): Promise<unknown> =>
 
 const add = async (
   queue: WorkQueue,
-  items: readonly Item[],
-  { run, parent, isOver }: { run: string; parent: { id: string; queue: string }; isOver: () => boolean },
+  works: readonly Work[],
+  { parent, isOver }: { parent: { id: string; queue: string }; isOver: () => boolean },
 ): Promise<void> => {
   const jobs = await persisting(
     () =>
       queue.addBulk(
-        items.map((item) => ({
+        works.map((work) => ({
           name: 'item',
-          data: { run, item } satisfies Work,
-          opts: { ...TRIES, jobId: idOf(item), parent, ignoreDependencyOnFailure: true },
+          data: work,
+          opts: { ...TRIES, jobId: jobOf(work), parent, ignoreDependencyOnFailure: true },
         })),
       ),
     isOver,
   )
   // A refused job has a negative number for an id, and nothing else says so.
-  const refused = jobs.filter(({ id = '-' }, place) => id !== idOf(items[place] as Item))
-  if (refused.length > 0) throw new Error(`the queue refused ${refused.length} of ${items.length} items (${refused[0]?.id})`)
+  const refused = jobs.filter(({ id = '-' }, place) => id !== jobOf(works[place] as Work))
+  if (refused.length > 0) throw new Error(`the queue refused ${refused.length} of ${works.length} items (${refused[0]?.id})`)
 }
 
+const jobOf = ({ item, isSecondPass }: Work): string => idOf(item, isSecondPass)
+
 /** What was lost, or may lack rows, before a driver was broken off is asked for again. */
-const forgetLost = async (queue: WorkQueue, items: readonly Item[]): Promise<void> => {
+const forgetLost = async (queue: WorkQueue, works: readonly Work[]): Promise<void> => {
   await Promise.all(
-    items.map(async (item) => {
-      const job = await queue.getJob(idOf(item))
+    works.map(async (work) => {
+      const id = jobOf(work)
+      const job = await queue.getJob(id)
       const outcome = job?.returnvalue as Outcome | null | undefined
-      if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined)))) await queue.remove(idOf(item))
+      if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined)))) await queue.remove(id)
     }),
   )
 }

@@ -34,7 +34,11 @@ export type RunEvent =
       readonly reason?: string
       /** The kind of failure, as of `CollectError.code`. */
       readonly code?: string
+      /** What failed, wholly or in part, may succeed later. */
+      readonly isTemporary?: boolean
     }
+  /** So many items of a stream failed for a temporary reason, and are worked on once more; none of them is settled yet. */
+  | { readonly type: 'second-pass'; readonly stream: string; readonly items: number }
   /**
    * A host, or one endpoint of it, is not asked for now: it answered 429, or pages where data was due, or is away. `until` is when one
    * request may see whether it serves again, `since` when the trouble began, `giveUpAt` when nothing waits any more (absent where that is

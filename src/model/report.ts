@@ -97,6 +97,8 @@ export interface RunReport {
   /** When the run was complete already, where this one found all its files in place and asked nothing. */
   readonly finishedBefore?: string
   readonly outcome: RunOutcome
+  /** Whether the same run begun again asks only for what is missing: something failed for a reason that may be gone later. */
+  readonly isResumable?: boolean
   /** Stocks that the run was about: the whole master list, or what `--symbols` left of it. */
   readonly stocks: number
   readonly scripts: Readonly<Record<string, ScriptReport>>

@@ -19,6 +19,8 @@ export interface StreamTally {
   retries: number
   rateLimited: number
   degraded: number
+  /** Items that were lost or may lack rows for a reason that may be gone later. */
+  temporary: number
   /** Every item that was lost or may lack rows. */
   incomplete: string[]
   /** Items that an unfinished run had in place. */
@@ -97,6 +99,7 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   retries: 0,
   rateLimited: 0,
   degraded: 0,
+  temporary: 0,
   incomplete: [],
   takenOver: 0,
   files: 0,
@@ -132,6 +135,7 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       tally.items[event.status] = (tally.items[event.status] ?? 0) + 1
       if (event.remark !== undefined) tally.rewritten.push({ item: event.item, reason: event.remark })
       if (isLost(event) || event.degraded !== undefined) tally.incomplete.push(event.item)
+      if (event.isTemporary) tally.temporary += 1
       if (isLost(event)) {
         tally.lost += 1
         const { item, status, reason = status, code } = event

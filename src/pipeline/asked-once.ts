@@ -1,4 +1,5 @@
-import { AsyncSubject, defer, type Observable, share } from 'rxjs'
+import { AsyncSubject, catchError, defer, type Observable, share, throwError } from 'rxjs'
+import { CollectError } from '../model/errors.js'
 import type { Tools } from './define-stream.js'
 
 /** What a run asks only once: the first to want it asks, everybody gets that answer or that error. */
@@ -10,4 +11,13 @@ export const askedOnce = (): Tools['shared'] => {
     answers.set(key, answer)
     return answer as Observable<T>
   }
+}
+
+/** The same for second passes: they get the answers of the first pass, but what failed then for a temporary reason is asked once more. */
+export const askedAgain = (shared: Tools['shared']): Tools['shared'] => {
+  const again = askedOnce()
+  return (key, make) =>
+    shared(key, make).pipe(
+      catchError((error: unknown) => (error instanceof CollectError && error.isTemporary ? again(key, make) : throwError(() => error))),
+    )
 }

@@ -4,7 +4,7 @@ import type { Settings } from '../model/settings.js'
 import { journalFactsOf } from './kept.js'
 import { fileOf } from './output.js'
 import type { Planned } from './plan.js'
-import { isContinued, suffices } from './record.js'
+import { isContinued, isPartOf, suffices } from './record.js'
 import type { Beginning, RunRecord, Session } from './session.js'
 
 export interface Wanted {
@@ -32,6 +32,7 @@ export const beginningOf = (
     outputs: filesOf(running),
     suffices: (complete) => !fresh && accept.length === 0 && suffices(complete, record, isInstantGiven),
     choose: (unfinished) => (unfinished !== undefined && !fresh && isContinued(unfinished, record, isInstantGiven) ? unfinished : record),
+    isPartOf: (other) => isPartOf(record, other),
   }
 }
 

@@ -1,4 +1,19 @@
-import { connect, defer, finalize, forkJoin, map, type Observable, type OperatorFunction, of, reduce, single, tap } from 'rxjs'
+import {
+  connect,
+  defer,
+  finalize,
+  forkJoin,
+  from,
+  map,
+  mergeMap,
+  NEVER,
+  type Observable,
+  type OperatorFunction,
+  of,
+  reduce,
+  single,
+  tap,
+} from 'rxjs'
 import { thresholds } from '../market/never-worse.js'
 import { kindOf, NothingAnswered } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
@@ -6,6 +21,8 @@ import { type Item, isLost, type Settled } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
 import { recover } from '../operators/recover.js'
+import { secondPass } from '../operators/second-pass.js'
+import type { Part } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { RunAtWork } from './engine.js'
 import type { Journal } from './journal.js'
@@ -36,6 +53,8 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
       recover((error) => of({ outcome: 'failed' as const, error })),
       single(),
       map((end) => {
+        // Also where it failed early: others must not wait for it.
+        run.passes.ended(stream)
         run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
         return { stream: name, ...end }
       }),
@@ -51,21 +70,36 @@ interface Working {
 }
 
 const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: Working): Observable<Verdict> => {
-  const workers = run.settings.workers[stream.name] ?? stream.workers
+  const most = run.settings.workers[stream.name] ?? stream.workers
   const inWork = run.activity.part()
-  // A run that stops leaves what it has not begun for the next one; its streams do not end then, as if they had been shorter.
-  const hasRoom = (): boolean => !run.activity.isStopping() && inWork.count() < workers + BACKLOG
-  const earlier = (item: Item): Settled | undefined => journal.earlier(item)?.settled
+  const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, Settled> => {
+    // A run that stops leaves what it has not begun for the next one; its streams do not end then, as if they had been shorter.
+    const hasRoom = (): boolean => !run.activity.isStopping() && inWork.count() < workers + BACKLOG
+    const earlier = (item: Item): Settled | undefined => (isSecondPass ? undefined : journal.earlier(item)?.settled)
+    return run.hands.work({ stream, workers, earlier, inWork, hasRoom, isSecondPass })
+  }
+  const again = (items: readonly Item[]): Observable<Settled> =>
+    run.passes.secondOf(stream).pipe(
+      mergeMap(() => {
+        if (run.activity.isStopping()) return NEVER
+        run.emit({ type: 'second-pass', stream: stream.name, items: items.length })
+        return from(items)
+      }),
+      pass(Math.max(1, Math.floor(most / 2)), true),
+    )
   const notice = (text: string): void => run.emit({ type: 'noticed', stream: stream.name, text })
+  const store = intoSinks(stream, { journal, inWork, run })
   return item$.pipe(
-    run.hands.work({ stream, workers, earlier, inWork, hasRoom }),
+    pass(most, false),
+    tap({ complete: () => run.passes.ended(stream) }),
+    secondPass((settled) => withheld(settled, inWork), again),
     tap((settled) => tell(stream, settled, { emit: run.emit, isTakenOver: journal.earlier(settled.item) !== undefined })),
     // What is offered comes first: it must hear of a failure before the failure ends the others.
     connect((settled$) =>
       forkJoin([
         settled$.pipe(offered(stream, notice, run)),
         settled$.pipe(judged(stream)),
-        settled$.pipe(intoSinks(stream, { journal, inWork, run })),
+        settled$.pipe(run.beforeStoring?.(store) ?? store),
       ]),
     ),
     map(([, verdict]) => verdict),
@@ -73,10 +107,17 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
   )
 }
 
+/** The item of what failed, wholly or in part, for a temporary reason; it is not in work until the second pass. */
+const withheld = ({ item, isTemporary }: Settled, inWork: Part): Item | undefined => {
+  if (!isTemporary) return undefined
+  inWork.end()
+  return item
+}
+
 /** Tells the report what became of an item. */
 const tell = (
   { name }: StreamDefinition,
-  { item, status, degraded, remark, reason, code }: Settled,
+  { item, status, degraded, remark, reason, code, isTemporary }: Settled,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
   const why = {
@@ -84,6 +125,7 @@ const tell = (
     ...(remark === undefined ? {} : { remark }),
     ...(reason === undefined ? {} : { reason }),
     ...(code === undefined ? {} : { code }),
+    ...(isTemporary ? { isTemporary } : {}),
   }
   emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })
 }

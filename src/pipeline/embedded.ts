@@ -2,15 +2,17 @@ import { Observable, of } from 'rxjs'
 import type { Item, Settled } from '../model/outcome.js'
 import { mergePulled } from '../operators/merge-pulled.js'
 import type { Slot } from '../operators/slot.js'
+import { askedAgain } from './asked-once.js'
 import type { Engine } from './engine.js'
 import { itemWork } from './item-work.js'
 
 /** Works on all items in this process, `workers` of a stream at a time. */
 export const embedded: Engine = {
-  begin: (run) =>
-    of({
-      work: ({ stream, workers, earlier, inWork, hasRoom }) => {
-        const work = itemWork(stream, run)
+  begin: (run) => {
+    const again = { ...run, shared: askedAgain(run.shared) }
+    return of({
+      work: ({ stream, workers, earlier, inWork, hasRoom, isSecondPass }) => {
+        const work = itemWork(stream, isSecondPass ? again : run)
         const settledOne = (item: Item, slot: Slot): Observable<Settled> => {
           const before = earlier(item)
           if (before !== undefined) return of(before)
@@ -20,7 +22,8 @@ export const embedded: Engine = {
         return mergePulled(settledOne, workers, { isFree: hasRoom, freed$: inWork.ended$ })
       },
       finish: () => of(undefined),
-    }),
+    })
+  },
 }
 
 /** Work that has not asked for anything when it is begun waits for something else: the worker asks for another item meanwhile. */

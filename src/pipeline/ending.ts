@@ -50,6 +50,8 @@ const withDrift = (report: RunReport, found: readonly Drift[], redact: Redact): 
     ? report
     : { ...report, drift: found.map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) })) }
 
+type RunFinished = RunEvent & { readonly type: 'run-finished' }
+
 type Ended = 'whole' | 'interrupted'
 
 /** Ends the run early once it is asked to stop: no work is taken up any more, what is in work may end, but not for long. */
@@ -72,18 +74,27 @@ export const stoppedBy =
 export const reported =
   (tally: Tally, plan: readonly Planned[], { storage, session, chosen, drift, clock }: Run, redact: Redact) =>
   (ended$: Observable<Ended>): Observable<RunEvent> => {
-    const kept = (report: RunReport): Observable<RunEvent> =>
+    const kept = (report: RunReport): Observable<RunFinished> =>
       keepMissing(storage, { plan, tally, chosen, isInterrupted: report.outcome === 'interrupted' }).pipe(
         map((missing) => withDrift(withMissing(report, missing), drift.found(), redact)),
-        concatMap((whole) => storage.keep('report.json', whole).pipe(map((): RunEvent => ({ type: 'run-finished', report: whole })))),
+        concatMap((whole) => storage.keep('report.json', whole).pipe(map((): RunFinished => ({ type: 'run-finished', report: whole })))),
       )
-    const finished = (report: RunReport): Observable<RunEvent> =>
-      kept(report).pipe(concatMap((event) => session.finish(report.outcome === 'complete' ? report : undefined).pipe(map(() => event))))
+    const finished = (report: RunReport): Observable<RunEvent> => {
+      const mayComeLater = tally.streams().some(({ temporary }) => temporary > 0)
+      const leave = report.outcome === 'partial' && mayComeLater ? session.leave : undefined
+      return kept(leave ? { ...report, isResumable: true } : report).pipe(
+        concatMap((event) => {
+          const ended$ = leave?.(clock()) ?? session.finish(event.report.outcome === 'complete' ? event.report : undefined)
+          return ended$.pipe(map((): RunEvent => event))
+        }),
+      )
+    }
     return ended$.pipe(
       concatMap((ended) => (ended === 'whole' ? finished(tally.report(clock())) : kept(tally.report(clock(), { outcome: 'interrupted' })))),
       catchError((error: unknown) =>
         error instanceof CriticalFailure
-          ? (session.isContinued ? kept : finished)(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
+          ? // Nothing was stored, so nothing is over: what there was to be continued still is.
+            kept(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
           : throwError(() => error),
       ),
     )

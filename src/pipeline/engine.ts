@@ -2,6 +2,7 @@ import type { Observable, OperatorFunction } from 'rxjs'
 import type { Item, Settled } from '../model/outcome.js'
 import type { Part } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
+import type { Passes } from './passes.js'
 import type { Planned } from './plan.js'
 import type { Run } from './run.js'
 
@@ -16,11 +17,13 @@ export interface Stage {
   readonly inWork: Part
   /** Whether one more may be begun, or taken back: a slow disk must not fill the memory. */
   readonly hasRoom: () => boolean
+  /** Whether the items were worked on before in this run, and failed for a temporary reason. */
+  readonly isSecondPass: boolean
 }
 
 /** Works on the items of one run. */
 export interface Hands {
-  /** Settles every item of a stage once, in any order; completes when all are. Unsubscribing ends what is in work. */
+  /** Settles every item of a stage once (a second pass is a stage of its own), in any order; completes when all are. Unsubscribing ends what is in work. */
   readonly work: (stage: Stage) => OperatorFunction<Item, Settled>
   /** The run is over and all is stored: nothing need be kept for going on with it. */
   readonly finish: () => Observable<void>
@@ -29,6 +32,9 @@ export interface Hands {
 /** A run whose items are worked on. */
 export interface RunAtWork extends Run {
   readonly hands: Hands
+  readonly passes: Passes
+  /** Stands around the sinks of a stream, where something must be known before it stores. */
+  readonly beforeStoring?: (store: OperatorFunction<Settled, number>) => OperatorFunction<Settled, number>
 }
 
 /** Where the items of a run are worked on: in this process, or on others. It reduces and stores nothing. */

@@ -18,6 +18,7 @@ import { NothingAnswered } from '../model/errors.js'
 import type { Item } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
 import { type BranchEnd, branch } from './branch.js'
+import { commitMaster, committed } from './commit.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { RunAtWork } from './engine.js'
 import { isNarrowed } from './missing.js'
@@ -43,7 +44,7 @@ export const graph = (plan: readonly Planned[], narrow: Narrow, run: RunAtWork):
     barrier([sideBySide(phaseOf(plan, 'enrichment'), stocks, run), sideBySide(phaseOf(plan, 'candles'), stocks, run)]).pipe(
       map((phases) => phases.flat()),
     )
-  return masterList(master, narrow, run).pipe(
+  return masterList(master, { plan, narrow, run }).pipe(
     switchMap((stocks) =>
       inTurn(others, stocks, run).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
     ),
@@ -51,19 +52,24 @@ export const graph = (plan: readonly Planned[], narrow: Narrow, run: RunAtWork):
 }
 
 /** The stocks of the critical step; none, where the plan does not need it. */
-const masterList = (master: StreamDefinition | undefined, narrow: Narrow, run: RunAtWork): Observable<readonly Item[]> => {
-  if (master === undefined) return of([])
-  return work(master, { count: 0, each$: EMPTY }, run).pipe(
-    switchMap(({ stream, outcome, error }) =>
-      outcome === 'success' ? (run.offered.get(stream) ?? of([])) : throwError(() => new CriticalFailure(`${stream} failed: ${error}`)),
-    ),
-    map((all) => {
-      const stocks = narrow(all)
-      run.listed.push(...all)
-      run.emit({ type: 'master-read', stocks: stocks.length })
-      return stocks
-    }),
-  )
+const masterList = (
+  master: StreamDefinition | undefined,
+  { plan, narrow, run }: { readonly plan: readonly Planned[]; readonly narrow: Narrow; readonly run: RunAtWork },
+): Observable<readonly Item[]> => {
+  if (master === undefined) return committed(plan, run).pipe(map(() => []))
+  return defer(() => {
+    let stocks: readonly Item[] = []
+    const choose: Narrow = (all) => (stocks = narrow(all))
+    return work(master, { count: 0, each$: EMPTY }, { ...run, beforeStoring: commitMaster(plan, choose, run) }).pipe(
+      switchMap(({ stream, outcome, error }) =>
+        outcome === 'success' ? (run.offered.get(stream) ?? of([])) : throwError(() => new CriticalFailure(`${stream} failed: ${error}`)),
+      ),
+      map((all) => {
+        run.listed.push(...all)
+        return stocks
+      }),
+    )
+  })
 }
 
 /** The stocks of this run, multicast: subscribe in the same turn, or miss them. */

@@ -28,6 +28,7 @@ const levelOf = (event: RunEvent): Level | undefined => {
       return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
     case 'noticed':
       return 'warn'
+    case 'second-pass':
     case 'host-held':
     case 'host-open':
     case 'run-finished':

@@ -1,7 +1,6 @@
 import type { Emit } from '../model/event.js'
 import type { Planned } from './plan.js'
 import type { Run } from './run.js'
-import type { Session } from './session.js'
 
 /** Tells of the hosts that limited the rate or were down, each by the first stream that asks there. */
 export const tellOfHosts = (plan: readonly Planned[], { gates, emit }: Run): void => {
@@ -12,7 +11,7 @@ export const tellOfHosts = (plan: readonly Planned[], { gates, emit }: Run): voi
 }
 
 /** Tells of the place of storage, by the first stream that runs. */
-export const tellOfStorage = (plan: readonly Planned[], { notice }: Session, emit: Emit): void => {
+export const tellOfStorage = (plan: readonly Planned[], notice: string | undefined, emit: Emit): void => {
   const first = plan.find(({ state }) => state === 'waiting')
   if (first && notice !== undefined) emit({ type: 'noticed', stream: first.stream.name, text: notice })
 }

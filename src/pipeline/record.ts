@@ -12,17 +12,25 @@ export interface Wanted {
   readonly variant?: string | undefined
 }
 
-/** A digest of what decides which bytes a run stores: two runs with the same one, as of one trading day, are the same run. */
-export const configurationOf = ({ settings, plan, symbols, pairs, variant }: Wanted): string => {
+/** What tells runs apart: those with the same `configuration`, as of one trading day, store the same bytes and are the same run. */
+export const identityOf = ({
+  settings,
+  plan,
+  symbols,
+  pairs,
+  variant,
+}: Wanted): Required<Pick<RunRecord, 'configuration' | 'settings' | 'streams'>> => {
   const { exchange, urls, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
   const addresses = Object.entries(urls)
     .map(([host, url]) => `${host} ${variant === undefined ? url : withoutLocalPort(url)}`)
     .sort()
   const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
   const stocks = symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort()
-  const facts = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, streams, stocks, pairs, variant }
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+  const basis = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit }
+  return { configuration: digestOf({ ...basis, streams, stocks, pairs, variant }), settings: digestOf({ ...basis, variant }), streams }
 }
+
+const digestOf = (facts: object): string => createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 
 /** An embedded provider comes back at another port. */
 const withoutLocalPort = (url: string): string => {
@@ -34,6 +42,20 @@ const withoutLocalPort = (url: string): string => {
 export const isContinued = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): boolean =>
   unfinished.configuration === wanted.configuration &&
   (isInstantGiven ? unfinished.asOf === wanted.asOf : dayAt(unfinished.asOf) === dayAt(wanted.asOf))
+
+/**
+ * Whether a run asks for a part only of what an earlier one did: fewer streams, or some stocks, of the same trading day, not before it, and
+ * with the same settings.
+ */
+export const isPartOf = (wanted: RunRecord, other: RunRecord): boolean =>
+  wanted.configuration !== other.configuration &&
+  wanted.settings !== undefined &&
+  wanted.settings === other.settings &&
+  wanted.asOf >= other.asOf &&
+  dayAt(wanted.asOf) === dayAt(other.asOf) &&
+  other.chosen?.symbols === undefined &&
+  other.chosen?.pairs === undefined &&
+  (wanted.streams ?? []).every((name) => other.streams?.includes(name))
 
 /** How long a complete run of an evening stands for the next one: news and filings go on coming. */
 const STANDS_MS = 3_600_000

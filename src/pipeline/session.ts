@@ -19,6 +19,12 @@ export interface RunRecord {
   readonly configuration: string
   /** So that it can be continued by who does not know what was asked for. */
   readonly chosen?: Chosen
+  /** Digest of the configuration without the streams and stocks that were chosen. */
+  readonly settings?: string
+  /** The streams that run. */
+  readonly streams?: readonly string[]
+  /** When the run ended, epoch milliseconds, if it did so with something missing that the same command may still get. */
+  readonly endedAt?: number
 }
 
 /** What is kept of a run that is complete, for as long as no other one begins. */
@@ -38,6 +44,8 @@ export interface Beginning {
   readonly suffices: (complete: CompleteRun) => boolean
   /** Picks the record to go by: the unfinished run's to continue it, another one to begin anew. */
   readonly choose: (unfinished: RunRecord | undefined) => RunRecord
+  /** Whether the run that is wanted asks for a part only of what another one did, on the same trading day and with the same settings. */
+  readonly isPartOf: (other: RunRecord) => boolean
 }
 
 /** A place of storage in the hands of one run. */
@@ -51,10 +59,18 @@ export interface Session {
   readonly complete?: CompleteRun
   /** What is no longer as a complete run left it that would have sufficed. */
   readonly changed?: string
-  /** Something to know of the place of storage that is no failure. */
-  readonly notice?: string
   /** The journal of each stream, with what an unfinished run noted. */
   readonly journals: ReadonlyMap<string, Journal>
+  /**
+   * Called once, before anything is stored. A run that begins anew changes nothing until then, so that a command that is rejected leaves
+   * everything as it was. Emits once, something to know that is no failure or nothing. Absent where there is nothing to change.
+   */
+  readonly commit?: () => Observable<string | undefined>
+  /**
+   * The run has ended, and lacks what may come later: record and journals stay, so that the same command asks for that alone. Absent where
+   * no run can be continued.
+   */
+  readonly leave?: (endedAt: number) => Observable<void>
   /** The run is over: record and journals go. The report is that of a complete run, upon which a later one may have nothing to do. */
   readonly finish: (complete?: RunReport) => Observable<void>
 }

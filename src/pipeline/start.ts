@@ -23,9 +23,10 @@ import { graph } from './graph.js'
 import { holdEvent } from './hold-event.js'
 import type { Log } from './log.js'
 import { narrowTo } from './narrow.js'
-import { tellOfHosts, tellOfStorage } from './notices.js'
+import { tellOfHosts } from './notices.js'
+import { passesOf } from './passes.js'
 import { type Planned, planRun } from './plan.js'
-import { configurationOf } from './record.js'
+import { identityOf } from './record.js'
 import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
 import type { Chosen, RunRecord, Session } from './session.js'
@@ -96,7 +97,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
-      configuration: configurationOf({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
+      ...identityOf({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
       chosen: chosenIn(options),
     }
     const { fresh = false, accept = [] } = options
@@ -104,7 +105,6 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
     const begun = (session: Session): Observable<RunEvent> => {
       if (session.complete) return completeBefore(session.complete.report, { startedAt, finishedAt: clock() })
       telling.emit(startOf(plan, session, startedAt))
-      tellOfStorage(plan, session, telling.emit)
       return subscriber.closed
         ? EMPTY
         : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
@@ -154,7 +154,7 @@ const running = (
   const tell = (): void => tellOfHosts(plan, run)
   return engine.begin(run, plan).pipe(
     concatMap((hands) =>
-      graph(plan, narrowTo(options.symbols, emit), { ...run, hands }).pipe(
+      graph(plan, narrowTo(options.symbols, emit), { ...run, hands, passes: passesOf(plan) }).pipe(
         stoppedBy(options.stop, run.activity),
         tap({ next: tell, error: tell }),
         reported(tally, plan, run, redact),

@@ -135,6 +135,8 @@ describe('diff', () => {
   it('passes over a file that is damaged, and says so', async () => {
     const folder = copyOf(first)
     folder.put('bulk_block_deals.json', '[{"sym":')
+    // A run of fewer streams would else be a part of the first one, and keep what that is compared with.
+    folder.remove('.scripstream/complete.json')
     await again(folder, { skip: [...SKIP, 'bulk-block-deals'] })
     await again(folder, { skip: [...SKIP, 'bulk-block-deals'] })
     folder.put('upper_circuit_stocks.json', '[')

@@ -5,9 +5,10 @@ import { DamagedFile, UsageError } from '../../src/model/errors.js'
 import { tinyRegistry } from './support.js'
 
 const damaged = Symbol('damaged')
+const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 
 /** What `--retry-failed` comes to in a folder with such documents. */
-const retry = (documents: Readonly<Record<string, unknown>>) =>
+const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
   firstValueFrom(
     retryOf(
       {},
@@ -25,6 +26,7 @@ const retry = (documents: Readonly<Record<string, unknown>>) =>
         },
         streams: tinyRegistry,
         settings: { out: 'data', fetchOhlcv: true },
+        now,
       },
     ),
   )
@@ -49,6 +51,23 @@ describe('a retry', () => {
     await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(
       `data/.scripstream/failed.json, which names what failed, ${said}: run without it once`,
     )
+  })
+
+  const ended = { run: 'r', asOf: NOW, endedAt: NOW, chosen: { only: ['market-news'] } }
+  const list = { 'market-news': ['A'] }
+
+  it('goes on with a run that ended with something missing, as long as its day lasts', async () => {
+    expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial })).toEqual({
+      run: { only: ['market-news'] },
+      note: 'The last run goes on: only what is missing of it is asked for.',
+    })
+  })
+
+  it('is of what the list names where such a run is of an earlier day', async () => {
+    const later = NOW + 86_400_000
+    expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial }, later)).toMatchObject({
+      run: { pairs: list },
+    })
   })
 
   it.each([

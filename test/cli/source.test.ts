@@ -8,7 +8,10 @@ import type { RunEvent } from '../../src/model/event.js'
 const event$ = from<RunEvent[]>([
   { type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [] },
   { type: 'settled', stream: 'master-data', item: 'all', status: 'success' },
+  { type: 'master-read', stocks: 1 },
 ])
+
+const ALL = ['run-started', 'settled', 'master-read']
 
 /** A folder after runs of the given kinds, each of which stored a market. */
 const folderAfter = async (...runs: readonly boolean[]) => {
@@ -28,12 +31,12 @@ const runIn = async (storage: Awaited<ReturnType<typeof folderAfter>>, isSimulat
   )
 
 it('lets either kind of run begin in a folder without a market', async () => {
-  for (const isSimulated of [true, false]) expect(await runIn(await folderAfter(), isSimulated)).toEqual(['run-started', 'settled'])
+  for (const isSimulated of [true, false]) expect(await runIn(await folderAfter(), isSimulated)).toEqual(ALL)
 })
 
 it('lets a folder go on with the kind that it holds', async () => {
-  expect(await runIn(await folderAfter(true), true)).toEqual(['run-started', 'settled'])
-  expect(await runIn(await folderAfter(false), false)).toEqual(['run-started', 'settled'])
+  expect(await runIn(await folderAfter(true), true)).toEqual(ALL)
+  expect(await runIn(await folderAfter(false), false)).toEqual(ALL)
 })
 
 it('refuses to continue made-up data with real data, and the other way round', async () => {
@@ -44,7 +47,7 @@ it('refuses to continue made-up data with real data, and the other way round', a
 it('takes the market of an older tool for a real one', async () => {
   const storage = memory(new Map([['master_isin_map.json', { text: '[]', asOf: 0 }]]))
   expect(await runIn(storage, true)).toEqual(expect.any(UsageError))
-  expect(await runIn(storage, false)).toEqual(['run-started', 'settled'])
+  expect(await runIn(storage, false)).toEqual(ALL)
 })
 
 it('notes nothing for a run that does not begin', async () => {
@@ -57,7 +60,7 @@ it('notes nothing for a run that does not begin', async () => {
 it('tells real from made-up data also where no master list was collected', async () => {
   const storage = memory(new Map([['.scripstream/source.json', { text: '{"simulated":true}' }]]))
   expect(await runIn(storage, false)).toEqual(expect.any(UsageError))
-  expect(await runIn(storage, true)).toEqual(['run-started', 'settled'])
+  expect(await runIn(storage, true)).toEqual(ALL)
 })
 
 it('notes nothing for a run that brings nothing home', async () => {

@@ -162,6 +162,13 @@ describe('the summary of a partial run', () => {
     ])
   })
 
+  test('says that the same command goes on with it, where that asks only for what is missing', () => {
+    expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-2)).toEqual([
+      '  Run it again today: only what is missing is asked for.',
+      expect.not.stringContaining('--retry-failed'),
+    ])
+  })
+
   test.each([80, 120, 200])('keeps within %i columns, but for the command', (columns) => {
     for (const line of print(report, { columns }).slice(0, -1)) expect(width(line)).toBeLessThanOrEqual(columns)
   })

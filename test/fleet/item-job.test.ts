@@ -59,6 +59,7 @@ const bench = (answer: (call: string) => Observable<HttpReply>, holds = fakeHold
     gates: createGates(settings),
     drift,
     shared: askedOnce(),
+    sharedAgain: askedOnce(),
     ended: new Map(),
     emit: () => undefined,
     watch: undefined,

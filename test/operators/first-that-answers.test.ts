@@ -181,4 +181,20 @@ describe('firstThatAnswers', () => {
       m.expect(page).toHaveSubscriptions(['-^!', '----^!'])
     }),
   )
+
+  it.each([
+    ['the first', new TransportError('reset', 'gone'), new HttpError(404), true],
+    ['the last', new HttpError(404), new TransportError('reset', 'gone'), true],
+    ['none', new HttpError(404), new HttpError(410), false],
+  ])('calls its failure temporary where that of any tier is: %s', (_, one, other, expected) => {
+    let failure: unknown
+    const tiers = [one, other].map((error) =>
+      tier(
+        'tier',
+        throwError(() => error),
+      ),
+    )
+    firstThatAnswers(tiers).subscribe({ error: (error: unknown) => (failure = error) })
+    expect(failure).toMatchObject({ isTemporary: expected })
+  })
 })

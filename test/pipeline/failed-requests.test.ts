@@ -1,5 +1,5 @@
 import { map, of } from 'rxjs'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import { marbles } from '../support/marbles.js'
 import { ended, inTurn, oneStock } from '../support/one-stock.js'
@@ -11,8 +11,10 @@ describe('a failed request', () => {
     { what: 'a 503', answer: of(status(503)), as: 'http_503' },
     { what: 'a reset connection', answer: reset(), as: 'error' },
     { what: 'a page instead of JSON', answer: of(page), as: 'error' },
-    { what: 'cut JSON', answer: of({ status: 200, body: Buffer.from('{"data":[{"Clo') }), as: 'error' },
     { what: 'an empty body', answer: of({ status: 200, body: Buffer.from('') }), as: 'error' },
+  ]
+  const lasting = [
+    { what: 'cut JSON', answer: of({ status: 200, body: Buffer.from('{"data":[{"Clo') }), as: 'error' },
     {
       what: 'bytes that are not UTF-8',
       answer: of({ status: 200, body: Buffer.from('{"data":[{"Name":"\xff"}]}', 'latin1') }),
@@ -21,6 +23,23 @@ describe('a failed request', () => {
     { what: 'another envelope', answer: of({ status: 200, body: Buffer.from('{"data":7}') }), as: 'error' },
   ]
   for (const { what, answer, as } of passing)
+    it(
+      `is tried 3 times after ${what}, with a back-off that doubles, 3 times more in the second pass, and ends as ${as}`,
+      marbles((m) => {
+        const collector = oneStock(m, answer)
+        const ends: string[] = []
+        collector
+          .run()
+          .pipe(ended)
+          .subscribe((end) => ends.push(end))
+        m.flush()
+
+        expect(ends).toStrictEqual([`partial, 1 ${as}, 6 asked, 4 again`])
+        expect(collector.asked.slice(1, 4)).toStrictEqual(['0 news A', '375 news A', '1125 news A'])
+      }),
+    )
+
+  for (const { what, answer, as } of lasting)
     it(
       `is tried 3 times after ${what}, with a back-off that doubles, and ends as ${as}`,
       marbles((m) => {
@@ -41,12 +60,12 @@ describe('a failed request', () => {
     )
 
   it(
-    'is aborted at its time-out and tried again',
+    'is aborted at its time-out and tried again in the second pass',
     marbles((m) => {
       const answer = m.cold('-')
-      const collector = oneStock(m, answer, { timeoutsMs: { news: 1_000 }, backoffMs: 0, retries: 1 })
+      const collector = oneStock(m, answer, { timeoutsMs: { news: 1_000 }, backoffMs: 0, retries: 0 })
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 asked, 1 again' })
+      m.expect(collector.run().pipe(ended)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 asked, 0 again' })
       m.expect(answer).toHaveSubscriptions(['^ 999ms !', '1s ^ 999ms !'])
     }),
   )

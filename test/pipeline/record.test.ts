@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { configurationOf, isContinued } from '../../src/pipeline/record.js'
+import { identityOf, isContinued, isPartOf } from '../../src/pipeline/record.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
 const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
   const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
-  return configurationOf({ settings, plan: planRun(streams, settings, more), ...more })
+  return identityOf({ settings, plan: planRun(streams, settings, more), ...more }).configuration
 }
 
 describe('the configuration of a run', () => {
@@ -57,5 +57,26 @@ describe('an unfinished run', () => {
 
   it('of another configuration is not continued', () => {
     expect(isContinued(recordAt(evening), recordAt(evening, 'd'), false)).toBe(false)
+  })
+})
+
+describe('a part of a run', () => {
+  const evening = Date.parse('2026-02-12T20:00:00+05:30')
+  const whole = { run: 'r', asOf: evening, configuration: 'c', settings: 's', streams: ['master-data', 'news', 'deals'], chosen: {} }
+  const part = { ...whole, asOf: evening + 60_000, configuration: 'd', streams: ['master-data', 'news'] }
+
+  it.each([
+    ['fewer streams', part, whole, true],
+    ['some stocks', { ...part, streams: whole.streams, chosen: { symbols: ['A'] } }, whole, true],
+    ['the same run again', { ...part, configuration: 'c' }, whole, false],
+    ['other settings', { ...part, settings: 't' }, whole, false],
+    ['another stream', { ...part, streams: ['candles'] }, whole, false],
+    ['an earlier instant', { ...part, asOf: evening - 1 }, whole, false],
+    ['the next day', { ...part, asOf: evening + 86_400_000 }, whole, false],
+    ['a run of some stocks itself', part, { ...whole, chosen: { symbols: ['A'] } }, false],
+    ['a run of some items itself', part, { ...whole, chosen: { pairs: { news: ['A'] } } }, false],
+    ['a run of an earlier version', part, { run: 'r', asOf: evening, configuration: 'c' }, false],
+  ])('is told by what it asks for: %s', (_, wanted, other, expected) => {
+    expect(isPartOf(wanted, other)).toBe(expected)
   })
 })

@@ -37,11 +37,11 @@ describe('a 429', () => {
   )
 
   it(
-    'ends its stock as rate_limit after as many further attempts as are granted, the last without a pause behind it',
+    'ends its stock as rate_limit after as many further attempts as are granted in each of two passes, the last without a pause behind it',
     marbles((m) => {
       const collector = oneStock(m, of(status(429, '3')), { throttleRetries: 2 })
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('6s (a|)', { a: 'partial, 1 rate_limit, 3 asked, 2 again' })
+      m.expect(collector.run().pipe(ended)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 asked, 4 again' })
     }),
   )
 

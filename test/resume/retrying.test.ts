@@ -8,6 +8,7 @@ import { retryOf } from '../../src/cli/retry.js'
 import { streams } from '../../streams/index.js'
 import { treeOf } from '../crash/support.js'
 import { temporaryFolder } from '../sinks/support.js'
+import { EVENING } from '../streams/support.js'
 import { copyOf, STOCKS, STREAMS, type Tried, type Trying, tryRun } from './support.js'
 
 const SYMBOLS = STOCKS.map(({ Sym }) => Sym)
@@ -24,7 +25,9 @@ const pairsOf = (only: readonly string[] = STREAMS, symbols: readonly string[] =
 /** A run of what failed before; nothing if nothing did. */
 const retry = async (trying: Trying): Promise<Tried | undefined> => {
   const storage = folder(trying.out)
-  const found = await firstValueFrom(retryOf({}, { folder: storage, streams, settings: { fetchOhlcv: true, out: trying.out } }))
+  const found = await firstValueFrom(
+    retryOf({}, { folder: storage, streams, settings: { fetchOhlcv: true, out: trying.out }, now: trying.now ?? EVENING }),
+  )
   return 'run' in found ? tryRun({ ...found.run, ...trying }) : undefined
 }
 

@@ -59,6 +59,8 @@ export interface Trying extends RunOptions {
   readonly hangs?: (request: string) => boolean
   /** Requests that are answered with 404. */
   readonly fails?: (request: string) => boolean
+  /** Requests that are answered with 503, as by a host that is away for a while. */
+  readonly isAway?: (request: string) => boolean
   /** What the clock says, and as of when the run is, unless `asOf` is given; without both it is `EVENING`. */
   readonly now?: number
   /** The master list; `STOCKS` if nothing is said. */
@@ -66,7 +68,7 @@ export interface Trying extends RunOptions {
 }
 
 /** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
-export const tryRun = async ({ out, hangs, fails, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
+export const tryRun = async ({ out, hangs, fails, isAway, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
   const asked: string[] = []
   const hung: string[] = []
   const events: RunEvent[] = []
@@ -76,9 +78,15 @@ export const tryRun = async ({ out, hangs, fails, now, stocks = STOCKS, ...optio
     asked.push(name)
     if (hangs?.(name)) hung.push(name)
     if (hangs?.(name)) return NEVER
-    return of({ status: fails?.(name) ? 404 : 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
+    return of({ status: isAway?.(name) ? 503 : fails?.(name) ? 404 : 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
   }
-  const collector = createCollector({ settings: SETTINGS, storage: folder(out), transport, clock: () => now ?? EVENING, random: () => 0.5 })
+  const collector = createCollector({
+    settings: { ...SETTINGS, backoffMs: 0 },
+    storage: folder(out),
+    transport,
+    clock: () => now ?? EVENING,
+    random: () => 0.5,
+  })
   const event$ = collector.events({ ...(now === undefined ? { asOf: EVENING } : {}), only: [...STREAMS], ...options }).pipe(
     takeUntil(crash$),
     tap((event) => events.push(event)),

@@ -141,9 +141,10 @@ describe('a failure of the file system', () => {
     const record = { run: 'r', asOf: 0, configuration: 'c' }
     const begun = new Subject<Session>()
     const holding = folder(root)
-      .begin({ folders: [], streams: [], outputs: [], suffices: () => false, choose: () => record })
+      .begin({ folders: [], streams: [], outputs: [], suffices: () => false, isPartOf: () => false, choose: () => record })
       .subscribe(begun)
     const session = await firstValueFrom(begun)
+    if (session.commit) await lastValueFrom(session.commit())
     vi.spyOn(await everyHandle(), 'sync').mockRejectedValue(failure(code))
     const finishing = lastValueFrom(session.finish())
     if (isComplete) await finishing

@@ -14,7 +14,7 @@ const held = async (root: string) => {
   const begun$ = new Subject<Session>()
   const began = firstValueFrom(begun$)
   const holding = storage
-    .begin({ folders: ['', 'news'], streams: [], outputs: [], suffices: () => false, choose: () => RECORD })
+    .begin({ folders: ['', 'news'], streams: [], outputs: [], suffices: () => false, isPartOf: () => false, choose: () => RECORD })
     .subscribe(begun$)
   await began
   return { storage, giveBack: () => holding.unsubscribe() }

@@ -82,6 +82,7 @@ export const sink = async (place: Place, output: Output, items: readonly Settled
       streams: [facts],
       outputs: [],
       suffices: () => false,
+      isPartOf: () => false,
       choose: () => ({ run: 'r', asOf: NOW, configuration: '' }),
     }),
   )

@@ -154,9 +154,9 @@ describe('company-filings', () => {
   })
 
   it.each([
-    { status: 503, attempts: 3 },
+    { status: 503, attempts: 6 },
     { status: 404, attempts: 1 },
-    { status: 429, attempts: 9 },
+    { status: 429, attempts: 18 },
   ])('goes on with the other path when one answers $status, counts the stock as degraded and says why', async ({ status, attempts }) => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
     const { script, report, text, asked } = await collected(status, [row])

@@ -41,8 +41,8 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
   })
 
   it.each([
-    { status: 503, attempts: 3 },
-    { status: 429, attempts: 9 },
+    { status: 503, attempts: 6 },
+    { status: 429, attempts: 18 },
     { status: 403, attempts: 1 },
     { status: 410, attempts: 1 },
   ])('does not pass an older day off as the newest when the provider answers $status', async ({ status, attempts }) => {

@@ -15,6 +15,8 @@ const brief = (event: RunEvent): string => {
       return `settled ${event.stream} ${event.item} ${event.status}`
     case 'stream-finished':
       return `stream-finished ${event.stream} ${event.outcome}`
+    case 'second-pass':
+      return `second-pass ${event.stream} ${event.items}`
     case 'noticed':
       return `noticed ${event.stream}: ${event.text}`
     case 'host-held':

@@ -7,7 +7,7 @@ import { isRow } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { planRun } from '../../pipeline/plan.js'
-import { configurationOf } from '../../pipeline/record.js'
+import { identityOf } from '../../pipeline/record.js'
 import type { Stored } from '../../pipeline/storage.js'
 import { MASTER } from '../../pipeline/work.js'
 import { type Footprint, footprintOf, type Latency, latencyIn, limitIn, timeOf, USUAL_LATENCY_MS, wholeTime } from './estimate.js'
@@ -63,7 +63,7 @@ export const forecastOf = (forecasting: Forecasting): Observable<Forecast> =>
     const plan = planRun(streams, settings, run)
     const chosen = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
     const { symbols, variant, fresh = false } = run
-    const wanted = { run: '', asOf: run.asOf ?? now, configuration: configurationOf({ settings, plan, symbols, variant }) }
+    const wanted = { run: '', asOf: run.asOf ?? now, ...identityOf({ settings, plan, symbols, variant }) }
     const names = chosen.map(({ name }) => name)
     const intent = { wanted, isInstantGiven: run.asOf !== undefined, fresh, streams: names }
     return forkJoin([defer(() => standingOf(resolve(settings.out), intent)), lastReport(stored)]).pipe(

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { changedSince, notedRun } from '../../../sinks/complete-run.js'
+import { changedSince, notedRun, sufficingRun } from '../../../sinks/complete-run.js'
 import { codeOf } from '../../../sinks/file-error.js'
 import { itemsInPlace } from '../../../sinks/folder-journal.js'
 import { recordIn } from '../../../sinks/run-record.js'
@@ -42,8 +42,9 @@ export const standingOf = async (root: string, { wanted, isInstantGiven, fresh, 
       isInPlace: (stream, { fileName }) => inPlace.get(stream)?.has(fileName) ?? false,
     }
   }
-  const complete = await notedRun(join(state, 'complete.json'))
-  if (complete === undefined || !suffices(complete.run, wanted, isInstantGiven)) return anew
+  const noted = await notedRun(join(state, 'complete.json'))
+  const complete = sufficingRun(noted, (run) => suffices(run, wanted, isInstantGiven))
+  if (complete === undefined) return anew
   const isAsLeft = (await changedSince(complete, root)) === undefined
   return isAsLeft ? { ...anew, finishedBefore: complete.run.report.finishedAt } : anew
 }

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { emptyFolder, provider, run } from './command.js'
+
+const hashOf = (folder: string): string => {
+  const hash = createHash('sha256')
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+    const stat = statSync(join(folder, name))
+    hash.update(`${name} ${stat.isFile() ? stat.mtimeMs : ''}\n`)
+    if (stat.isFile()) hash.update(readFileSync(join(folder, name)))
+  }
+  return hash.digest('hex')
+}
+
+it('changes nothing in the output folder when a command is rejected', async () => {
+  const { env } = await provider()
+  const place = { cwd: emptyFolder(), env }
+  const out = join(place.cwd, 'data')
+  const evening = ['run', '--as-of', '2026-02-12T20:00:00+05:30']
+  const only = ['--only', 'market-news,fundamental-data']
+  expect((await run([...evening, ...only], place)).code).toBe(0)
+  const before = hashOf(out)
+  writeFileSync(join(place.cwd, 'wrong.json'), '{"newsLimit":"many"}')
+  const rejected: readonly (readonly string[])[] = [
+    ['--symbols', 'TCSS'],
+    ['--only', 'market-new'],
+    ['--config', 'wrong.json'],
+    ['--simulate=12'],
+    ['--retry-failed', '--symbols', 'TCS'],
+  ]
+  for (const flags of rejected) {
+    const { code, stderr } = await run([...evening, ...flags], place)
+    expect(code, stderr).toBe(2)
+    expect(hashOf(out), flags.join(' ')).toBe(before)
+  }
+  const again = await run([...evening, ...only], place)
+  expect(again.stdout).toContain('nothing to ask')
+})

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { treeOf } from '../crash/support.js'
+import { fleetPlace, joined, LONG_MS, reportIn, requests, STOCKS } from './processes.js'
+import { noRedis, onRedis } from './support.js'
+
+const ATTEMPTS = 3
+const NEWS = ['--only', 'market-news']
+
+describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
+  it(
+    'asks for each item that failed for a temporary reason once more, and loses none',
+    async () => {
+      const place = await fleetPlace()
+      const workers = [place.worker('a'), place.worker('b')]
+      await joined(workers)
+      place.simulator.control({ faults: [{ on: 'news', mode: 'status', status: 503, times: ATTEMPTS }] })
+      const { code, stderr } = await place.driver(NEWS).ended
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain(`market-news: trying ${STOCKS} items again`)
+      expect(requests(place, 'news')).toBe(STOCKS * (ATTEMPTS + 1))
+      expect(reportIn(place.out)).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } } })
+      expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
+    },
+    LONG_MS,
+  )
+
+  it(
+    'is followed by another run of what is still missing, and of nothing else',
+    async () => {
+      const place = await fleetPlace()
+      const workers = [place.worker('a')]
+      await joined(workers)
+      const lost = place.simulator.market.stocks.slice(0, 3).map(({ ISIN }) => ISIN)
+      place.simulator.control({ faults: [{ on: 'news', mode: 'status', status: 503, items: lost }] })
+      const first = await place.driver(NEWS).ended
+      expect(first.code, first.stderr).toBe(3)
+      expect(reportIn(place.out)).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': lost.length } })
+      place.simulator.control({ faults: [], reset: true })
+      const second = await place.driver(NEWS).ended
+      expect(second.code, second.stderr).toBe(0)
+      expect(requests(place, 'master')).toBe(0)
+      // The folder of the run went when it ended: the worker may ask for one item again until it is there.
+      expect([lost.length, lost.length + 1]).toContain(requests(place, 'news'))
+      expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
+    },
+    LONG_MS,
+  )
+})

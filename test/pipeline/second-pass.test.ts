@@ -1,0 +1,249 @@
+import { concat, map, type Observable, of, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { NothingAnswered } from '../../src/model/errors.js'
+import { found } from '../../src/model/outcome.js'
+import type { RunReport } from '../../src/model/report.js'
+import { stockItems, stocksOf } from '../../src/model/stock.js'
+import { once, perRowOf, perStock } from '../../src/pipeline/work.js'
+import type { HttpReply } from '../../src/provider/http.js'
+import { marbles } from '../support/marbles.js'
+import { type Answers, callOf, listOf, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { told } from '../support/told.js'
+
+const SETTINGS = { retries: 0, backoffMs: 0 }
+
+/** Answers a call with 503 so many times, then with a row; each takes a while. */
+const failing = (times: Readonly<Record<string, number>>, ms = 1, then: (call: string) => HttpReply = () => row): Answers => {
+  const asked = new Map<string, number>()
+  return (call): Observable<HttpReply> => {
+    const nth = (asked.get(call) ?? 0) + 1
+    asked.set(call, nth)
+    return timer(ms).pipe(map(() => (nth <= (times[call] ?? 0) ? status(503) : then(call))))
+  }
+}
+
+const callsIn = (asked: readonly string[]): readonly string[] => asked.filter((call) => !call.includes('master-data'))
+const outcomesOf = (report: RunReport): readonly unknown[] => [
+  report.outcome,
+  ...Object.values(report.scripts).map(({ outcome }) => outcome),
+]
+
+describe('the second pass', () => {
+  it(
+    'asks for what failed for a temporary reason once more, when all streams have worked on all of their items',
+    marbles((m) => {
+      const files: MemoryFiles = new Map()
+      const streams = [tiny('news'), tiny('slow', { workers: 1 }), tiny('ohlcv', { phase: 'candles' })]
+      const answers = failing({ 'news B': 1, 'ohlcv A': 1 })
+      const collector = tinyCollector(m, { streams, answers, settings: SETTINGS, storage: memory(files) })
+      const lines = told(m, collector.events())
+      m.flush()
+
+      expect(collector.asked.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
+      expect(lines.filter((line) => /second-pass|news B|finished/.test(line))).toStrictEqual([
+        '0 stream-finished master-data success',
+        '3 second-pass news 1',
+        '3 second-pass ohlcv 1',
+        '3 stream-finished slow success',
+        '4 settled news B success',
+        '4 stream-finished news success',
+        '4 stream-finished ohlcv success',
+        '4 run-finished complete',
+      ])
+      expect([...files.keys()]).toContain('news/B.json')
+    }),
+  )
+
+  it(
+    'settles every item once, with what it comes to then',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers: failing({ 'news A': 9, 'news B': 1 }), settings: SETTINGS })
+      const lines = told(m, collector.events())
+      m.flush()
+
+      expect(lines.filter((line) => line.includes('settled news')).map((line) => line.replace(/^\d+ /, ''))).toStrictEqual([
+        'settled news C success',
+        'settled news A http_503',
+        'settled news B success',
+      ])
+      expect(callsIn(collector.asked).filter((call) => call.endsWith('A'))).toHaveLength(2)
+    }),
+  )
+
+  it(
+    'is not for what failed for good',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)), settings: SETTINGS })
+      const lines = told(m, collector.events())
+      m.flush()
+      expect(callsIn(collector.asked)).toHaveLength(3)
+      expect(lines.join()).not.toContain('second-pass')
+    }),
+  )
+
+  for (const { workers, most } of [
+    { workers: 1, most: 1 },
+    { workers: 5, most: 2 },
+    { workers: 8, most: 4 },
+  ])
+    it(
+      `works on ${most} at a time where the first pass had ${workers} workers`,
+      marbles((m) => {
+        const stocks = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H']
+        const times = Object.fromEntries(stocks.map((stock) => [`news ${stock}`, 1]))
+        const collector = tinyCollector(m, {
+          stocks,
+          streams: [tiny('news', { workers })],
+          answers: failing(times, 10),
+          settings: SETTINGS,
+        })
+        const outcomes: string[] = []
+        collector.run().subscribe(({ outcome }) => outcomes.push(outcome))
+        m.flush()
+
+        const second = callsIn(collector.asked).slice(stocks.length)
+        const first = second[0]?.split(' ')[0]
+        expect(second).toHaveLength(stocks.length)
+        expect(second.filter((call) => call.startsWith(`${first} `))).toHaveLength(most)
+        expect(outcomes).toStrictEqual(['complete'])
+      }),
+    )
+
+  it(
+    'also comes for what ended well but lacks something, and keeps what it brings',
+    marbles((m) => {
+      let asked = 0
+      const work = perStock(() => {
+        asked += 1
+        return of(asked === 1 ? { ...found([], 'a path failed'), isTemporary: true } : found([{ Close: 2 }]))
+      })
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news', { work })] })
+      const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.degraded, news?.items.success]))
+
+      m.expect(ends).toBeObservable('(a|)', { a: ['complete', 0, 1] })
+    }),
+  )
+
+  it(
+    'begins at once in a stream that others wait for, which would else wait for each other',
+    marbles((m) => {
+      const following = tinyOnce('following', {
+        after: ['news'],
+        work: once(({ ask, after }) => concat(after('news'), ask(callOf('following'), { of: 'all' }).pipe(map((rows) => found(rows))))),
+      })
+      const answers = failing({ 'news A': 1, 'following all': 1, 'other A': 1 })
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [following, tiny('news'), tiny('other')], answers, settings: SETTINGS })
+      const ends: unknown[] = []
+      collector.run().subscribe((report) => ends.push(outcomesOf(report)))
+      m.flush()
+
+      expect(ends).toStrictEqual([['complete', 'success', 'success', 'success', 'success']])
+      expect(callsIn(collector.asked)).toStrictEqual([
+        '0 news A',
+        '0 other A',
+        '1 news A',
+        '2 following all',
+        // Now that all have ended their first pass.
+        '3 other A',
+        '3 following all',
+      ])
+    }),
+  )
+
+  it(
+    'begins at once in a stream that offers what others work on, and in each of the core streams',
+    marbles((m) => {
+      const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
+      const work = perRowOf('indices', (index, { ask }) =>
+        ask(callOf('ohlcv'), { of: String(index.Symbol) }).pipe(map((rows) => found(rows))),
+      )
+      const streams = [tinyOnce('core', { phase: 'core' }), tiny('ohlcv', { phase: 'candles', work }), indices]
+      const answers = failing({ 'core all': 1, 'indices all': 1, 'ohlcv X': 1 }, 1, (call) => (call === 'indices all' ? listOf('X') : row))
+      const collector = tinyCollector(m, { streams, answers, settings: SETTINGS })
+      const ends: unknown[] = []
+      collector.run().subscribe((report) => ends.push(outcomesOf(report)))
+      m.flush()
+
+      expect(ends).toStrictEqual([['complete', 'success', 'success', 'success', 'success']])
+      expect(callsIn(collector.asked)).toStrictEqual([
+        '0 core all',
+        '1 core all',
+        '2 indices all',
+        '3 indices all',
+        '4 ohlcv X',
+        '5 ohlcv X',
+      ])
+    }),
+  )
+
+  it(
+    'is not kept waiting by a stream that fails before it has begun',
+    marbles((m) => {
+      const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
+      const work = perRowOf('indices', () => of(found([])))
+      const answers = failing({ 'indices all': 9, 'news A': 1 })
+      const streams = [indices, tiny('ohlcv', { phase: 'candles', work }), tiny('news')]
+      const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
+      const ends: unknown[] = []
+      collector.run().subscribe((report) => ends.push(outcomesOf(report)))
+      m.flush()
+      expect(ends).toStrictEqual([['partial', 'success', 'failed', 'failed', 'success']])
+    }),
+  )
+
+  it(
+    'does not begin in a run that is asked to stop, which lets go of nothing that is in flight',
+    marbles((m) => {
+      const answers = (call: string) => (call === 'slow A' ? timer(100).pipe(map(() => row)) : of(status(503)))
+      const streams = [tiny('news'), tiny('slow')]
+      const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
+      const lines = told(m, collector.events({ stop: timer(50) }))
+      m.flush()
+
+      expect(lines.filter((line) => /(?:settled|stored) |second-pass|finished/.test(line))).toStrictEqual([
+        '0 settled master-data all success',
+        '0 stored master-data',
+        '0 stream-finished master-data success',
+        '100 settled slow A success',
+        '100 stored slow',
+        '100 run-finished interrupted',
+      ])
+      expect(callsIn(collector.asked)).toStrictEqual(['0 news A', '0 slow A'])
+    }),
+  )
+
+  it(
+    'asks once more for what all share and could not be had for a temporary reason',
+    marbles((m) => {
+      const work = perStock((stock, { ask, shared }) =>
+        shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(map((rows) => found(rows.map((id) => ({ id, of: stock.Symbol }))))),
+      )
+      const collector = tinyCollector(m, { streams: [tiny('news', { work })], answers: failing({ 'id all': 1 }), settings: SETTINGS })
+      const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.items.success]))
+
+      m.expect(ends).toBeObservable('--(a|)', { a: ['complete', 3] })
+      m.flush()
+      expect(callsIn(collector.asked)).toStrictEqual(['0 id all', '1 id all'])
+    }),
+  )
+
+  it(
+    'gives the answers that all share without asking again',
+    marbles((m) => {
+      let fails = 3
+      const work = perStock((stock, { ask, shared }) =>
+        shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(
+          map((rows) => {
+            if (fails-- > 0) throw new NothingAnswered('not yet', true)
+            return found(rows.map((id) => ({ id, of: stock.Symbol })))
+          }),
+        ),
+      )
+      const collector = tinyCollector(m, { streams: [tiny('news', { work })] })
+      m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('(a|)', { a: 'complete' })
+      m.flush()
+      expect(callsIn(collector.asked)).toStrictEqual(['0 id all'])
+    }),
+  )
+})

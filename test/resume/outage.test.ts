@@ -1,0 +1,116 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { previousOutputs } from '../../sinks/previous-outputs.js'
+import { treeOf } from '../crash/support.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { EVENING } from '../streams/support.js'
+import { journalsIn, tryRun } from './support.js'
+
+const DAY = 86_400_000
+const isNewsOfTwo = (request: string): boolean => request === 'getLiveNews ALPHA' || request === 'getLiveNews BETA'
+const stateOf = (out: string, name: string): string => join(out, '.scripstream', name)
+const recordIn = (out: string): Record<string, unknown> => JSON.parse(readFileSync(stateOf(out, 'run.json'), 'utf8'))
+const listIn = (out: string): unknown => JSON.parse(readFileSync(stateOf(out, 'failed.json'), 'utf8'))
+
+const golden = async (): Promise<unknown> => {
+  const out = temporaryFolder()
+  await tryRun({ out })
+  return treeOf(out)
+}
+
+describe('a run that ended with losses by an outage', () => {
+  it('is continued by the same command, which asks for what is missing alone, and then is complete', async () => {
+    const out = temporaryFolder()
+    const first = await tryRun({ out, isAway: isNewsOfTwo })
+    expect(first.report).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': 2 } })
+    expect(recordIn(out).endedAt).toBe(EVENING)
+    expect(journalsIn(out)).not.toEqual([])
+    const second = await tryRun({ out })
+    expect([...second.asked].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
+    expect(second.events[0]).toMatchObject({ isContinued: true })
+    expect(second.report?.outcome).toBe('complete')
+    expect(second.report).not.toHaveProperty('isResumable')
+    expect(treeOf(out)).toEqual(await golden())
+    expect([existsSync(stateOf(out, 'run.json')), journalsIn(out), listIn(out)]).toEqual([false, [], {}])
+    expect((await tryRun({ out })).asked).toEqual([])
+  })
+
+  it('can be continued as often as the outage comes back', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, isAway: (request) => /GAMMA|ALPHA/.test(request) })
+    const second = await tryRun({ out, isAway: (request) => /ALPHA/.test(request) })
+    expect(second.asked.filter((request) => /all|BETA|DELTA/.test(request))).toEqual([])
+    expect(second.report).toMatchObject({ outcome: 'partial', isResumable: true })
+    expect(new Set((await tryRun({ out })).asked.filter((request) => !request.endsWith('ALPHA')))).toEqual(new Set())
+    expect(treeOf(out)).toEqual(await golden())
+  })
+
+  it('asks again too for what ended well but lacks something', async () => {
+    const out = temporaryFolder()
+    const first = await tryRun({ out, isAway: (request) => request === 'lodr GAMMA' })
+    expect(first.report).toMatchObject({ isResumable: true, scripts: { 'company-filings': { degraded: 1 } } })
+    expect([...(await tryRun({ out })).asked].sort()).toEqual(['company_filings GAMMA', 'lodr GAMMA'])
+    expect(treeOf(out)).toEqual(await golden())
+  })
+
+  it('is not one whose losses are for good: it is over', async () => {
+    const out = temporaryFolder()
+    const { report } = await tryRun({ out, fails: isNewsOfTwo })
+    expect(report?.outcome).toBe('partial')
+    expect(report).not.toHaveProperty('isResumable')
+    expect(existsSync(stateOf(out, 'run.json'))).toBe(false)
+  })
+
+  it('is over on the next day: the run of that day tells changes against what it left, and gives nothing up', async () => {
+    const out = temporaryFolder()
+    const { events } = await tryRun({ out, isAway: isNewsOfTwo, now: EVENING })
+    const next = await tryRun({ out, now: EVENING + DAY })
+    expect(next.asked[0]).toBe('fetchdt all')
+    expect(next.events[0]).not.toHaveProperty('givenUp')
+    expect((await previousOutputs(stateOf(out, '')))?.run).toBe((events[0] as { run: string }).run)
+  })
+
+  it('is not as one that was broken off, against whose own baseline changes are still told', async () => {
+    const out = temporaryFolder()
+    const first = await tryRun({ out, now: EVENING })
+    await tryRun({ out, now: EVENING + DAY, hangs: (request) => /DELTA/.test(request) })
+    expect(recordIn(out)).not.toHaveProperty('endedAt')
+    await tryRun({ out, now: EVENING + 2 * DAY })
+    expect((await previousOutputs(stateOf(out, '')))?.run).toBe((first.events[0] as { run: string }).run)
+  })
+
+  it('leaves the sizes of its files for verify to compare', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, isAway: isNewsOfTwo })
+    expect(JSON.parse(readFileSync(stateOf(out, 'left.json'), 'utf8'))).toMatchObject({ 'market_news/DELTA_news.json': expect.any(Number) })
+  })
+})
+
+describe('a master list that cannot be had', () => {
+  const isMaster = (request: string): boolean => request === 'fetchdt all'
+
+  it('leaves the unfinished run of another configuration, which can still be continued', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, isAway: isNewsOfTwo })
+    const { report } = await tryRun({ out, isAway: isMaster, only: ['fundamental-data'] })
+    expect(report?.outcome).toBe('failed')
+    expect([...(await tryRun({ out })).asked].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
+  })
+
+  it('leaves nothing to be continued where nothing was stored', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, isAway: isMaster })
+    expect([existsSync(stateOf(out, 'run.json')), journalsIn(out)]).toEqual([false, []])
+    expect((await tryRun({ out })).report?.outcome).toBe('complete')
+  })
+
+  it('is asked again where its file was changed meanwhile, and its failure keeps the run', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, isAway: isNewsOfTwo })
+    writeFileSync(join(out, 'master_isin_map.json'), '[]')
+    expect((await tryRun({ out, isAway: isMaster })).report?.outcome).toBe('failed')
+    expect([...(await tryRun({ out })).asked].sort()).toEqual(['fetchdt all', 'getLiveNews ALPHA', 'getLiveNews BETA'])
+    expect(treeOf(out)).toEqual(await golden())
+  })
+})

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { UsageError } from '../../src/model/errors.js'
+import { treeOf } from '../crash/support.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { EVENING } from '../streams/support.js'
+import { type Trying, tryRun } from './support.js'
+
+const DAY = 86_400_000
+
+/** Every file and folder but the lock, with its bytes and its date. */
+const hashOf = (folder: string): string => {
+  const hash = createHash('sha256')
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+    const path = join(folder, name)
+    const stat = statSync(path)
+    hash.update(`${name}\n`)
+    if (stat.isFile()) hash.update(`${stat.mtimeMs} ${stat.ino}`).update(readFileSync(path))
+  }
+  return hash.digest('hex')
+}
+
+const finished = async (): Promise<string> => {
+  const out = temporaryFolder()
+  await tryRun({ out, now: EVENING - DAY })
+  expect((await tryRun({ out, now: EVENING })).report?.outcome).toBe('complete')
+  return out
+}
+
+const unfinished = async (): Promise<string> => {
+  const out = temporaryFolder()
+  await tryRun({ out, now: EVENING - DAY })
+  await tryRun({ out, now: EVENING, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
+  expect(existsSync(join(out, '.scripstream', 'run.json'))).toBe(true)
+  return out
+}
+
+const folders = { 'a finished folder': finished, 'an unfinished run': unfinished }
+
+const mistakes: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
+  ['a symbol that is not listed', { symbols: ['TCSS'] }],
+  ['a stream that there is not', { only: ['market-new'] }],
+  ['a stream without what it needs', { only: ['market-news'], skip: ['master-data'] }],
+  ['an instant that is none', { asOf: Number.NaN }],
+]
+
+describe.each(Object.entries(folders))('%s', (_, prepared) => {
+  it.each(mistakes)('stays as it was, byte by byte, when a run is refused for %s', async (_, options) => {
+    const out = await prepared()
+    const before = hashOf(out)
+    await expect(tryRun({ out, now: EVENING, ...options })).rejects.toThrow(UsageError)
+    expect(hashOf(out)).toBe(before)
+  })
+})
+
+it('goes on with an unfinished run after a command that was refused', async () => {
+  const out = await unfinished()
+  await expect(tryRun({ out, now: EVENING, symbols: ['TCSS'] })).rejects.toThrow('TCSS')
+  const { asked, events } = await tryRun({ out, now: EVENING })
+  expect(events[0]).toMatchObject({ isContinued: true })
+  expect(asked.filter((request) => /ALPHA|BETA|all/.test(request))).toEqual([])
+})
+
+it('writes nothing into a new folder for a command that is refused', async () => {
+  const out = temporaryFolder()
+  await expect(tryRun({ out, symbols: ['TCSS'] })).rejects.toThrow('TCSS')
+  expect(readdirSync(out, { recursive: true })).toEqual(['.scripstream'])
+})
+
+describe('a run of a part of what a folder holds', () => {
+  const baselineOf = (out: string): unknown => treeOf(join(out, '.scripstream', 'previous'))
+  const parts: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
+    ['some streams', { only: ['market-news'] }],
+    ['some stocks', { symbols: ['ALPHA'] }],
+    ['some stocks of some streams', { only: ['market-news'], symbols: ['ALPHA', 'BETA'] }],
+    ['some items, as of a retry', { only: ['market-news'], pairs: { 'market-news': ['GAMMA'] } }],
+  ]
+
+  it.each(parts)('leaves it finished, and what diff compares with: %s', async (_, options) => {
+    const out = await finished()
+    const baseline = baselineOf(out)
+    expect((await tryRun({ out, now: EVENING + 60_000, ...options })).asked.length).toBeGreaterThan(0)
+    expect(baselineOf(out)).toEqual(baseline)
+    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
+  })
+
+  it('leaves it finished once a retry has brought what it lacked', async () => {
+    const out = await finished()
+    const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
+    const lost = await tryRun({ ...part, fails: (request) => request === 'getLiveNews ALPHA' })
+    expect(lost.report?.outcome).toBe('partial')
+    expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
+    const retried = await tryRun({ ...part, pairs: { 'market-news': ['ALPHA'] } })
+    expect(retried.report?.outcome).toBe('complete')
+    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
+  })
+
+  it('does not leave it finished while something of it is missing', async () => {
+    const out = await finished()
+    await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], fails: (request) => request === 'getLiveNews ALPHA' })
+    await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], symbols: ['BETA'] })
+    expect((await tryRun({ out, now: EVENING + 120_000 })).asked[0]).toBe('fetchdt all')
+  })
+
+  it('is continued after it was broken off, and leaves the folder finished then', async () => {
+    const out = await finished()
+    const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
+    await tryRun({ ...part, hangs: (request) => request === 'getLiveNews DELTA' })
+    expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
+    expect((await tryRun(part)).asked).toEqual(['getLiveNews DELTA'])
+    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
+  })
+
+  it.each([
+    ['of the next day', { now: EVENING + DAY, only: ['market-news'] }],
+    ['of another provider', { now: EVENING + 60_000, only: ['market-news'], variant: 'another' }],
+  ])('is none if it is %s: it begins a state of its own', async (_, options) => {
+    const out = await finished()
+    const baseline = baselineOf(out)
+    await tryRun({ out, ...options })
+    expect(baselineOf(out)).not.toEqual(baseline)
+    expect((await tryRun({ out, now: EVENING + 120_000 })).asked[0]).toBe('fetchdt all')
+  })
+})
