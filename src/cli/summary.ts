@@ -75,7 +75,7 @@ const sentenceOf = (report: RunReport): string => {
     case 'failed':
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'no reason given')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
-      return `${count(ran.filter(({ outcome }) => outcome === 'success').length)} of ${counted(
+      return `${count(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${counted(
         Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not begun').length,
         'stream',
       )} had ended after ${duration(report.durationMs)}. What was written is whole; the rest is as it was before.`
@@ -96,7 +96,7 @@ const idlenessOf = ({ outcome, error }: ScriptReport): 'not begun' | 'not asked 
   outcome === 'disabled' ? 'switched off' : error === undefined ? 'not asked for' : 'not begun'
 
 const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
-  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'failed')
+  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
 
 const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly Line[] => {
   const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)

@@ -1,7 +1,7 @@
 import type { Status } from './errors.js'
 
-/** How a stream ended. One over stocks is a success even if some of them were lost, unless all were. */
-export type ScriptOutcome = 'success' | 'failed' | 'skipped' | 'disabled'
+/** How a stream ended: with everything, without some items or with items that may lack rows (`partial`), or with nothing of use (`failed`). */
+export type ScriptOutcome = 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
 /** How a run ended: with everything, without some of it, without the master list, or before its end. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'interrupted'
 

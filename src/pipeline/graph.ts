@@ -55,7 +55,7 @@ const masterList = (master: StreamDefinition | undefined, narrow: Narrow, run: R
   if (master === undefined) return of([])
   return work(master, { count: 0, each$: EMPTY }, run).pipe(
     switchMap(({ stream, outcome, error }) =>
-      outcome === 'success' ? (run.offered.get(stream) ?? of([])) : throwError(() => new CriticalFailure(`${stream} failed: ${error}`)),
+      outcome === 'failed' ? throwError(() => new CriticalFailure(`${stream} failed: ${error}`)) : (run.offered.get(stream) ?? of([])),
     ),
     map((all) => {
       const stocks = narrow(all)
