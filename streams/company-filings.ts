@@ -13,10 +13,10 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
-import { dataOf } from '../src/provider/shape.js'
+import { maybeDataOf } from '../src/provider/shape.js'
 
 const FILING = {
-  ...{ 'news_date~': 'text', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
+  ...{ 'news_date~!': 'day', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
   ...{ 'news_id?': 'text', 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
   ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
   ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
@@ -48,7 +48,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: dataOf(FILING, { 'total_pages?': 'number' }),
+    shape: maybeDataOf(FILING, { 'total_pages?': 'number' }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

@@ -5,7 +5,6 @@ import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { type Redact, redactError, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
-import { createDriftWatch } from '../provider/drift.js'
 import { createGates } from '../provider/gate/gates.js'
 import { openConnections, type Transport } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
@@ -15,6 +14,7 @@ import { beginningOf, startOf } from './beginning.js'
 import { completeBefore } from './complete-before.js'
 import { connectionsFor } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
+import { driftWatchFor } from './drift.js'
 import { embedded } from './embedded.js'
 import { isOver, reported, stoppedBy } from './ending.js'
 import type { Engine } from './engine.js'
@@ -147,7 +147,7 @@ const running = (
       const at = clock()
       emit(pause ? { type: 'host-held', at, hosts, why: pause.why, until: at + pause.ms } : { type: 'host-open', at, hosts })
     }),
-    drift: createDriftWatch(),
+    drift: driftWatchFor(options.accept ?? []),
     shared: askedOnce(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],
