@@ -50,7 +50,7 @@ const indices = post({
     return { rows, total: totalOf(tot_rec) }
   },
   // biome-ignore format: one line as it is asked
-  shape: dataOf({ Sym: 'text', DispSym: 'text', Sid: 'number|text', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', Ltp: 'number', Pchange: 'number', PPerchange: 'number', 'Volume?': 'number' }),
+  shape: dataOf({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {

@@ -71,7 +71,16 @@ const deal = post({
   },
   shape: dataOf(
     {
-      ...{ date: 'text', exch: 'text', sym: 'text', cname: 'text', bs: 'text', qty: 'number', avgprice: 'number', deal: 'text' },
+      ...{
+        'date!': 'day',
+        exch: 'text',
+        'sym!': 'text|key',
+        'cname!': 'text',
+        'bs!': 'text',
+        'qty!': 'number',
+        'avgprice!': 'number',
+        deal: 'text',
+      },
       ...{ 'seg?': 'text', 'sid?': 'number|text', 'isin?': 'text', 'csym?': 'text', 'scname?': 'text', 'inst?': 'text' },
       ...{ 'tksz?': 'number', 'ltsz?': 'number', 'mpl?': 'number', 'val?': 'number' },
     },

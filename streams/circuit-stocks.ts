@@ -38,6 +38,10 @@ type Side = 'upper' | 'lower'
 
 const FIELDS = ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5yr', 'Low1Yr', 'High1Yr', 'Pe', 'Pb', 'DivYeild'] as const
 
+/** Ratios may be missing; a list whose stocks have no price, or no change, is no list of stocks at their limit. */
+const RATIOS: readonly string[] = ['Pe', 'Pb', 'DivYeild']
+const figures = Object.fromEntries(FIELDS.slice(2).map((field) => [RATIOS.includes(field) ? `${field}~` : `${field}!`, 'number']))
+
 const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircuitBreak' } as const
 
 const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
@@ -69,7 +73,7 @@ const circuit = post({
     if (data === undefined) throw new BadAnswer('schema', 'the scan holds no list')
     return data
   },
-  shape: dataOf({ ...Object.fromEntries(FIELDS.map((field) => [field, 'number'])), Sym: 'text', DispSym: 'text' }),
+  shape: dataOf({ 'Sym!': 'text|key', 'DispSym!': 'text', ...figures }),
   sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
 })
 

@@ -1,5 +1,6 @@
-import { from, map, mergeMap, type Observable, of, switchMap, zip } from 'rxjs'
+import { from, map, mergeMap, type Observable, of, switchMap, throwError, zip } from 'rxjs'
 import { z } from 'zod'
+import { type CollectError, NothingAnswered } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { found, skipped } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
@@ -12,10 +13,10 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
-import { dataOf } from '../src/provider/shape.js'
+import { maybeDataOf } from '../src/provider/shape.js'
 
 const FILING = {
-  ...{ 'news_date~': 'text', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
+  ...{ 'news_date~!': 'day', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
   ...{ 'news_id?': 'text', 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
   ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
   ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
@@ -47,24 +48,35 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: dataOf(FILING, { 'total_pages?': 'number' }),
+    shape: maybeDataOf(FILING, { 'total_pages?': 'number' }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 
 const legacy = filingsOn('company_filings')
 const lodr = filingsOn('lodr')
 
-/** What one path gives; an outage of it leaves the other path's filings, and a reason. */
+/** What one path gives, or why it gives nothing; then the other path's filings are taken, and the stored ones stay. */
 interface Path {
   readonly rows: readonly Filing[]
-  readonly failure?: string
-  readonly isTemporary?: boolean
+  readonly failure?: Failure
+}
+
+type Failure = Pick<CollectError, 'code' | 'isTemporary'> & { readonly reason: string }
+
+const neither = (failures: readonly Failure[]): NothingAnswered => {
+  const codes = new Set(failures.map(({ code }) => code))
+  const [code] = codes.size === 1 ? codes : []
+  return new NothingAnswered(
+    failures.map(({ reason }) => reason).join('; '),
+    failures.some(({ isTemporary }) => isTemporary),
+    code,
+  )
 }
 
 const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<Path> =>
   ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
     map((rows) => ({ rows })),
-    recover((reason, { isTemporary }) => of({ rows: [], failure: `${endpoint.name}: ${reason}`, isTemporary })),
+    recover((reason, { code, isTemporary }) => of({ rows: [], failure: { code, isTemporary, reason: `${endpoint.name}: ${reason}` } })),
   )
 
 /** Filings of an earlier run: what a failed path may have given then is not lost by writing what the other path gives now. */
@@ -90,14 +102,14 @@ export const companyFilings = defineStream({
     const both$ = zip(pathOf(legacy, stock.ISIN, tools), pathOf(lodr, stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
-        const failures = paths.flatMap(({ failure }) => failure ?? [])
-        const earlier$ = failures.length > 0 && fresh.length > 0 ? storedFilings(file, tools) : of([])
+        const [failure, ...others] = paths.flatMap((path) => path.failure ?? [])
+        if (failure && others.length > 0) return throwError(() => neither([failure, ...others]))
+        const earlier$ = failure && fresh.length > 0 ? storedFilings(file, tools) : of([])
         return earlier$.pipe(
           mergeMap((earlier) => from([...fresh, ...earlier])),
           uniqueBy<Filing>(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
           sortDescending((row) => asText(row.news_date || '1900-01-01')),
-          map((rows) => found(rows, failures.join('; ') || undefined)),
-          map((result) => (paths.some(({ isTemporary }) => isTemporary) ? { ...result, isTemporary: true } : result)),
+          map((rows) => (failure ? { ...found(rows, failure.reason), code: failure.code, isTemporary: failure.isTemporary } : found(rows))),
         )
       }),
     )

@@ -45,8 +45,8 @@ const actions = post({
   }),
   read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
   shape: dataOf({
-    ...{ Sym: 'text', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
-    CorpAct: oneOrMore({ ActType: 'text', 'ActDate?': 'text', ExDate: 'text', RecDate: 'text', Note: 'text' }),
+    ...{ 'Sym!': 'text|key', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
+    'CorpAct!': oneOrMore({ 'ActType!': 'text', 'ActDate?': 'text', 'ExDate!': 'day', RecDate: 'text', Note: 'text' }),
   }),
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters

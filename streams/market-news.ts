@@ -40,9 +40,9 @@ const liveNews = post({
     'code?': 'number',
     'status?': 'text|number',
     data: record({
-      'latest_news~': rows({
-        ...{ publish_date: 'number', category: 'text' },
-        news_object: record({ title: 'text', text: 'text', overall_sentiment: 'text' }),
+      'latest_news~!': rows({
+        ...{ 'publish_date!': 'millis|key', category: 'text' },
+        'news_object!': record({ 'title!': 'text|key', 'text!': 'text', 'overall_sentiment!': 'text' }),
       }),
     }),
   }),

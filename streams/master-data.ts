@@ -66,8 +66,8 @@ const master = post({
     return { rows, total: totalOf(tot_rec) }
   },
   shape: dataOf({
-    ...Object.fromEntries(FIGURES.map((field) => [field, 'number'])),
-    ...{ Isin: 'text', DispSym: 'text', Sym: 'text', Sid: 'number|text', 'FnoFlag?': 'number|text' },
+    ...Object.fromEntries(FIGURES.map((field) => [`${field}~`, 'number'])),
+    ...{ 'Isin!': 'text|key', 'DispSym!': 'text', 'Sym!': 'text|key', 'Sid!': 'number|text|key', 'FnoFlag?': 'number|text' },
   }),
   sample: (_, market) => ({
     code: 0,

@@ -24,7 +24,7 @@ const announcements = post({
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
   read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataOf({ events: 'text', date: 'text', type: 'text' }),
+  shape: dataOf({ 'events~!': 'text|key', 'date~!': 'day', type: 'text' }),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }

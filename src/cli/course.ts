@@ -98,7 +98,7 @@ const newTrack = (): Track => ({
 })
 
 const shareOf = ({ settled, total, state }: StreamTally): number => {
-  if (state === 'success') return 1
+  if (state === 'success' || state === 'partial') return 1
   return total === undefined || total <= 0 ? 0 : Math.min(1, settled / total)
 }
 

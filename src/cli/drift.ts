@@ -4,19 +4,24 @@ import { clean } from './text.js'
 
 const LINES_SHOWN = 6
 
-/** What changed in the provider's answers, the most frequent first; a few lines, for the report has the rest. */
-export const driftLines = (drift: readonly Drift[] = []): readonly string[] => [
-  ...drift.slice(0, LINES_SHOWN).map((one) => `  ${one.stream}: ${driftText(one)}`),
-  ...(drift.length > LINES_SHOWN ? [`  and ${counted(drift.length - LINES_SHOWN, 'further change')}: see drift in report.json`] : []),
-]
+/** What changed in the provider's answers and was not accepted, the most frequent first; a few lines, for the report has the rest. */
+export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
+  const shown = drift.filter(({ accepted }) => accepted !== true)
+  return [
+    ...shown.slice(0, LINES_SHOWN).map((one) => `  ${one.stream}: ${driftText(one)}`),
+    ...(shown.length > LINES_SHOWN ? [`  and ${counted(shown.length - LINES_SHOWN, 'further change')}: see drift in report.json`] : []),
+  ]
+}
 
 /** Such as `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
-export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example }: Drift): string => {
+export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {
   const where = `${count(answers)} of ${counted(of, 'answer')}${example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`}`
   const what = {
     gone: `is gone from ${where}`,
     new: `is new in ${where}`,
     type: `is ${seen} instead of ${expected?.replaceAll('|', ' or ')} in ${where}`,
+    null: `is null in ${where}`,
+    format: `has another format than ${expected} in ${where}`,
   }[kind]
-  return `${endpoint}: ${clean(field)} ${what}`
+  return `${endpoint}: ${clean(field)} ${what}${required ? '; the field is required' : ''}`
 }

@@ -61,7 +61,7 @@ const layoutOf = (streams: readonly StreamTally[], columns: number): Layout => {
 
 const lineOf = (stream: StreamTally, layout: Layout, context: FrameContext): Line => {
   const [mark, style] = markOf(stream, context.glyphs)
-  const isPlain = stream.state === 'success' || stream.state === 'running'
+  const isPlain = ['success', 'partial', 'running'].includes(stream.state)
   const head: Line = [
     [`${mark} `, style],
     [padEnd(stream.name, layout.name), isPlain ? undefined : style],
@@ -71,10 +71,11 @@ const lineOf = (stream: StreamTally, layout: Layout, context: FrameContext): Lin
   return [...head, [stream.state, 'dim']]
 }
 
-const markOf = ({ state, lost, degraded }: StreamTally, glyphs: Glyphs): readonly [string, Style] => {
+const markOf = ({ state }: StreamTally, glyphs: Glyphs): readonly [string, Style] => {
   if (state === 'running') return [glyphs.run, 'cyan']
   if (state === 'failed') return [glyphs.bad, 'red']
-  if (state === 'success') return lost + degraded > 0 ? [glyphs.warn, 'yellow'] : [glyphs.ok, 'green']
+  if (state === 'success') return [glyphs.ok, 'green']
+  if (state === 'partial') return [glyphs.warn, 'yellow']
   return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
 }
 
@@ -87,7 +88,7 @@ const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, course }:
   const pace = isRunning ? rate(perSecond ?? 0, 1_000) : rate(settled - takenOver, elapsed)
   const [time, style] = isRunning ? timeLeft(stream, course, now) : [duration(elapsed)]
   return [
-    [glyphs.full.repeat(full), state === 'success' ? 'green' : 'cyan'],
+    [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
     [padStart(countOf(stream), layout.count)],
     [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],

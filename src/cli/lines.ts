@@ -10,14 +10,14 @@ import { clean } from './text.js'
 export const endLine = (stream: StreamTally): string => {
   const { name, state, settled, total = settled, lost, degraded, files, bytes, startedAt = 0, finishedAt = startedAt, error } = stream
   if (state === 'failed') return `${name}: failed: ${clean(error ?? 'no reason given')}`
-  if (state !== 'success') return `${name}: ${state}`
+  if (state !== 'success' && state !== 'partial') return `${name}: ${state}`
   const parts = [
     `${count(settled)}/${counted(total, 'item')} in ${duration(finishedAt - startedAt)}`,
     ...(lost > 0 ? [`${count(lost)} lost`] : []),
     ...(degraded > 0 ? [`${count(degraded)} partly`] : []),
     ...(files > 0 ? [`${counted(files, 'file')} (${inBytes(bytes)})`] : []),
   ]
-  return `${name}: done, ${parts.join(', ')}`
+  return `${name}: ${state === 'success' ? 'done' : state}, ${parts.join(', ')}`
 }
 
 export interface StateContext {
@@ -30,7 +30,7 @@ export interface StateContext {
 /** How a run stands, on one plain line. */
 export const stateLine = (streams: readonly StreamTally[], { startedAt, now, course, fleet }: StateContext): string => {
   const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
-  const ended = active.filter(({ state }) => state === 'success' || state === 'failed').length
+  const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length
   const lost = active.reduce((total, stream) => total + stream.lost, 0)
   const running = active.filter(({ state }) => state === 'running').map((stream) => workOf(stream, course))
   const held = heldText(course.held(), now, '; ')

@@ -31,6 +31,7 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
   const expected = gauge('items_expected', 'Items that a stream will settle', ['stream'])
   const files = counter('files_total', 'Files in place', ['stream'])
   const stored = counter('stored_bytes_total', 'Bytes of files in place', ['stream'])
+  const ended = counter('streams_total', 'Streams that have ended, by outcome', ['stream', 'outcome'])
   const running = gauge('stream_running', 'Whether a stream is at work', ['stream'])
 
   const telemetry: Telemetry = () => ({
@@ -50,8 +51,10 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
           files.inc({ stream: event.stream })
           return stored.inc({ stream: event.stream }, event.bytes)
         case 'stream-started':
+          return running.set({ stream: event.stream }, 1)
         case 'stream-finished':
-          return running.set({ stream: event.stream }, event.type === 'stream-started' ? 1 : 0)
+          ended.inc({ stream: event.stream, outcome: event.outcome })
+          return running.set({ stream: event.stream }, 0)
         case 'host-held':
         case 'host-open':
           for (const host of event.hosts) {

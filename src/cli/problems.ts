@@ -13,7 +13,7 @@ export const lostOf = ({ items }: ScriptReport): number =>
 export const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
 
 /** Whether running the stream again could bring what is missing now. */
-export const isIncomplete = (script: ScriptReport): boolean => script.outcome === 'failed' || lostOf(script) > 0 || script.degraded > 0
+export const isIncomplete = ({ outcome }: ScriptReport): boolean => outcome === 'failed' || outcome === 'partial'
 
 /** Whether the stream had no part in the run: not asked for, switched off, or not yet begun. */
 export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): boolean =>

@@ -7,6 +7,14 @@ export const withOnly = (args: readonly string[], names: readonly string[]): rea
 /** The arguments that continue a run. */
 export const continuing = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
 
+/** The arguments of another command about the same folder. */
+export const inFolder = (args: readonly string[], name: string): readonly string[] => [
+  name,
+  ...args.filter((arg, place) => OF_FOLDER.some((option) => arg === option || arg.startsWith(`${option}=`) || args[place - 1] === option)),
+]
+
+const OF_FOLDER = ['--out', '--config']
+
 /** The arguments that ask again for what failed. */
 export const retrying = (args: readonly string[]): readonly string[] => [
   ...args.filter(

@@ -1,6 +1,6 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { count, duration, bytes as inBytes } from './format.js'
-import { isIdle, isIncomplete, lostOf, wasStopped } from './problems.js'
+import { isIdle, lostOf, wasStopped } from './problems.js'
 import { type Column, tableOf, widestOf } from './table.js'
 import type { Line, Style } from './terminal.js'
 
@@ -45,8 +45,7 @@ export const resultsOf = (report: RunReport, { columns, files }: ResultsContext)
 
 const wordFor = (script: ScriptReport): string => {
   if (wasStopped(script)) return 'stopped'
-  if (script.outcome === 'success') return isIncomplete(script) ? 'partial' : 'ok'
-  return script.outcome
+  return script.outcome === 'success' ? 'ok' : script.outcome
 }
 
 const styles: Readonly<Record<string, Style>> = {

@@ -4,7 +4,7 @@ import { fleetLines } from './fleet.js'
 import { count, counted, duration, bytes as inBytes } from './format.js'
 import { hintsOf } from './hints.js'
 import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
-import { commandLine, continuing, retrying, withOnly } from './rerun.js'
+import { commandLine, continuing, inFolder, retrying, withOnly } from './rerun.js'
 import { type ResultsContext, resultsOf } from './results.js'
 import type { Line, Style } from './terminal.js'
 import { clean, wrap } from './text.js'
@@ -71,11 +71,13 @@ const sentenceOf = (report: RunReport): string => {
     case 'complete':
       return `${nothingAsked(report) ?? `${counted(ran.length, 'stream')} ${scope}`}.`
     case 'partial':
-      return `something is missing from ${count(ran.filter(isIncomplete).length)} of ${counted(ran.length, 'stream')} ${scope}.`
+      return ran.some(isIncomplete)
+        ? `something is missing from ${count(ran.filter(isIncomplete).length)} of ${counted(ran.length, 'stream')} ${scope}.`
+        : `all is in place, but the answers are no longer as they were ${scope}.`
     case 'failed':
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'no reason given')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
-      return `${count(ran.filter(({ outcome }) => outcome === 'success').length)} of ${counted(
+      return `${count(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${counted(
         Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not begun').length,
         'stream',
       )} had ended after ${duration(report.durationMs)}. What was written is whole; the rest is as it was before.`
@@ -96,7 +98,7 @@ const idlenessOf = ({ outcome, error }: ScriptReport): 'not begun' | 'not asked 
   outcome === 'disabled' ? 'switched off' : error === undefined ? 'not asked for' : 'not begun'
 
 const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
-  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'failed')
+  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
 
 const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly Line[] => {
   const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)
@@ -139,6 +141,8 @@ const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: Su
     interrupted: ['  Continue it (what is in place is not asked for again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
+  if (report.outcome === 'partial' && names.length === 0)
+    return [...section('Next', ['  See what has changed; "drift accept" records it as known:'], columns), command(inFolder(args, 'drift'))]
   const again = report.outcome !== 'partial' || report.isResumable ? continuing(args) : isKept ? retrying(args) : withOnly(args, names)
   return [...section('Next', advice, columns), command(again)]
 }

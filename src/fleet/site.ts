@@ -5,8 +5,8 @@ import type { Settings } from '../model/settings.js'
 import { askedAgain, askedOnce } from '../pipeline/asked-once.js'
 import { connectionsFor } from '../pipeline/connections.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { driftWatchFor } from '../pipeline/drift.js'
 import type { Site } from '../pipeline/item-work.js'
-import { createDriftWatch } from '../provider/drift.js'
 import { createGates } from '../provider/gate/gates.js'
 import { openConnections } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
@@ -85,7 +85,7 @@ const siteOf = async (run: string, { blobs, streams, headers }: SitesOptions): P
     storage: { stored: folder(earlierIn(blobs.folderOf(run))).stored },
     transport: connections.send,
     gates: createGates(settings),
-    drift: createDriftWatch(),
+    drift: driftWatchFor(accept),
     shared,
     sharedAgain: askedAgain(shared),
     // Items of a stream that waits for others are not handed out before those have ended.

@@ -73,6 +73,16 @@ export const thresholds = {
   longestList: 100_000,
   /** Pages that are asked for at most beyond those that a list promises: ten days of deals fill about 16. */
   pagesBeyond: 200,
+  /**
+   * A required field is gone from an answer if 95 % of its records lack it. An answer of 3 records is refused then; a smaller one too, unless
+   * at least 5 answers of the run and 4 in 5 have the field. Where they have, one of 10 records is refused.
+   */
+  fields: { offShare: 0.95, fewest: 3, fewestIfUsual: 10, answers: 5, usualShare: 0.8 },
+  /**
+   * Drift makes a run partial if at least so many answers, and this share of them, show it; in a list that is asked as a whole, so many of
+   * the records that are looked at (three of each answer), and that share of them.
+   */
+  drift: { answers: 5, share: 0.2, records: 3, shareOfList: 0.8 },
 } as const
 
 /** The answer is well-formed, but must not replace what is stored, which stays. */

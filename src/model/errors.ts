@@ -153,11 +153,17 @@ export class NothingAnswered extends CollectError {
   override readonly name = 'NothingAnswered'
   readonly verdict = 'give-up'
   readonly status = 'error'
-  readonly code = 'no-answer'
   override readonly isTemporary: boolean
 
-  /** @param isTemporary whether a request failed for a reason that may be gone later */
-  constructor(message: string, isTemporary = false) {
+  /**
+   * @param isTemporary whether a request failed for a reason that may be gone later
+   * @param code the kind of failure, where all that failed did so for the same one
+   */
+  constructor(
+    message: string,
+    isTemporary = false,
+    readonly code: string = 'no-answer',
+  ) {
     super(message)
     this.isTemporary = isTemporary
   }

@@ -32,7 +32,7 @@ export type RunEvent =
       readonly degraded?: string
       readonly remark?: string
       readonly reason?: string
-      /** The kind of failure, as of `CollectError.code`. */
+      /** The kind of failure, as of `CollectError.code`: of `reason`, or of `degraded`. */
       readonly code?: string
       /** What failed, wholly or in part, may succeed later. */
       readonly isTemporary?: boolean

@@ -24,6 +24,8 @@ export interface Found<R = unknown> {
   readonly rows: RowList<R>
   /** Why the rows may be fewer than the provider holds: a path or a page that failed. */
   readonly degraded?: string
+  /** The kind of that failure, as of `CollectError.code`. */
+  readonly code?: string
   /** Whether that path or page failed for a reason that may be gone later. */
   readonly isTemporary?: boolean
   /** The rows are all that there is: they take the place of what is stored. */
@@ -46,7 +48,7 @@ export interface Settled<R = unknown> {
   readonly newest?: Day
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
-  /** The kind of failure, as of `CollectError.code`; absent as `reason` is. */
+  /** The kind of failure, as of `CollectError.code`: of `reason`, or of `degraded`. */
   readonly code?: string
   /** Whether what failed, wholly or in part, may succeed later. */
   readonly isTemporary?: boolean

@@ -1,7 +1,7 @@
 import type { Status } from './errors.js'
 
-/** How a stream ended. One over stocks is a success even if some of them were lost, unless all were. */
-export type ScriptOutcome = 'success' | 'failed' | 'skipped' | 'disabled'
+/** How a stream ended: with everything, without some items or with items that may lack rows (`partial`), or with nothing of use (`failed`). */
+export type ScriptOutcome = 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
 /** How a run ended: with everything, without some of it, without the master list, or before its end. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'interrupted'
 
@@ -48,11 +48,14 @@ export interface ScriptReport {
   readonly error?: string
 }
 
-/** Something in the answers of a call that is no longer as it was: a field that is gone, new, or of another type. */
+/**
+ * Something in the answers of a call that is no longer as it was: a field that is gone, new, of another type, null in all records of an
+ * answer, or in another format.
+ */
 export interface Drift {
   readonly stream: string
   readonly endpoint: string
-  readonly kind: 'gone' | 'new' | 'type'
+  readonly kind: 'gone' | 'new' | 'type' | 'null' | 'format'
   /** Where it is in the answer, such as `data[].news_date`. */
   readonly field: string
   /** Types that it should have; absent where it is new. */
@@ -63,6 +66,16 @@ export interface Drift {
   readonly answers: number
   /** of how many that could have shown it. */
   readonly of: number
+  /** In how many records, */
+  readonly records: number
+  /** of how many that were looked at: the first, the middle and the last of each list. */
+  readonly ofRecords: number
+  /** An output is made of the field: answers without it are refused. */
+  readonly required?: true
+  /** It was accepted, by `scripstream drift accept` or for this run: it does not make the run partial. */
+  readonly accepted?: true
+  /** It was seen in too few answers to make the run partial. */
+  readonly rare?: true
   /** A stock, index or list that it was first seen with. */
   readonly example: string
 }

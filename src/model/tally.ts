@@ -138,11 +138,10 @@ const count = (tally: StreamTally, event: RunEvent): void => {
       if (event.isTemporary) tally.temporary += 1
       if (isLost(event)) {
         tally.lost += 1
-        const { item, status, reason = status, code } = event
-        note(tally.failures, FAILURES_KEPT, { item, status, ...(code === undefined ? {} : { code }), reason })
+        note(tally.failures, FAILURES_KEPT, problemOf(event, event.reason ?? event.status))
       } else if (event.degraded !== undefined) {
         tally.degraded += 1
-        note(tally.failures, FAILURES_KEPT, { item: event.item, status: event.status, reason: event.degraded })
+        note(tally.failures, FAILURES_KEPT, problemOf(event, event.degraded))
       }
       break
     case 'stored':
@@ -159,12 +158,20 @@ const count = (tally: StreamTally, event: RunEvent): void => {
   }
 }
 
+const problemOf = ({ item, status, code }: RunEvent & { readonly type: 'settled' }, reason: string): Problem => ({
+  ...{ item, status },
+  ...(code === undefined ? {} : { code }),
+  reason,
+})
+
 const note = (problems: Problem[], most: number, problem: Problem): void => {
   if (problems.length < most) problems.push(problem)
 }
 
 const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
-  streams.some(({ state, lost, degraded }) => state === 'failed' || lost > 0 || degraded > 0) ? 'partial' : 'complete'
+  streams.some(({ state, lost, degraded }) => state === 'failed' || state === 'partial' || lost > 0 || degraded > 0)
+    ? 'partial'
+    : 'complete'
 
 export const NOT_BEGUN = 'the run ended before this began'
 

@@ -154,36 +154,40 @@ const offered = (
 
 /**
  * A stream over parts fails with any of them; one over a list fails when nothing of it could be had, be it lost or left empty by a
- * path that failed.
+ * path that failed. It is partial where some items were lost or may lack rows.
  */
 const judged =
   ({ work }: StreamDefinition): OperatorFunction<Settled, Verdict> =>
   (settled$) =>
     settled$.pipe(
-      reduce(judge, { all: 0, lost: 0, empty: 0, reasons: [] }),
-      map(({ all, lost, empty, reasons }) => {
+      reduce(judge, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [] }),
+      map(({ all, lost, degraded, empty, reasons }) => {
         if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
         if (empty === all && all >= thresholds.allEmpty)
           return { outcome: 'failed', error: `not one of ${all} items was answered with anything` }
-        return { outcome: 'success' }
+        return { outcome: lost + degraded > 0 ? 'partial' : 'success' }
       }),
     )
 
 interface Judgement {
   readonly all: number
+  /** Lost, or left empty by a path that failed. */
   readonly lost: number
+  /** With rows, but maybe not all of them. */
+  readonly degraded: number
   readonly empty: number
   /** The first few, one of each kind. */
   readonly reasons: readonly string[]
 }
 
-const judge = ({ all, lost, empty, reasons }: Judgement, settled: Settled): Judgement => {
+const judge = ({ all, lost, degraded, empty, reasons }: Judgement, settled: Settled): Judgement => {
   const isEmpty = settled.status === 'empty'
-  if (!isLost(settled) && !(isEmpty && settled.degraded !== undefined))
-    return { all: all + 1, lost, empty: empty + (isEmpty ? 1 : 0), reasons }
+  const isPartly = settled.degraded !== undefined
+  if (!isLost(settled) && !(isEmpty && isPartly))
+    return { all: all + 1, lost, degraded: degraded + (isPartly ? 1 : 0), empty: empty + (isEmpty ? 1 : 0), reasons }
   const reason = reasonOf(settled)
   const isKnown = reasons.length > 4 || reasons.some((other) => kindOf(other) === kindOf(reason))
-  return { all: all + 1, lost: lost + 1, empty, reasons: isKnown ? reasons : [...reasons, reason] }
+  return { all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] }
 }
 
 /** A part is named with its reason, a stock is not: what many share is told once. */

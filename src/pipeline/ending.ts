@@ -17,9 +17,10 @@ import {
 import { DamagedFile } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
-import type { Drift, RunReport } from '../model/report.js'
+import type { RunReport } from '../model/report.js'
 import type { Tally } from '../model/tally.js'
 import type { Activity } from './activity.js'
+import { withDrift } from './drift.js'
 import { CriticalFailure } from './graph.js'
 import { allOf, type Ended as EndedRun, MISSING, type Missing, missingAfter, missingIn } from './missing.js'
 import type { Planned } from './plan.js'
@@ -45,14 +46,9 @@ const withMissing = (report: RunReport, missing: Missing): RunReport => {
   return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
 }
 
-const withDrift = (report: RunReport, found: readonly Drift[], redact: Redact): RunReport =>
-  found.length === 0
-    ? report
-    : { ...report, drift: found.map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) })) }
-
-type RunFinished = RunEvent & { readonly type: 'run-finished' }
-
 type Ended = 'whole' | 'interrupted'
+
+type Finished = Extract<RunEvent, { readonly type: 'run-finished' }>
 
 /** Ends the run early once it is asked to stop: no work is taken up any more, what is in work may end, but not for long. */
 export const stoppedBy =
@@ -72,12 +68,13 @@ export const stoppedBy =
 
 /** The last event: the report of the run, once it is kept. The record of the run goes last: until then the same run can be continued. */
 export const reported =
-  (tally: Tally, plan: readonly Planned[], { storage, session, chosen, drift, clock }: Run, redact: Redact) =>
+  (tally: Tally, plan: readonly Planned[], run: Run, redact: Redact) =>
   (ended$: Observable<Ended>): Observable<RunEvent> => {
-    const kept = (report: RunReport): Observable<RunFinished> =>
+    const { storage, session, chosen, clock } = run
+    const kept = (report: RunReport): Observable<Finished> =>
       keepMissing(storage, { plan, tally, chosen, isInterrupted: report.outcome === 'interrupted' }).pipe(
-        map((missing) => withDrift(withMissing(report, missing), drift.found(), redact)),
-        concatMap((whole) => storage.keep('report.json', whole).pipe(map((): RunFinished => ({ type: 'run-finished', report: whole })))),
+        concatMap((missing) => withDrift(withMissing(report, missing), run, { plan, redact })),
+        concatMap((whole) => storage.keep('report.json', whole).pipe(map((): Finished => ({ type: 'run-finished', report: whole })))),
       )
     const finished = (report: RunReport): Observable<RunEvent> => {
       const mayComeLater = tally.streams().some(({ temporary }) => temporary > 0)

@@ -62,7 +62,7 @@ const masterList = (
     const choose: Narrow = (all) => (stocks = narrow(all))
     return work(master, { count: 0, each$: EMPTY }, { ...run, beforeStoring: commitMaster(plan, choose, run) }).pipe(
       switchMap(({ stream, outcome, error }) =>
-        outcome === 'success' ? (run.offered.get(stream) ?? of([])) : throwError(() => new CriticalFailure(`${stream} failed: ${error}`)),
+        outcome === 'failed' ? throwError(() => new CriticalFailure(`${stream} failed: ${error}`)) : (run.offered.get(stream) ?? of([])),
       ),
       map((all) => {
         run.listed.push(...all)

@@ -23,7 +23,7 @@ const levelOf = (event: RunEvent): Level | undefined => {
     case 'retried':
       return 'debug'
     case 'stream-finished':
-      return event.outcome === 'failed' ? 'warn' : 'info'
+      return event.outcome === 'success' ? 'info' : 'warn'
     case 'settled':
       return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
     case 'noticed':

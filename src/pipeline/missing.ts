@@ -47,7 +47,7 @@ export const missingAfter = (before: Missing, { plan, tally, chosen, isInterrupt
     const ran = tallies.get(stream.name)
     if (state !== 'waiting' || ran === undefined) continue
     const [earlier = [], scope] = [before[stream.name], scopeOf(stream, chosen)]
-    const hasEnded = ran.state === 'success' || ran.state === 'failed'
+    const hasEnded = ran.state === 'success' || ran.state === 'partial' || ran.state === 'failed'
     if (hasEnded) after.set(stream.name, union(without(earlier, scope), lostOf(ran, scope)))
     else after.set(stream.name, union(earlier, isInterrupted ? ran.incomplete : scope))
   }

@@ -61,7 +61,8 @@ export const spans =
           streams.set(event.stream, begin(event.stream, event.at, { 'scripstream.stream': event.stream }, run.within))
         else if (event.type === 'stream-finished') {
           const stream = streams.get(event.stream)
-          if (stream) end(stream.span, event.at, event.outcome === 'failed' ? (event.error ?? 'failed') : undefined)
+          stream?.span.setAttributes({ 'scripstream.outcome': event.outcome })
+          if (stream) end(stream.span, event.at, event.outcome === 'success' ? undefined : (event.error ?? event.outcome))
           streams.delete(event.stream)
         } else if (event.type === 'run-finished') finish(event)
       },

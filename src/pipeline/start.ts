@@ -5,7 +5,6 @@ import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { type Redact, redactError, redactorOf } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
-import { createDriftWatch } from '../provider/drift.js'
 import { createGates } from '../provider/gate/gates.js'
 import { openConnections } from '../provider/http.js'
 import { redirectsOf } from '../provider/redirects.js'
@@ -16,6 +15,7 @@ import { beginningOf, startOf } from './beginning.js'
 import { completeBefore } from './complete-before.js'
 import { connectionsFor } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
+import { driftWatchFor } from './drift.js'
 import { embedded } from './embedded.js'
 import { isOver, reported, stoppedBy } from './ending.js'
 import type { Engine } from './engine.js'
@@ -146,7 +146,7 @@ const running = (
     transport: connections.send,
     watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
     gates: createGates(settings, (hosts, pause, endpoint) => emit(holdEvent(clock(), hosts, pause, endpoint))),
-    drift: createDriftWatch(),
+    drift: driftWatchFor(options.accept ?? []),
     shared: askedOnce(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],

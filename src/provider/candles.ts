@@ -29,12 +29,12 @@ export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
       END: z.int().positive(),
     }),
     read: (text, _, seen): Candles => rowsOf(json(Answer)(text, undefined, seen).data ?? []),
-    shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?': oneOrMore(COLUMNS) }),
+    shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?!': oneOrMore(COLUMNS) }),
     readBytes: candleLines,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
 
-const COLUMNS = Object.fromEntries(['Time', 'o', 'h', 'l', 'c', 'v'].map((column) => [column, 'list']))
+const COLUMNS = Object.fromEntries(['Time', 'o', 'h', 'l', 'c', 'v'].map((column) => [`${column}~!`, 'list']))
 
 const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
   if (Array.isArray(data)) return []

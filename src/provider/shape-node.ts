@@ -1,13 +1,18 @@
 import type { Kind, Shape } from './shape.js'
 
-const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16 }
+const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16, day: 1, millis: 2 }
 
 export interface Known<Layout> {
   readonly name: string
   readonly mask: number
   readonly expected: string
-  readonly isRequired: boolean
+  /** Whether a record without it is told. */
+  readonly isExpected: boolean
   readonly isUsual: boolean
+  /** Whether an answer without it is refused. */
+  readonly isRequired: boolean
+  readonly mayBeNull: boolean
+  readonly format: 'day' | 'millis' | undefined
   readonly inner: ShapeNode<Layout> | undefined
 }
 
@@ -30,10 +35,16 @@ export const nodeOf = <Layout>(path: string, { fields, allows }: Shape): ShapeNo
   const own = allows.includes('list') ? `${path}[]` : path
   const node = { path: own, answers: 0, records: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
   const known = Object.entries(fields).map(([given, field]): Known<Layout> => {
-    const name = given.replace(/[?~]$/, '')
-    const kinds = (typeof field === 'string' ? field.split('|') : field.allows) as readonly Kind[]
-    const inner = typeof field === 'string' ? undefined : nodeOf<Layout>(pathTo(node, name), field)
-    return { name, mask: maskOf(kinds), expected: kinds.join('|'), isRequired: !given.endsWith('?'), isUsual: given.endsWith('~'), inner }
+    const [, name = '', absence = '', required = ''] = /^(.*?)([?~]?)(!?)$/s.exec(given) ?? []
+    const named = typeof field === 'string' ? field.split('|') : field.allows
+    const kinds = named.filter((kind): kind is Kind => kind !== 'key')
+    return {
+      ...{ name, mask: maskOf(kinds), expected: kinds.join('|') },
+      ...{ isExpected: absence !== '?', isUsual: absence === '~', isRequired: required !== '' },
+      mayBeNull: typeof field === 'string' ? kinds.length === named.length : absence !== '',
+      format: kinds.find((kind) => kind === 'day' || kind === 'millis'),
+      inner: typeof field === 'string' ? undefined : nodeOf<Layout>(pathTo(node, name), field),
+    }
   })
   return { ...node, known: new Map(known.map((field) => [field.name, field])) }
 }
@@ -46,15 +57,18 @@ export const pathTo = ({ path }: { readonly path: string }, name: string): strin
 export const bitOf = (value: unknown): number => {
   switch (typeof value) {
     case 'string':
-      return 1
+      return BITS.text
     case 'number':
-      return 2
+      return BITS.number
     case 'boolean':
-      return 4
+      return BITS.flag
     default:
-      return value === null || value === undefined ? 0 : Array.isArray(value) ? 8 : 16
+      return value === null || value === undefined ? 0 : Array.isArray(value) ? BITS.list : BITS.record
   }
 }
+
+/** Whether only a list or a record may stand there. */
+export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0
 
 export const kindOf = (value: unknown): string => {
   const bit = bitOf(value)

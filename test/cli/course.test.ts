@@ -50,7 +50,7 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
       type: fc.constant('stream-finished' as const),
       stream,
       at: fc.nat(9_000),
-      outcome: fc.constantFrom('success' as const, 'failed' as const),
+      outcome: fc.constantFrom('success' as const, 'partial' as const, 'failed' as const),
     }),
   },
   {
@@ -90,7 +90,11 @@ describe('what is shown as done', () => {
             shown.set(tally.name, share)
           }
         }
-        tell(...NAMES.map((name): RunEvent => ({ type: 'stream-finished', at: now, stream: name, outcome: 'success' })))
+        tell(
+          ...NAMES.map(
+            (name): RunEvent => ({ type: 'stream-finished', at: now, stream: name, outcome: name === NAMES[0] ? 'success' : 'partial' }),
+          ),
+        )
         expect(at(now).map(({ share }) => share)).toEqual([1, 1])
       }),
       { seed: 7, numRuns: 300 },

@@ -30,6 +30,7 @@ describe('the metrics of a run', () => {
     event({ type: 'rate-limited', stream: 'news' })
     event({ type: 'host-held', at: 0, hosts: ['static'], why: 'refuses', since: 0, until: 9 })
     event({ type: 'settled', stream: 'news', item: 'A', status: 'success' })
+    event({ type: 'stream-finished', at: 9, stream: 'news', outcome: 'partial' })
     request({ stream: 'news', endpoint: note, at: 0, ms: 30, status: 200, bytes: 70, failure: undefined })
     request({ stream: 'news', endpoint: note, at: 0, ms: 30, status: 429, bytes: 0, failure: 'rate_limit' })
     const response = await fetch(`http://127.0.0.1:${port}/metrics`)
@@ -41,6 +42,7 @@ describe('the metrics of a run', () => {
       `scripstream_response_bytes_total{host="static",endpoint="${note.name}"} 70`,
       'scripstream_requests_in_flight{stream="news"} 1',
       'scripstream_items_total{stream="news",status="success"} 1',
+      'scripstream_streams_total{stream="news",outcome="partial"} 1',
       'scripstream_items_expected{stream="news"} 3',
       'scripstream_rate_limited_total{stream="news"} 1',
       'scripstream_host_holds_total{host="static",why="refuses"} 1',

@@ -208,6 +208,10 @@ describe('the time of a plan', () => {
     const shown = { news: scriptReport({ durationMs: 1_000, requests: 100, items }), filings: scriptReport({ durationMs: 3_000, items }) }
     expect(latencyIn({ scripts: shown }, [news, filings], () => 10)).toBe(100)
     expect(latencyIn({ scripts: shown }, [news, filings], () => 40)).toBeUndefined()
+    const partial = { news: scriptReport({ outcome: 'partial', durationMs: 1_000, items }) }
+    expect(latencyIn({ scripts: partial }, [news], () => 10)).toBe(100)
+    const mostLost = { news: scriptReport({ outcome: 'partial', durationMs: 1_000, items: { ...items, success: 5, error: 80 } }) }
+    expect(latencyIn({ scripts: mostLost }, [news], () => 10)).toBeUndefined()
     const limited = { news: scriptReport({ durationMs: 2_000, requests: 110, rateLimited: 10, items }) }
     expect(latencyIn({ scripts: limited }, [news], () => 10)).toBeUndefined()
     expect(limitIn({ scripts: limited }, news.stream)).toBe(50)

@@ -98,6 +98,14 @@ describe('bars', () => {
     ])
   })
 
+  test('mark a stream that ended without some of its items', () => {
+    const { shell, tell } = show('bars', { columns: 80 })
+    tell(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1), ...settled('market-news', 1, 'rate_limit'))
+    tell({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'partial' })
+    advance(shell.scheduler, 1_000)
+    expect(shell.err.screen()[0]).toMatch(/^! market-news .* 2\/2 .* 1 lost$/)
+  })
+
   test('have longer bars, requests, files and further attempts at 200 columns', () => {
     const { shell, tell } = show('bars', { columns: 200 })
     tell(...middle)

@@ -101,6 +101,7 @@ describe('the summary of a partial run', () => {
       'master-data': { ...master, problems: [{ reason: '3 rows were left out' }] },
       'market-news': {
         ...news,
+        outcome: 'partial',
         items: { success: 480, empty: 8, skipped: 0, rate_limit: 9, error: 0, http_503: 3 },
         degraded: 2,
         rateLimited: 27,

@@ -4,7 +4,7 @@ import { createDriftWatch } from '../../src/provider/drift.js'
 
 const fresh = (answers: number, of: number, field = 'source'): Drift => ({
   ...{ stream: 'market-news', endpoint: 'news', kind: 'new', field },
-  ...{ answers, of, example: `A${answers}` },
+  ...{ answers, of, records: answers, ofRecords: of, example: `A${answers}` },
 })
 
 describe('drift that other processes have seen', () => {
@@ -12,7 +12,7 @@ describe('drift that other processes have seen', () => {
     const drift = createDriftWatch()
     drift.add('a market-news', [fresh(3, 10)])
     drift.add('b market-news', [fresh(4, 20)])
-    expect(drift.found()).toEqual([{ ...fresh(3, 10), answers: 7, of: 30 }])
+    expect(drift.found()).toEqual([{ ...fresh(3, 10), answers: 7, of: 30, records: 7, ofRecords: 30 }])
   })
 
   it('is that of the latest telling of each process', () => {

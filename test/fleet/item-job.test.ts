@@ -224,7 +224,7 @@ describe('what several items wait for together', () => {
 describe('drift', () => {
   it('is told as a whole with the item after which there is more of it, and not again', async () => {
     const { job, drift } = bench(() => of(row))
-    const shown = { endpoint: 'news', kind: 'new', field: 'x', of: 4, example: 'A' } as const
+    const shown = { endpoint: 'news', kind: 'new', field: 'x', of: 4, records: 1, ofRecords: 4, example: 'A' } as const
     expect(await job('A')).not.toHaveProperty('drift')
     drift.add('test', [
       { ...shown, stream: 'news', answers: 1 },

@@ -56,7 +56,7 @@ const newsChangedBy = async (change: (row: Record<string, unknown>) => void, one
     },
     ['market-news'],
   )
-  return { drift: report.drift ?? [], changed, withRows, outcome: report.outcome }
+  return { drift: report.drift ?? [], changed, withRows, outcome: report.outcome, script: report.scripts['market-news'] }
 }
 
 describe('the drift of a run', () => {
@@ -67,12 +67,13 @@ describe('the drift of a run', () => {
   })
 
   const place = { stream: 'market-news', endpoint: 'news' }
+  const RECORDS = { records: expect.any(Number), ofRecords: expect.any(Number) }
   it.each([
     {
       what: 'a field that is gone',
       oneIn: 3,
-      change: (row: Record<string, unknown>) => delete row.publish_date,
-      expected: { ...place, kind: 'gone', field: 'data.latest_news[].publish_date', expected: 'number' },
+      change: (row: Record<string, unknown>) => delete row.category,
+      expected: { ...place, kind: 'gone', field: 'data.latest_news[].category', expected: 'text' },
     },
     {
       what: 'a field that is new',
@@ -81,16 +82,16 @@ describe('the drift of a run', () => {
       expected: { ...place, kind: 'new', field: 'data.latest_news[].language' },
     },
     {
-      what: 'a nested field of another type',
+      what: 'a field of another type',
       oneIn: 1,
-      change: (row: Record<string, unknown>) => ((row.news_object as Record<string, unknown>).title = ['x']),
-      expected: { ...place, kind: 'type', field: 'data.latest_news[].news_object.title', expected: 'text', seen: 'list' },
+      change: (row: Record<string, unknown>) => (row.category = ['x']),
+      expected: { ...place, kind: 'type', field: 'data.latest_news[].category', expected: 'text', seen: 'list' },
     },
-  ] as const)('tells $what with its counts, and costs no item', async ({ oneIn, change, expected }) => {
-    const { drift, changed, withRows, outcome } = await newsChangedBy(change, oneIn)
+  ] as const)('tells $what with its counts, costs no item, and makes the run partial', async ({ oneIn, change, expected }) => {
+    const { drift, changed, withRows, outcome, script } = await newsChangedBy(change, oneIn)
     expect(changed).toBeGreaterThan(5)
-    expect(outcome).toBe('complete')
-    expect(drift).toEqual([{ ...expected, answers: changed, of: withRows, example: expect.stringMatching(/^\S+$/) }])
+    expect([outcome, script?.outcome]).toEqual(['partial', 'success'])
+    expect(drift).toEqual([{ ...expected, answers: changed, of: withRows, ...RECORDS, example: expect.stringMatching(/^\S+$/) }])
   })
 
   it('names the stock whose answer it was', async () => {
@@ -99,13 +100,14 @@ describe('the drift of a run', () => {
       (text, path, request) => (path.endsWith('/announcements') && request.includes(isin) ? text.replace('"code":0', '"code":"ok"') : text),
       ['new-announcements'],
     )
-    expect(report.drift).toMatchObject([{ kind: 'type', field: 'code', answers: 1, of: STOCKS, example: symbol }])
+    expect(report.drift).toMatchObject([{ kind: 'type', field: 'code', answers: 1, of: STOCKS, example: symbol, rare: true }])
+    expect(report.outcome).toBe('complete')
   })
 
   it('takes neither null nor another kind of number for a change', async () => {
     const { drift, changed } = await newsChangedBy((row) => {
       row.category = null
-      row.publish_date = 1.5
+      row.publish_date = Number(row.publish_date) + 0.5
     }, 1)
     expect(changed).toBeGreaterThan(5)
     expect(drift).toEqual([])
@@ -129,17 +131,27 @@ describe('the drift of a run', () => {
         seen: 'text',
         answers: STOCKS,
         of: STOCKS,
+        ...{ records: STOCKS, ofRecords: STOCKS },
         example: expect.any(String),
       },
-      { stream: 'complete-price-bands', endpoint: 'sec_list', kind: 'new', field: '[].Company', answers: 1, of: 1, example: 'all' },
+      {
+        stream: 'complete-price-bands',
+        endpoint: 'sec_list',
+        kind: 'new',
+        field: '[].Company',
+        answers: 1,
+        of: 1,
+        records: 3,
+        ofRecords: 3,
+        example: 'all',
+      },
       {
         stream: 'complete-price-bands',
         endpoint: 'sec_list',
         kind: 'gone',
         field: '[].Security Name',
         expected: 'text',
-        answers: 1,
-        of: 1,
+        ...{ answers: 1, of: 1, records: 3, ofRecords: 3 },
         example: 'all',
       },
     ])
@@ -167,7 +179,11 @@ describe('the drift of a run', () => {
       ['all-ohlcv'],
     )
     expect(report.drift).toEqual([
-      { stream: 'all-ohlcv', endpoint: 'ohlcv', kind: 'new', field: 'ver', answers: STOCKS / 4, of: STOCKS, example: expect.any(String) },
+      {
+        ...{ stream: 'all-ohlcv', endpoint: 'ohlcv', kind: 'new', field: 'ver' },
+        ...{ answers: STOCKS / 4, of: STOCKS, records: STOCKS / 4, ofRecords: STOCKS },
+        example: expect.any(String),
+      },
     ])
   })
 })

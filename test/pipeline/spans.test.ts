@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { spans } from '../../src/pipeline/spans.js'
-import { EVENING, SETTINGS } from '../streams/support.js'
+import { ALPHA, BETA, EVENING, SETTINGS } from '../streams/support.js'
 
 const SECRET = 'CANARY-token-1234'
 
@@ -38,6 +38,23 @@ it('a run is traced: its streams within it, their requests within them, with the
   expect([request, stream, run].map((span) => span?.status.code)).toEqual([2, 2, 2])
   const told = exporter.getFinishedSpans().map(({ name, attributes, status }) => ({ name, attributes, status }))
   expect(JSON.stringify(told)).not.toContain(SECRET)
+})
+
+it('a stream that lost some of its items is traced as partial', async () => {
+  const exporter = exporting()
+  const collector = createCollector({
+    settings: { ...SETTINGS, retries: 0 },
+    storage: memory(new Map()),
+    transport: ({ url, body }) => {
+      if (url.includes('fetchdt')) return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA, BETA] })) })
+      return of(body?.includes(BETA.Isin) ? { status: 404, body: Buffer.from('') } : { status: 200, body: Buffer.from('{"data":null}') })
+    },
+    clock: () => EVENING,
+    telemetry: spans(api),
+  })
+  await lastValueFrom(collector.run({ only: ['new-announcements'] }))
+  const stream = exporter.getFinishedSpans().find(({ name }) => name === 'new-announcements')
+  expect(stream).toMatchObject({ attributes: { 'scripstream.outcome': 'partial' }, status: { code: 2, message: 'partial' } })
 })
 
 it('a run that is broken off ends its spans, those of its streams and of the requests that are cancelled', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ALPHA, type Asked, BETA, type Collecting, collect, withFile } from './support.js'
+import { ALPHA, type Asked, BETA, type Collecting, collect, stockNamed, withFile } from './support.js'
 
 const FILE = 'company_filings/ALPHA_filings.json'
 const LEGACY = '/static/staticscanx/company_filings'
@@ -43,7 +43,7 @@ describe('company-filings', () => {
   it('takes a 200 that says it failed for an outage, not for a quiet company', async () => {
     const failure = { code: 500, message: 'try later' }
     const { script, report } = await collect({ stream: 'company-filings', answer: () => failure, master: [ALPHA] })
-    expect(script).toMatchObject({ outcome: 'failed', items: { empty: 1 }, degraded: 1 })
+    expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 1 }, degraded: 0 })
     expect(report.outcome).toBe('partial')
   })
 
@@ -161,18 +161,39 @@ describe('company-filings', () => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
     const { script, report, text, asked } = await collected(status, [row])
     expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
-    expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, degraded: 1 })
-    expect(script.problems[0]).toEqual({ item: 'ALPHA', status: 'success', reason: expect.stringMatching(`company_filings.*${status}`) })
+    expect(script).toMatchObject({ outcome: 'partial', items: { success: 1 }, degraded: 1 })
+    const code = status === 429 ? 'rate_limit' : `http_${status}`
+    expect(script.problems[0]).toEqual({
+      item: 'ALPHA',
+      status: 'success',
+      code,
+      reason: expect.stringMatching(`company_filings.*${status}`),
+    })
     expect(report.outcome).toBe('partial')
     expect(asked.filter(({ path }) => path === LEGACY)).toHaveLength(attempts)
   })
 
   it('does not let an outage look like a quiet company', async () => {
     const { script, report, text } = await collected(500, 502, { files: withFile(FILE, 'old') })
-    expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
+    expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 1 }, degraded: 0 })
+    expect(script.problems[0]).toMatchObject({ item: 'ALPHA', status: 'error', code: expect.any(String) })
     expect(script.problems[0]?.reason).toMatch(/company_filings: .*lodr: .*502/)
     expect(report.outcome).toBe('partial')
     expect(text(FILE)).toBe('old')
+  })
+
+  it('counts a stock as lost, not as empty, when both paths fail', async () => {
+    const stocks = Array.from({ length: 30 }, (_, place) => stockNamed(`S${place}`, place))
+    const answer: Collecting['answer'] = ({ path }) => (path === LEGACY ? 500 : 404)
+    const { script, report } = await collect({ stream: 'company-filings', answer, master: stocks })
+    expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 30 }, degraded: 0, files: 0 })
+    expect(report.missing).toEqual({ 'company-filings': 30 })
+    const one = await collect({
+      stream: 'company-filings',
+      master: [ALPHA, BETA],
+      answer: (asked) => (JSON.stringify(asked.body).includes(BETA.Isin) ? 404 : { data: [{ news_id: 'a' }] }),
+    })
+    expect(one.script).toMatchObject({ outcome: 'partial', items: { success: 1, error: 1 } })
   })
 
   it('keeps the stored filings that a failing path may have given, by the same rules', async () => {

@@ -34,7 +34,9 @@ const symbolsIn = (path: string): readonly unknown[] =>
 const news =
   (symbols: readonly string[]): Answer =>
   (asked) =>
-    isMaster(asked) ? { data: symbols.map(stockNamed) } : { data: { latest_news: [{ news_object: { title: 'x' } }] } }
+    isMaster(asked)
+      ? { data: symbols.map(stockNamed) }
+      : { data: { latest_news: [{ news_object: { title: 'x', text: '', overall_sentiment: '' }, publish_date: EVENING, category: '' }] } }
 
 describe('a run into a folder', () => {
   it.each([

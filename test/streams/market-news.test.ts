@@ -61,17 +61,20 @@ describe('market-news', () => {
   })
 
   it('hands on titles and texts as answered', async () => {
-    const texts = { title: ' Ünïcode “quoted”\n', text: '\tIndented text ', category: ' a,b ' }
-    expect(await itemOf({ news_object: texts, category: texts.category })).toEqual({
+    const texts = { title: ' Ünïcode “quoted”\n', text: '\tIndented text ' }
+    expect(await itemOf({ news_object: texts, category: ' a,b ' })).toEqual({
       ...defaults,
       Title: texts.title,
       Summary: texts.text,
-      Source: texts.category,
+      Source: ' a,b ',
     })
   })
 
   it('keeps the order answered, and at most the configured number even if more come', async () => {
-    const items = ['c', 'a', 'b'].map((title) => ({ news_object: { title } }))
+    const items = ['c', 'a', 'b'].map((title) => ({
+      news_object: { title, text: '', overall_sentiment: '' },
+      publish_date: 1_770_890_400_000,
+    }))
     const { text, asked } = await news(items, { settings: { newsLimit: 2 } })
     expect(JSON.parse(text(FILE) ?? '').News.map(({ Title }: { Title: string }) => Title)).toEqual(['c', 'a'])
     expect(asked[0]?.body).toMatchObject({ limit: 2 })

@@ -42,9 +42,10 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   })
 
   it.each(['isin', 'Isin', 'ISIN'])('loses a stock whose answer names another in %s, and asks again first', async (field) => {
-    const stranger = { data: [{ a: 1 }, { a: 2, [field]: 'INE999999999' }] }
-    const { text, script } = await records({ answer: (asked) => (isAbout(asked, BETA) ? stranger : { data: [{ a: 1 }] }) })
-    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
+    const row = { events: 'a', date: '2026-02-12' }
+    const stranger = { data: [row, { ...row, [field]: 'INE999999999' }] }
+    const { text, script } = await records({ answer: (asked) => (isAbout(asked, BETA) ? stranger : { data: [row] }) })
+    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), ...row }, { ...headOf(GAMMA), ...row }))
     expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
     expect(script.problems).toEqual([
       expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^POST \S+ \S+: identity: .*INE999999999/) }),

@@ -6,20 +6,26 @@ const numbered = <T>(count: number, make: (place: number) => T): readonly T[] =>
 const table = (header: string, count: number, row: (place: number) => string): string => [header, ...numbered(count, row), ''].join('\n')
 const dataOf = (count: number, make: (place: number) => object) => ({ data: numbered(count, make) })
 
+const EQUITY_LIST = 'SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE'
+const DIVIDEND = { ActType: 'DIVIDEND', ExDate: '2025-05-05', RecDate: '2025-05-05', Note: '2' }
+
 /** What is answered when a list holds so many records. */
 const lists: Readonly<Record<string, { readonly file: string; readonly answer: (count: number) => unknown }>> = {
   'complete-price-bands': {
     file: 'complete_price_bands.json',
-    answer: (count) => table('Symbol,Series,Band', count, (place) => `S${place},EQ,10`),
+    answer: (count) => table('Symbol,Series,Security Name,Band', count, (place) => `S${place},EQ,S,10`),
   },
   'listing-dates': {
     file: 'nse_equity_list.csv',
-    answer: (count) => table('SYMBOL,NAME OF COMPANY,DATE OF LISTING', count - 1, (place) => `S${place},S,06-OCT-2008`),
+    answer: (count) => table(EQUITY_LIST, count - 1, (place) => `S${place},S,EQ,06-OCT-2008,10,1,INE${place},10`),
   },
-  'all-indices': { file: 'all_indices_list.json', answer: (count) => dataOf(count, (Sid) => ({ Sym: `I${Sid}`, Sid })) },
+  'all-indices': {
+    file: 'all_indices_list.json',
+    answer: (count) => dataOf(count, (Sid) => ({ Sym: `I${Sid}`, DispSym: `I${Sid}`, Sid, Exch: 'IDX', Seg: 'I', Inst: 'IDX' })),
+  },
   'corporate-actions': {
     file: 'history_corporate_actions.json',
-    answer: (count) => dataOf(count, (place) => ({ Sym: `S${place}`, CorpAct: [{ ExDate: '2025-05-05' }] })),
+    answer: (count) => dataOf(count, (place) => ({ Sym: `S${place}`, DispSym: `S${place}`, CorpAct: [DIVIDEND] })),
   },
 }
 

@@ -71,7 +71,10 @@ it('a thousand swapped answers are all refused as another stock’s', async () =
 })
 
 it('news of another stock are no news of the one that was asked for', async () => {
-  const answer = (asked: Asked) => ({ data: { latest_news: [{ isin: stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS]?.Isin }] } })
+  const item = { publish_date: 1_770_890_400_000, news_object: { title: 'x', text: '', overall_sentiment: '' } }
+  const answer = (asked: Asked) => ({
+    data: { latest_news: [{ ...item, isin: stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS]?.Isin }] },
+  })
   const { script, files } = await collect({ stream: 'market-news', answer, master: stocks, settings: { retries: 0 } })
   expect(script).toMatchObject({ outcome: 'failed', items: { error: STOCKS }, error: expect.stringContaining('identity: ') })
   expect([...files.keys()].filter((file) => file.startsWith('market_news/'))).toEqual([])

@@ -2,6 +2,7 @@ import { addCompletion } from './completion.js'
 import type { AddCommand } from './context.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor.js'
+import { addDrift } from './drift.js'
 import { addExport } from './export.js'
 import { addGraph } from './graph.js'
 import { addList } from './list.js'
@@ -21,6 +22,7 @@ export const commands: readonly AddCommand[] = [
   addExport,
   addVerify,
   addDiff,
+  addDrift,
   addDoctor,
   addPlan,
   addWorker,

@@ -1,5 +1,6 @@
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { lostOf } from '../problems.js'
 import { MEASURED } from './measured.js'
 import { type Demand, requestsOf } from './requests.js'
 import { longest, NONE, plus, type Span, sumOf, times } from './span.js'
@@ -38,8 +39,12 @@ export const latencyIn = (
   return shown.length === 0 ? undefined : Math.min(...shown)
 }
 
-const isTelling = ({ outcome, rateLimited, takenOver, retries }: ScriptReport): boolean =>
-  outcome === 'success' && rateLimited === 0 && takenOver === 0 && retries === 0
+const isTelling = (script: ScriptReport): boolean =>
+  isNearlyWhole(script) && script.rateLimited === 0 && script.takenOver === 0 && script.retries === 0
+
+/** Where many items were lost the time says little: a host that is given up fails each of its items at once. */
+const isNearlyWhole = (script: ScriptReport): boolean =>
+  script.outcome === 'success' || (script.outcome === 'partial' && lostOf(script) * 10 <= itemsIn(script))
 
 const itemsIn = ({ items }: ScriptReport): number => Object.values(items).reduce((total, number) => total + number, 0)
 

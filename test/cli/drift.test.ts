@@ -1,0 +1,95 @@
+import { of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import { runProgram } from '../../src/cli/program.js'
+import { summaryOf } from '../../src/cli/summary.js'
+import { trimmed } from '../../src/cli/terminal.js'
+import type { Drift } from '../../src/model/report.js'
+import { createParts, createShell, reportsTo, runReport } from './support.js'
+
+const place = { stream: 'market-news', endpoint: 'news', answers: 55, of: 55, records: 150, ofRecords: 150, example: 'TCS' } as const
+const fresh: Drift = { ...place, kind: 'new', field: 'data.latest_news[].language' }
+const gone: Drift = { ...place, kind: 'gone', field: 'data.latest_news[].title', expected: 'text', required: true }
+const odd: Drift = { ...place, kind: 'format', field: 'data.latest_news[].publish_date', expected: 'millis', answers: 1, rare: true }
+
+const folderWith = (drift: readonly Drift[] | undefined): MemoryFiles =>
+  new Map([['.scripstream/report.json', { text: JSON.stringify(runReport(drift === undefined ? {} : { drift })) }]])
+
+const told = async (files: MemoryFiles, ...args: readonly string[]) => {
+  const shell = createShell()
+  const parts = createParts(undefined, { storage: reportsTo(() => of(undefined), files) })
+  const code = await runProgram(['drift', ...args], shell, parts)
+  return { code, text: shell.out.text(), err: shell.err.text() }
+}
+
+describe('the command drift', () => {
+  it('ends with 0 where the answers were as expected', async () => {
+    expect(await told(folderWith(undefined))).toEqual({ code: 0, text: 'The answers of the last run were as expected.\n', err: '' })
+    expect((await told(folderWith([odd]))).code).toBe(0)
+  })
+
+  it('shows what has changed, and ends with 3', async () => {
+    const { code, text } = await told(folderWith([fresh, gone, odd]))
+    expect(code).toBe(3)
+    expect(text.split('\n')).toEqual([
+      'Changed, and not accepted',
+      '  market-news: news: data.latest_news[].language is new in 55 of 55 answers',
+      '    (first with TCS)',
+      '  market-news: news: data.latest_news[].title is gone from 55 of 55 answers',
+      '    (first with TCS); the field is required',
+      'Seen in a few answers only',
+      '  market-news: news: data.latest_news[].publish_date has another format than',
+      '    millis in 1 of 55 answers (first with TCS)',
+      '"scripstream drift accept" records it as known: later runs count it no more.',
+      '',
+    ])
+    expect(JSON.parse((await told(folderWith([fresh]), '--json')).text)).toEqual([fresh])
+  })
+
+  it('accepts it on request: what is known counts no more', async () => {
+    const files = folderWith([fresh, gone])
+    expect(await told(files, 'accept')).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/^Accepted: 2 changes .*\n.*--accept fields/s),
+    })
+    expect(JSON.parse(files.get('.scripstream/drift-accepted.json')?.text ?? '')).toEqual([
+      { stream: 'market-news', endpoint: 'news', kind: 'new', field: fresh.field },
+      { stream: 'market-news', endpoint: 'news', kind: 'gone', field: gone.field },
+    ])
+    expect(await told(files)).toMatchObject({ code: 0, text: expect.stringMatching(/^Accepted\n/) })
+    expect((await told(files, 'accept')).text).toMatch(/^Nothing to accept/)
+    files.set('.scripstream/report.json', folderWith([{ ...fresh, field: 'other' }]).get('.scripstream/report.json') ?? { text: '' })
+    expect((await told(files)).code).toBe(3)
+    await told(files, 'accept')
+    expect(JSON.parse(files.get('.scripstream/drift-accepted.json')?.text ?? '')).toHaveLength(3)
+  })
+
+  it('ends with 2 where there was no run, or on another word', async () => {
+    expect(await told(new Map())).toMatchObject({ code: 2, err: expect.stringContaining('no report of a run') })
+    expect((await told(folderWith([]), 'accepted')).code).toBe(2)
+  })
+})
+
+it('the summary of a run that lacks nothing but has drifted says so, and what to do', () => {
+  const context = {
+    columns: 80,
+    files: new Map(),
+    out: '/srv/m',
+    args: ['run', '--only', 'x', '--out', '/srv/m'],
+    isKept: true,
+    isSimulated: false,
+  }
+  const lines = summaryOf(runReport({ outcome: 'partial', drift: [fresh, { ...gone, accepted: true }] }), context).map((line) =>
+    trimmed(line)
+      .map(([text]) => text)
+      .join(''),
+  )
+  expect(lines[0]).toMatch(/^Partial: all is in place, but the answers are no longer as they were/)
+  expect(lines.join('\n')).toContain('language is new')
+  expect(lines.join('\n')).not.toContain('title is gone')
+  expect(lines.slice(-3)).toEqual([
+    'Next',
+    '  See what has changed; "drift accept" records it as known:',
+    '    scripstream drift --out /srv/m',
+  ])
+})

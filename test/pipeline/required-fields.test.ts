@@ -1,0 +1,170 @@
+import { lastValueFrom, map } from 'rxjs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { createCollector } from '../../src/collector.js'
+import { DRIFT_ACCEPTED, driftName } from '../../src/model/drift.js'
+import type { RunReport } from '../../src/model/report.js'
+import type { RunOptions } from '../../src/pipeline/start.js'
+import { openConnections } from '../../src/provider/http.js'
+import type { Transport } from '../../src/provider/transport.js'
+import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
+import { streams } from '../../streams/index.js'
+
+const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
+
+let simulator: Simulator
+const { send, close } = openConnections()
+beforeAll(async () => {
+  simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 40, candleDays: 20, asOf: EVENING })
+})
+afterAll(() => {
+  close()
+  return simulator.close()
+})
+
+type Fields = Record<string, unknown>
+interface Changing extends RunOptions {
+  readonly files: MemoryFiles
+  /** Changes an answer, told by the path and the request. */
+  readonly change?: (answer: Fields, path: string, request: string) => void
+}
+
+const run = ({ files, change, ...options }: Changing): Promise<RunReport> => {
+  const transport: Transport = (request) =>
+    send(request).pipe(
+      map((reply) => {
+        const text = reply.body.toString()
+        if (change === undefined || !text.startsWith('{')) return reply
+        const answer = JSON.parse(text) as Fields
+        change(answer, new URL(request.url).pathname, request.body ?? '')
+        return { ...reply, body: Buffer.from(JSON.stringify(answer)) }
+      }),
+    )
+  const collector = createCollector({
+    settings: { ...simulator.settings, retries: 0 },
+    storage: memory(files),
+    transport,
+    clock: () => EVENING,
+  })
+  return lastValueFrom(collector.run({ asOf: EVENING, fresh: true, ...options }))
+}
+
+/** The output files after a run over sound answers. */
+const goodFiles = async (stream: string): Promise<MemoryFiles> => {
+  const files: MemoryFiles = new Map()
+  expect((await run({ files, only: [stream] })).outcome).toBe('complete')
+  return files
+}
+const outputsIn = (files: MemoryFiles) => [...files].filter(([file]) => !file.startsWith('.scripstream/') && !file.startsWith('master_'))
+
+const rename = (row: Fields, from: string, to: string): void => {
+  row[to] = row[from]
+  delete row[from]
+}
+const newsIn = ({ data }: Fields): Fields[] => ((data as Fields).latest_news ?? []) as Fields[]
+const rowsIn = ({ data }: Fields): Fields[] => (data ?? []) as Fields[]
+
+/** A change of all answers of one call. */
+const on = (part: string, change: (answer: Fields) => void) => (answer: Fields, path: string, request: string) => {
+  if (path.endsWith(part) || request.includes(part)) change(answer)
+}
+const inRows = (part: string, change: (row: Fields) => void) =>
+  on(part, (answer) => {
+    for (const row of rowsIn(answer)) change(row)
+  })
+const inNews = (change: (news: Fields, item: Fields) => void) =>
+  on('/getLiveNews', (answer) => {
+    for (const item of newsIn(answer)) change(item.news_object as Fields, item)
+  })
+
+describe('good files stay as they are, and the run is partial, when', () => {
+  it.each([
+    { what: 'the title of all news is renamed', stream: 'market-news', change: inNews((news) => rename(news, 'title', 'headline')) },
+    { what: 'the title of all news is gone', stream: 'market-news', change: inNews((news) => delete news.title) },
+    { what: 'titles become lists', stream: 'market-news', change: inNews((news) => (news.title = [news.title])) },
+    { what: 'dates of news are in seconds', stream: 'market-news', change: inNews((_, item) => (item.publish_date = EVENING / 1_000)) },
+    { what: 'filings come under another name', stream: 'company-filings', change: on('/lodr', (answer) => rename(answer, 'data', 'list')) },
+    {
+      what: 'deals are dated in another format',
+      stream: 'bulk-block-deals',
+      change: inRows('/deal', (row) => (row.date = '12-02-2026')),
+    },
+    {
+      what: 'symbols of deals become null',
+      stream: 'bulk-block-deals',
+      change: inRows('/deal', (row) => (row.sym = null)),
+    },
+    {
+      what: 'ex-dates of corporate actions become numbers',
+      stream: 'corporate-actions',
+      change: inRows('corporate_action', (row) => (row.CorpAct = (row.CorpAct as Fields[]).map((act) => ({ ...act, ExDate: 1 })))),
+    },
+  ])('$what', async ({ stream, change }) => {
+    const files = await goodFiles(stream)
+    const before = outputsIn(files)
+    expect(before).not.toEqual([])
+    const report = await run({ files, change, only: [stream] })
+    expect(outputsIn(files)).toEqual(before)
+    expect(report.outcome).toBe('partial')
+    expect(report.drift).toContainEqual(expect.objectContaining({ required: true }))
+    expect(JSON.stringify(report.scripts[stream]?.problems)).toMatch(/fields: /)
+  })
+
+  it('a price of the stocks at their limit is renamed: the next source is asked', async () => {
+    const files = await goodFiles('circuit-stocks')
+    const before = outputsIn(files)
+    const change = inRows('CircuitBreak', (row) => rename(row, 'Ltp', 'LastPrice'))
+    const report = await run({ files, change, only: ['circuit-stocks'] })
+    expect(outputsIn(files)).toEqual(before)
+    expect(report.scripts['circuit-stocks']?.problems).toContainEqual({
+      reason: expect.stringMatching(/scan: .*fields: data\[\]\.Ltp is gone/),
+    })
+    expect(report.outcome).toBe('partial')
+  })
+})
+
+it('candles that come under another name are lost, not empty', async () => {
+  const files: MemoryFiles = new Map()
+  const report = await run({ files, change: on('/getDataH', (answer) => rename(answer, 'data', 'candles')), only: ['all-ohlcv'] })
+  expect(report.scripts['all-ohlcv']).toMatchObject({
+    outcome: 'failed',
+    items: { error: 40, empty: 0 },
+    problems: [{ code: 'fields' }, {}, {}, {}, {}, {}, {}, {}, {}, {}],
+  })
+})
+
+it('refused fields end the run before anything else where they are those of the master list', async () => {
+  const files = await goodFiles('master-data')
+  const change = inRows('FnoFlag', (row) => (row.Sid = null))
+  const report = await run({ files, change })
+  expect([report.outcome, report.error]).toEqual(['failed', expect.stringContaining('fields: data[].Sid is null in all records')])
+})
+
+it('--accept fields stores such answers for one run, which is complete', async () => {
+  const files = await goodFiles('market-news')
+  const change = inNews((news) => rename(news, 'title', 'headline'))
+  const report = await run({ files, change, only: ['market-news'], accept: ['fields'] })
+  expect(report.outcome).toBe('complete')
+  expect(report.drift).toContainEqual(expect.objectContaining({ kind: 'gone', required: true, accepted: true }))
+  expect(outputsIn(files)[0]?.[1].text).toContain('"Title":""')
+})
+
+describe('drift that was accepted', () => {
+  const change = inNews((_, item) => (item.language = 'en'))
+
+  it('does not make a run partial any more, another one does', async () => {
+    const files: MemoryFiles = new Map()
+    const first = await run({ files, change, only: ['market-news'] })
+    expect([first.outcome, first.scripts['market-news']?.outcome]).toEqual(['partial', 'success'])
+    await lastValueFrom(memory(files).keep(DRIFT_ACCEPTED, (first.drift ?? []).map(driftName)))
+    const second = await run({ files, change, only: ['market-news'] })
+    expect(second).toMatchObject({ outcome: 'complete', drift: [{ field: 'data.latest_news[].language', accepted: true }] })
+    const third = await run({ files, change: inNews((_, item) => (item.lang = 'en')), only: ['market-news'] })
+    expect(third.outcome).toBe('partial')
+  })
+
+  it('counts for nothing where the document that says so is damaged', async () => {
+    const files: MemoryFiles = new Map([[`.scripstream/${DRIFT_ACCEPTED}`, { text: '[{"str' }]])
+    expect((await run({ files, change, only: ['market-news'] })).outcome).toBe('partial')
+  })
+})
