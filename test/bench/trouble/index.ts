@@ -32,7 +32,7 @@ export const measureTrouble = async (
     write()
   }
   await measure(command, options, { context, onOutage, onOther })
-  const { before } = readTrouble(path)
+  const before = options.write === 'before' ? { outages: [], others: [] } : readTrouble(path).before
   const tables = command === 'outages' ? outagesTable(rows.outages, before.outages) : othersTable(rows.others, before.others)
   console.log(`${machine}\n\n${tables}`)
 }
