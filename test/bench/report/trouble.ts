@@ -110,9 +110,11 @@ export const othersTable = (rows: readonly TroubleRow[], before: readonly Troubl
   )
 }
 
-export const troubleText = ({ machine, outages, others, before }: TroubleResults): string =>
-  [
+export const troubleText = ({ machine, outages, others, before }: TroubleResults): string => {
+  if (outages.length + others.length === 0) return 'Not measured yet.'
+  return [
     ...(outages.length === 0 ? [] : [outagesTable(outages, before.outages)]),
     ...(others.length === 0 ? [] : [othersTable(others, before.others)]),
     ...(machine === '' ? [] : [`Measured on ${machine}.`]),
   ].join('\n\n')
+}
