@@ -36,7 +36,7 @@ export const HARDY = {
   SCRIPSTREAM_BACKOFF_MS: '20',
   SCRIPSTREAM_THROTTLE_MS: '0',
   SCRIPSTREAM_DOWN_MS: '120000',
-  SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=1000`).join(),
+  SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=1500`).join(),
 }
 
 /** With fewer attempts than an outage lasts: a run gets through one by waiting for the host, not by trying again and again. */
