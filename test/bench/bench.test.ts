@@ -120,7 +120,7 @@ it('the next evening is that of the next trading day', () => {
 
 it('the command line is read, and what is wrong in it named', () => {
   expect(optionsOf(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
-  expect(optionsOf(['scale', '--stocks', '1,3'])).toMatchObject({ isScale: true, runs: 1, factors: [1, 3], latenciesMs: [5, 50, 200] })
+  expect(optionsOf(['scale', '--stocks', '1,3'])).toMatchObject({ command: 'scale', runs: 1, factors: [1, 3], latenciesMs: [5, 50, 200] })
   expect(() => optionsOf(['--runs', 'many'])).toThrow('many is not a number')
   expect(() => optionsOf(['scales'])).toThrow('scales means nothing here')
   expect(() => optionsOf(['--quick', '--write'])).toThrow('not worth keeping')

@@ -5,14 +5,17 @@ import { fileURLToPath } from 'node:url'
 import type { Context, Figure } from './harness/figure.js'
 import { measurements } from './measurements/index.js'
 import { measureScale } from './measurements/scale.js'
+import { measureTurns } from './measurements/turns.js'
 import { type BenchOptions, optionsOf, USAGE } from './options.js'
 import { chartOf } from './report/chart.js'
 import { byName, merged, on, readResults, withScale, writeResults } from './report/results.js'
 import { scaleTableOf, tableOf } from './report/table.js'
+import { measureTrouble } from './trouble/index.js'
 
 // Compiled code lies two folders below the project's own.
 const kept = (name: string): string => fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
 const RESULTS = kept('results.json')
+const TROUBLE = kept('outages.json')
 const CHART = kept('scale.svg')
 
 const machine = (): string => {
@@ -62,7 +65,17 @@ const main = async (): Promise<void> => {
   // Outputs are large: they go however this ends.
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
-  await (options.isScale ? measureSeries(options, contextFor('scale')) : measureAll(options, contextFor))
+  await measure(options, contextFor)
+}
+
+const measure = async (options: BenchOptions, contextFor: (name: string) => Context): Promise<void> => {
+  const { command, against, trouble } = options
+  if (command === undefined) return measureAll(options, contextFor)
+  const context = contextFor(command)
+  if (command === 'scale') return measureSeries(options, context)
+  if (command !== 'turns') return measureTrouble(command, options, { context, path: TROUBLE, machine: machine() })
+  const { stocks = context.quick ? 80 : 2_775, latencyMs } = trouble
+  console.log(`${machine()}\n\n${tableOf(await measureTurns(context, { stocks, latencyMs, against }))}`)
 }
 
 await main().catch((error: unknown) => {

@@ -1,8 +1,12 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type OutageKind, outageKinds } from './provider/outage.js'
+import { type TroubleCommand, troubleCommands } from './trouble/index.js'
+import { type OutageStart, outageStarts } from './trouble/outages.js'
 
 export interface BenchOptions {
-  readonly isScale: boolean
+  /** What is measured instead of the measurements of the README's table. */
+  readonly command: 'scale' | 'turns' | TroubleCommand | undefined
   readonly quick: boolean
   readonly list: boolean
   readonly help: boolean
@@ -10,13 +14,28 @@ export interface BenchOptions {
   readonly only: readonly string[] | undefined
   readonly runs: number
   readonly product: string
-  /** Whether the figures go into `results.json`; as those of now, or of before. */
+  /** Folder of the checkout that `turns` compares with. */
+  readonly against: string
+  /** Whether the figures are kept; as those of now, or of before. */
   readonly write: 'now' | 'before' | undefined
   readonly factors: readonly number[]
   readonly latenciesMs: readonly number[]
+  readonly trouble: TroubleOptions
 }
 
-export const USAGE = `npm run bench -- [scale] [options]
+export interface TroubleOptions {
+  /** The command's own number if absent. */
+  readonly stocks: number | undefined
+  readonly latencyMs: number
+  readonly kinds: readonly OutageKind[]
+  readonly seconds: readonly number[]
+  readonly starts: readonly OutageStart[]
+  readonly megabits: readonly number[]
+  /** Endpoints that answer 429 for ever, one at a time. */
+  readonly endpoints: readonly string[]
+}
+
+export const USAGE = `npm run bench -- [command] [options]
 
   --quick             few stocks, one run each, about a minute: shows that all works, not how fast
   --only NAME,NAME    only these measurements (--list names them)
@@ -26,11 +45,59 @@ export const USAGE = `npm run bench -- [scale] [options]
 
 scale: whole runs on larger markets, at other latencies
   --stocks 1,3,10     times 2,775
-  --latencies 5,50,200`
+  --latencies 5,50,200
+
+turns: whole runs of two builds in turns: wall, CPU and memory of one ÷ those of the other; requests and files must be the same
+  --against DIR       the other checkout, built
+  --stocks 2775 --latencies 50
+
+outages, slow-lines, endless-429, large-bodies: what trouble costs. --write keeps the rows in test/bench/outages.json
+  --stocks N          2,775 for outages (60 with --quick), 60 for the others
+  --latencies 5       of outages
+  --kinds ${outageKinds.join()}
+  --seconds 5,15,45,120
+  --starts ${outageStarts.map((start) => start.replace(' ', '-')).join()}
+  --megabits 1,2,4    of slow-lines
+  --endpoints a,b     of endless-429: those that refuse for ever, one at a time`
+
+const commands = ['scale', 'turns', ...troubleCommands] as const
 
 /** Reads the command line; throws an error that names what is wrong. */
 export const optionsOf = (args: readonly string[]): BenchOptions => {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parse(args)
+  const [given, ...others] = positionals
+  const command = given === undefined ? undefined : oneOf(commands, given)
+  if (others.length > 0 || (given !== undefined && command === undefined))
+    throw new Error(`${positionals.join(' ')} means nothing here\n\n${USAGE}`)
+  if (values.quick && (values.write || values.before)) throw new Error('what --quick measures is not worth keeping')
+  if (command === 'turns' && values.against === undefined) throw new Error(`turns needs --against DIR\n\n${USAGE}`)
+  const isScale = command === 'scale'
+  return {
+    command,
+    quick: values.quick,
+    list: values.list,
+    help: values.help,
+    only: values.only?.split(','),
+    runs: values.runs === undefined ? (values.quick || isScale ? 1 : 5) : (numbers(values.runs)[0] as number),
+    product: resolve(values.product),
+    against: resolve(values.against ?? '.'),
+    write: values.before ? 'before' : values.write ? 'now' : undefined,
+    factors: numbers(isScale ? (values.stocks ?? '1,3,10') : '1'),
+    latenciesMs: numbers(values.latencies ?? '5,50,200'),
+    trouble: {
+      stocks: values.stocks === undefined || isScale ? undefined : numbers(values.stocks)[0],
+      latencyMs: numbers(values.latencies ?? (command === 'turns' ? '50' : '5'))[0] as number,
+      kinds: choices(outageKinds, values.kinds),
+      seconds: numbers(values.seconds),
+      starts: choices(outageStarts, values.starts?.replaceAll('-', ' ')),
+      megabits: numbers(values.megabits),
+      endpoints: values.endpoints.split(','),
+    },
+  }
+}
+
+const parse = (args: readonly string[]) =>
+  parseArgs({
     args: [...args],
     allowPositionals: true,
     options: {
@@ -40,30 +107,29 @@ export const optionsOf = (args: readonly string[]): BenchOptions => {
       only: { type: 'string' },
       runs: { type: 'string' },
       product: { type: 'string', default: '.' },
+      against: { type: 'string' },
       write: { type: 'boolean', default: false },
       before: { type: 'boolean', default: false },
-      stocks: { type: 'string', default: '1,3,10' },
-      latencies: { type: 'string', default: '5,50,200' },
+      stocks: { type: 'string' },
+      latencies: { type: 'string' },
+      kinds: { type: 'string' },
+      seconds: { type: 'string', default: '5,15,45,120' },
+      starts: { type: 'string' },
+      megabits: { type: 'string', default: '1,2,4' },
+      endpoints: { type: 'string', default: 'lodr,news,ohlcv' },
     },
   })
-  const [command, ...others] = positionals
-  if (others.length > 0 || (command !== undefined && command !== 'scale'))
-    throw new Error(`${positionals.join(' ')} means nothing here\n\n${USAGE}`)
-  if (values.quick && (values.write || values.before)) throw new Error('what --quick measures is not worth keeping')
-  const isScale = command === 'scale'
-  return {
-    isScale,
-    quick: values.quick,
-    list: values.list,
-    help: values.help,
-    only: values.only?.split(','),
-    runs: values.runs === undefined ? (values.quick || isScale ? 1 : 5) : (numbers(values.runs)[0] as number),
-    product: resolve(values.product),
-    write: values.before ? 'before' : values.write ? 'now' : undefined,
-    factors: numbers(values.stocks),
-    latenciesMs: numbers(values.latencies),
-  }
-}
+
+const oneOf = <T extends string>(known: readonly T[], name: string): T | undefined => known.find((one) => one === name)
+
+const choices = <T extends string>(known: readonly T[], text: string | undefined): readonly T[] =>
+  text === undefined
+    ? known
+    : text.split(',').map((part) => {
+        const choice = oneOf(known, part)
+        if (choice === undefined) throw new Error(`${part} is none of ${known.join(', ')}\n\n${USAGE}`)
+        return choice
+      })
 
 const numbers = (text: string): readonly number[] =>
   text.split(',').map((part) => {

@@ -5,51 +5,22 @@ import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { Fault, Simulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
-import { temporariesIn, treeOf } from '../crash/support.js'
+import { differencesOf, temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder, provider, run } from '../e2e/command.js'
+import { faultsOfFirstAnswers, HARDY, PATIENT, STOCKS } from './faults.js'
+import { openWeather } from './weather.js'
 
-/** How many stocks are listed; more of them by `npm run test:chaos -- 2775`. */
-const STOCKS = Number(process.env.STOCKS ?? 80)
 const MS_PER_STOCK = 1_000
 
 const FIRST_EVENING = '2026-02-11T20:00:00+05:30'
 const SECOND_EVENING = '2026-02-12T20:00:00+05:30'
 
-/** Calls that are never answered with nothing: there an empty answer is a fault that can be seen. */
-const NEVER_EMPTY = ['master', 'indices', 'sec_list', 'listing_dates', 'sheet']
-
-const MODES: readonly Omit<Fault, 'on'>[] = [
-  { mode: 'status', status: 429 },
-  { mode: 'status', status: 500 },
-  { mode: 'status', status: 503 },
-  { mode: 'reset' },
-  { mode: 'truncate' },
-  { mode: 'html' },
-  { mode: 'garbage' },
-  { mode: 'null' },
-  { mode: 'no-body' },
-  { mode: 'hang' },
-  { mode: 'drip', ms: 400 },
-  { mode: 'slow', ms: 200 },
-]
-
-/** Each item meets one of the faults, or none, with its first request: half of all of them do. */
-const onHalf = 1 - 0.5 ** (1 / MODES.length)
-const passing: readonly Fault[] = [
-  ...MODES.map((fault) => ({ on: '*', ...fault, rate: onHalf, times: 1 })),
-  ...NEVER_EMPTY.map((on): Fault => ({ on, mode: 'empty', times: 1 })),
-]
-
-const HARDY = {
-  SCRIPSTREAM_RETRIES: '10',
-  SCRIPSTREAM_BACKOFF_MS: '20',
-  SCRIPSTREAM_THROTTLE_MS: '0',
-  SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=3000`).join(),
-}
-
 const reportOf = (stdout: string): RunReport => JSON.parse(stdout) as RunReport
 const itemsIn = (report: RunReport): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(report.scripts).map(([name, { items }]) => [name, Object.values(items).reduce((sum, n) => sum + n, 0)]))
+
+const goodItemsIn = (report: RunReport): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(report.scripts).map(([name, { items, degraded }]) => [name, { ...items, degraded }]))
 
 describe(`half of all first answers faulty, in every way that can be told from an answer (${STOCKS} stocks)`, () => {
   it(
@@ -59,7 +30,7 @@ describe(`half of all first answers faulty, in every way that can be told from a
       const [cwd, clean, stormy] = [emptyFolder(), emptyFolder(), emptyFolder()]
       const calm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })
       expect(calm.code, calm.stderr).toBe(0)
-      simulator.control({ faults: passing, reset: true })
+      simulator.control({ faults: faultsOfFirstAnswers, reset: true })
       const storm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', stormy], { cwd, env: { ...env, ...HARDY } })
       expect(storm.code, storm.stderr + storm.stdout).toBe(0)
       expect(treeOf(stormy)).toEqual(treeOf(clean))
@@ -71,6 +42,35 @@ describe(`half of all first answers faulty, in every way that can be told from a
     60_000 + STOCKS * MS_PER_STOCK,
   )
 })
+
+/** Mixes of outages; more of them by `CHAOS_SEEDS=1,2,3,…`. */
+const SEEDS = (process.env.CHAOS_SEEDS ?? '1').split(',').map(Number)
+
+describe.each(SEEDS)(
+  `a provider that is away now and then, on a slow line, with half of all first answers faulty (${STOCKS} stocks, seed %i)`,
+  (seed) => {
+    it(
+      'costs time and no item: the files are those of a clean run',
+      async () => {
+        const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
+        const [cwd, clean, stormy] = [emptyFolder(), emptyFolder(), emptyFolder()]
+        const calm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })
+        expect(calm.code, calm.stderr).toBe(0)
+        simulator.control({ faults: faultsOfFirstAnswers, reset: true })
+        const weather = await openWeather(simulator.origin, env)
+        weather.begin({ seed, outages: 3, requestsBetween: STOCKS * 2, line: { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 } })
+        const storm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', stormy], { cwd, env: { ...weather.env, ...PATIENT } })
+        expect.soft(storm.code, storm.stderr).toBe(0)
+        expect.soft(differencesOf(stormy, clean), 'files that differ').toEqual([])
+        expect.soft(itemsIn(reportOf(storm.stdout))).toEqual(itemsIn(reportOf(calm.stdout)))
+        expect.soft(goodItemsIn(reportOf(storm.stdout))).toEqual(goodItemsIn(reportOf(calm.stdout)))
+        expect(new Set(weather.outages)).toEqual(new Set(['503', 'killed', 'frozen']))
+        expect(temporariesIn(stormy)).toEqual([])
+      },
+      60_000 + STOCKS * MS_PER_STOCK,
+    )
+  },
+)
 
 /** Requests beyond the first of an item, as a share of the items. */
 const faultsMet = (simulator: Simulator): number => {

@@ -18,6 +18,12 @@ export const treeOf = (folder: string): Readonly<Record<string, string>> =>
       ]),
   )
 
+/** Paths of files that are missing, are too many or have other bytes. */
+export const differencesOf = (one: string, other: string): readonly string[] => {
+  const [seen, wanted] = [treeOf(one), treeOf(other)]
+  return [...new Set([...Object.keys(seen), ...Object.keys(wanted)])].filter((path) => seen[path] !== wanted[path])
+}
+
 /** Files that were being written when someone stopped. */
 export const temporariesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp') || name.endsWith('.next'))

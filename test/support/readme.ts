@@ -4,6 +4,7 @@ import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/index.js'
 import { readResults } from '../bench/report/results.js'
 import { capacityOf, machinesText, scaleTableOf, tableOf } from '../bench/report/table.js'
+import { readTrouble, troubleText } from '../bench/report/trouble.js'
 
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -28,7 +29,8 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
     '  end',
   ].join('\n')
 
-const results = readResults(fileURLToPath(new URL('../bench/results.json', import.meta.url)))
+const kept = (name: string): string => fileURLToPath(new URL(`../bench/${name}`, import.meta.url))
+const results = readResults(kept('results.json'))
 
 /** What the README shows of the code, by the name of the markers around it. */
 export const blocks = (example: string): Readonly<Record<string, string>> => ({
@@ -53,6 +55,7 @@ export const blocks = (example: string): Readonly<Record<string, string>> => ({
   ),
   speed: `${tableOf(results.figures, results.before)}\n\n${machinesText(results.figures)}`,
   scale: `${scaleTableOf(results.scale)}\n\n${capacityOf(results.scale)} Measured on ${results.scaleMachine}.`,
+  outages: troubleText(readTrouble(kept('outages.json'))),
   example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
 })
 

@@ -29,6 +29,8 @@ export interface Bench {
 
 export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only' | 'more'> {
   readonly out?: string
+  /** Folder of another checkout than the one that is measured. */
+  readonly product?: string
 }
 
 export const withBench = async <T>(context: Context, options: ProviderOptions, use: (bench: Bench) => Promise<T>): Promise<T> => {

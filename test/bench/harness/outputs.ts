@@ -34,6 +34,21 @@ export const outputsIn = (folder: string): Outputs => {
   return { files: paths.length, bytes, folders, hash: hash.digest('hex') }
 }
 
+/** The SHA-256 of each output by its path. */
+export const digestsIn = (folder: string): ReadonlyMap<string, string> =>
+  new Map(
+    pathsIn(folder).map((path) => [
+      path,
+      createHash('sha256')
+        .update(readFileSync(join(folder, path)))
+        .digest('hex'),
+    ]),
+  )
+
+/** How many files are missing, are too many or have other bytes. */
+export const countDifferences = (wanted: ReadonlyMap<string, string>, seen: ReadonlyMap<string, string>): number =>
+  [...new Set([...wanted.keys(), ...seen.keys()])].filter((path) => wanted.get(path) !== seen.get(path)).length
+
 /** What tells a file that was written anew: its place on the disk, its time and its size. */
 export const marksIn = (folder: string): ReadonlyMap<string, string> =>
   new Map(

@@ -11,13 +11,33 @@ export interface Ended {
   readonly wallMs: number
 }
 
-/** Runs a command to its end, with nothing in its environment but `PATH` and what is given. */
-export const runProcess = async (file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> => {
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** It is killed if it runs longer, and its exit code is null then. */
+  readonly deadlineMs: number
+}
+
+/** Runs a command to its end, or to its deadline, with nothing in its environment but `PATH` and what is given. */
+export const runBounded = async ({ file, args, env, deadlineMs }: Command): Promise<Ended> => {
   const from = performance.now()
   const child = spawn(file, args, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
-  return { code: code as number | null, stdout, stderr, startedAt: performance.timeOrigin + from, wallMs: performance.now() - from }
+  const kill = (): void => void child.kill('SIGKILL')
+  const timer = deadlineMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(kill, deadlineMs)
+  process.on('exit', kill)
+  try {
+    const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
+    return { code: code as number | null, stdout, stderr, startedAt: performance.timeOrigin + from, wallMs: performance.now() - from }
+  } finally {
+    clearTimeout(timer)
+    process.off('exit', kill)
+  }
 }
+
+/** Runs a command to its end, however long that takes. */
+export const runProcess = (file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
+  runBounded({ file, args, env, deadlineMs: Number.POSITIVE_INFINITY })
 
 /** Set by the command itself; an app that embeds the collector has to set it, too. */
 const ENGINE_FLAGS = ['--no-allocation-site-pretenuring']

@@ -1,3 +1,5 @@
+import type { OutageSpan } from './outage.js'
+
 /** What one endpoint was asked since the last reset. */
 export interface EndpointCounts {
   requests: number
@@ -18,6 +20,8 @@ export interface ProviderStats {
   /** CPU of the provider's process since the last reset. */
   readonly cpuMicros: number
   readonly rssBytes: number
+  /** The outage since the last change of plan; absent if none has begun. */
+  readonly outage?: OutageSpan
 }
 
 export const requestsIn = ({ endpoints }: ProviderStats): number =>

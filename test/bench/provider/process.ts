@@ -8,6 +8,7 @@ import type { ProviderControl, ProviderOptions, ProviderReady } from './provider
 /** A provider that runs in a process of its own. */
 export interface Provider {
   readonly stocks: number
+  readonly port: number
   readonly env: ProviderReady['env']
   readonly startMs: number
   control(change: ProviderControl): Promise<void>
@@ -22,9 +23,10 @@ export const startProvider = async (options: ProviderOptions): Promise<Provider>
   const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), once(child, 'exit').then(() => [''])])) as [string]
   if (line === '') throw new Error('the provider did not start')
-  const { control, env } = JSON.parse(line) as ProviderReady
+  const { control, port, env } = JSON.parse(line) as ProviderReady
   return {
     stocks: options.stocks,
+    port,
     env,
     startMs: performance.now() - from,
     control: async (change) => {

@@ -5,9 +5,13 @@ import { streams } from '../../../streams/index.js'
 import { createAfter } from './after.js'
 import { createAnswers } from './answers.js'
 import { delayed } from './delayed.js'
+import { openFront } from './front.js'
 import { type Latency, latencyOf } from './latency.js'
 import { createLedger } from './ledger.js'
+import { createLine, type LineSpeed } from './line.js'
 import { EVENING, marketOf } from './market.js'
+import { createOutages, type Outage, unavailable } from './outage.js'
+import { createPadding, type Padding, tooManyRequests } from './padding.js'
 import { type Asked, readRequests } from './requests.js'
 import { jsonResponse } from './template.js'
 
@@ -16,6 +20,8 @@ export interface ProviderOptions {
   readonly stocks: number
   /** Serve over TLS, behind a way that takes so long there and back. */
   readonly tls?: { readonly key: string; readonly cert: string; readonly certFile: string; readonly roundTripMs: number }
+  /** A file that exists while the provider's name must not resolve. */
+  readonly namesFile?: string
 }
 
 /** What can be changed while it runs. */
@@ -23,6 +29,14 @@ export interface ProviderControl {
   readonly latency?: Latency
   /** The market's "now", ISO 8601 with an offset. */
   readonly asOf?: string
+  /** An outage to come; `null` ends the one under way and plans none. */
+  readonly outage?: Outage | null
+  /** A slow line that all connections share; `null` for none. */
+  readonly line?: LineSpeed | null
+  /** An endpoint that answers 429 for ever; `null` for none. */
+  readonly refuse?: string | null
+  /** Makes the answers of an endpoint large; `null` for none. */
+  readonly padding?: Padding | null
   /** Forgets all counts. */
   readonly reset?: boolean
 }
@@ -31,6 +45,8 @@ export interface ProviderControl {
 export interface ProviderReady {
   /** For `GET /__stats` and `POST /__control`; never delayed, never over TLS. */
   readonly control: string
+  /** Of the data. */
+  readonly port: number
   /** The environment that leads a collector to it. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -42,29 +58,40 @@ const { answer, moveTo } = createAnswers(
 )
 const ledger = createLedger()
 const after = createAfter()
+const line = createLine()
+const padding = createPadding()
+const front = await openFront((socket) => readRequests(socket, handle))
+const outages = createOutages(front, options.namesFile)
 let latency: Latency = { kind: 'fixed', ms: 0 }
+let refused: string | null = null
 
 const handle = (asked: Asked, socket: Socket): void => {
-  if (asked.path.startsWith('/__')) {
-    socket.write(own(asked))
-    return
-  }
   const { endpoint, key, response, violation } = answer(asked)
   if (violation !== undefined) ledger.violated(violation)
   const ms = latencyOf(latency, endpoint, key)
   const answered = ledger.asked(endpoint, key, ms)
+  const isAskedFrozen = outages.activeKind() === 'frozen'
   after(ms, () => {
+    const kind = outages.activeKind()
+    if (isAskedFrozen || kind === 'frozen') return
     answered()
-    if (!socket.destroyed) socket.write(response())
+    if (kind === '503') line.send(socket, unavailable)
+    else if (refused === endpoint) line.send(socket, tooManyRequests)
+    else for (const piece of padding.piecesOf(endpoint, response())) line.send(socket, piece)
+    if (kind === undefined) outages.countAnswer(endpoint)
   })
 }
 
-const own = ({ path, body }: Asked): Buffer => {
-  if (path === '/__stats') return jsonResponse(ledger.stats())
+const own = async ({ path, body }: Asked): Promise<Buffer> => {
+  if (path === '/__stats') return jsonResponse({ ...ledger.stats(), outage: outages.span() })
   const control = JSON.parse(body) as ProviderControl
   latency = control.latency ?? latency
   if (control.asOf !== undefined) moveTo(Date.parse(control.asOf))
   if (control.reset) ledger.reset()
+  if (control.line !== undefined) line.setSpeed(control.line)
+  if (control.padding !== undefined) padding.set(control.padding)
+  if (control.refuse !== undefined) refused = control.refuse
+  if (control.outage !== undefined) await outages.plan(control.outage)
   return jsonResponse({})
 }
 
@@ -74,14 +101,17 @@ const listening = (server: ReturnType<typeof createServer>): Promise<number> =>
   })
 
 const start = async (): Promise<ProviderReady> => {
-  const port = await listening(createServer((socket) => readRequests(socket, handle)))
-  const control = `http://127.0.0.1:${port}`
+  // A port of its own, which no outage closes.
+  const ownPort = await listening(
+    createServer((socket) => readRequests(socket, (asked) => void own(asked).then((bytes) => socket.write(bytes)))),
+  )
+  const control = `http://127.0.0.1:${ownPort}`
   const { tls } = options
-  if (tls === undefined) return { control, env: environment(control) }
+  if (tls === undefined) return { control, port: front.port, env: environment(`http://127.0.0.1:${front.port}`) }
   const secure = await listening(createTlsServer({ key: tls.key, cert: tls.cert }, (socket) => readRequests(socket, handle)))
   const way = await listening(createServer({ allowHalfOpen: true }, (socket) => delayed(socket, secure, tls.roundTripMs)))
   const trust = { NODE_EXTRA_CA_CERTS: tls.certFile, REQUESTS_CA_BUNDLE: tls.certFile }
-  return { control, env: { ...environment(`https://127.0.0.1:${way}`), ...trust } }
+  return { control, port: way, env: { ...environment(`https://127.0.0.1:${way}`), ...trust } }
 }
 
 const environment = (origin: string): Readonly<Record<string, string>> => {

@@ -8,7 +8,8 @@ export interface Asked {
   readonly body: string
 }
 
-export type Handle = (asked: Asked, socket: Socket) => void
+/** @param bytes the request as it arrived */
+export type Handle = (asked: Asked, socket: Socket, bytes: Buffer) => void
 
 /** Reads the requests of a kept connection. It knows just as much of HTTP as the clients here speak: a length, and no chunks. */
 export const readRequests = (socket: Socket, handle: Handle): void => {
@@ -24,8 +25,9 @@ export const readRequests = (socket: Socket, handle: Handle): void => {
         rest = bytes
         return
       }
+      const request = bytes.subarray(0, read.length)
       bytes = bytes.subarray(read.length)
-      handle(read.asked, socket)
+      handle(read.asked, socket, request)
     }
   })
 }

@@ -5,7 +5,13 @@ export interface Template {
   readonly lowerPlaces: readonly number[]
 }
 
-const REASONS: Readonly<Record<number, string>> = { 200: 'OK', 400: 'Bad Request', 404: 'Not Found' }
+const REASONS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  400: 'Bad Request',
+  404: 'Not Found',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+}
 
 /** A response as it is sent. */
 export const responseOf = (status: number, type: string, body: Buffer): Buffer =>

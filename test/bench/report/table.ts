@@ -2,7 +2,7 @@ import { type Figure, isMet, median } from '../harness/figure.js'
 import type { ScalePoint } from './results.js'
 
 /** A table in Markdown. */
-const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const markdownTable = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 /** Figures with their goals; where there are earlier ones, these stand beside them. */
@@ -21,7 +21,7 @@ export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = 
       verdictOf(figure),
     ]
   })
-  return table(['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'], rows)
+  return markdownTable(['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'], rows)
 }
 
 const MARKS = '¹²³⁴⁵⁶⁷⁸⁹'
@@ -39,7 +39,7 @@ export const machinesText = (figures: readonly Figure[]): string => {
 }
 
 export const scaleTableOf = (points: readonly ScalePoint[]): string =>
-  table(
+  markdownTable(
     ['latency', 'stocks', 'wall', 'bound', 'wall ÷ bound', 'CPU', 'peak RSS', 'requests a second'],
     points.map(({ latencyMs, stocks, wallS, boundS, cpuS, peakRssMb, requests }) => [
       `${latencyMs} ms`,

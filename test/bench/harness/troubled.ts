@@ -1,0 +1,105 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import type { Status } from '../../../src/model/errors.js'
+import { isLost } from '../../../src/model/outcome.js'
+import type { RunReport } from '../../../src/model/report.js'
+import { type ProviderStats, requestsIn } from '../provider/ledger.js'
+import { EVENING } from '../provider/market.js'
+import type { Provider } from '../provider/process.js'
+import { PROVIDER_NAME } from './failing-names.js'
+import { countDifferences, digestsIn } from './outputs.js'
+import type { Probed } from './probe.js'
+import { runBounded } from './process.js'
+import { commandOf } from './product.js'
+
+/** A run that may lose something: what it says itself, what the provider counted, and what lies in its folder. */
+export interface TroubledRun {
+  /** `null` if it was killed at its deadline. */
+  readonly code: number | null
+  readonly wallMs: number
+  readonly stats: ProviderStats
+  readonly digests: ReadonlyMap<string, string>
+  /** Absent if it printed none. */
+  readonly report: RunReport | undefined
+  readonly peakRssBytes: number | undefined
+}
+
+export interface TroubledOptions {
+  readonly provider: Provider
+  readonly product: string
+  readonly out: string
+  readonly deadlineMs: number
+  /** Reach the provider by a name, whose lookup fails while this file exists. */
+  readonly namesFile?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly more?: readonly string[]
+}
+
+const preload = (name: string): readonly string[] => ['--import', new URL(`./${name}.js`, import.meta.url).href]
+
+/** Runs the product whatever comes of it. The provider's trouble is set before; its counts begin anew. */
+export const runTroubled = async ({ provider, product, out, deadlineMs, namesFile, env = {}, more = [] }: TroubledOptions) => {
+  const probed = `${out}.probe.json`
+  const args = ['run', '--as-of', EVENING, '--out', out, '--progress', 'none', '--json', ...more]
+  const named = Object.entries(provider.env).map(([key, value]) => [key, value.replace('//127.0.0.1:', `//${PROVIDER_NAME}:`)])
+  const { code, stdout, wallMs } = await runBounded({
+    file: process.execPath,
+    args: [...preload('probe'), ...(namesFile === undefined ? [] : preload('failing-names')), commandOf(product), ...args],
+    env: {
+      ...(namesFile === undefined ? provider.env : { ...Object.fromEntries(named), BENCH_NAMES: namesFile }),
+      BENCH_PROBE: probed,
+      ...env,
+    },
+    deadlineMs,
+  })
+  const said = existsSync(probed) ? (JSON.parse(readFileSync(probed, 'utf8')) as Probed) : undefined
+  rmSync(probed, { force: true })
+  const stats = await provider.stats()
+  return {
+    code,
+    wallMs,
+    stats,
+    digests: existsSync(out) ? digestsIn(out) : new Map(),
+    report: reportIn(stdout),
+    peakRssBytes: said?.peakRssBytes,
+  } satisfies TroubledRun
+}
+
+const reportIn = (stdout: string): RunReport | undefined => {
+  try {
+    return JSON.parse(stdout) as RunReport
+  } catch {
+    return undefined
+  }
+}
+
+/** What a run lost against one without trouble. */
+export interface Losses {
+  readonly code: number | null
+  /** Items that ended well in the other run and not in this one, by stream; streams that lost none are absent. */
+  readonly lost: Readonly<Record<string, number>>
+  /** Items that ended well and lack a part, by the run's own report. */
+  readonly degraded: number
+  /** Output files that are missing or hold other bytes: the count that does not rest on the run's word. */
+  readonly filesDifferent: number
+  readonly extraRequests: number
+}
+
+export const lossesOf = (run: TroubledRun, calm: TroubledRun): Losses => ({
+  code: run.code,
+  lost: Object.fromEntries(
+    Object.keys(calm.report?.scripts ?? {})
+      .map((name): [string, number] => [name, Math.max(0, goodItems(calm, name) - goodItems(run, name))])
+      .filter(([, count]) => count > 0),
+  ),
+  degraded: Object.values(run.report?.scripts ?? {}).reduce((sum, { degraded }) => sum + degraded, 0),
+  filesDifferent: countDifferences(calm.digests, run.digests),
+  extraRequests: requestsIn(run.stats) - requestsIn(calm.stats),
+})
+
+export const sumOf = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
+
+const goodItems = ({ report }: TroubledRun, stream: string): number => {
+  const script = report?.scripts[stream]
+  if (script === undefined) return 0
+  return Object.entries(script.items).reduce((sum, [status, count]) => sum + (isLost({ status: status as Status }) ? 0 : count), 0)
+}

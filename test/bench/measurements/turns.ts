@@ -1,0 +1,29 @@
+import { type Bench, inTurns, withBench } from '../harness/bench.js'
+import { type Context, type Figure, median } from '../harness/figure.js'
+import { fixed } from '../provider/latency.js'
+import { requestsIn } from '../provider/ledger.js'
+
+/** Largest share by which a run may be slower than one of the other build. */
+const GOAL = 1.03
+
+/** Whole runs without trouble, of two builds in turns: wall and CPU of one ÷ those of the other. Both must send the same requests. */
+export const measureTurns = (
+  context: Context,
+  { stocks, latencyMs, against }: { readonly stocks: number; readonly latencyMs: number; readonly against: string },
+): Promise<readonly Figure[]> =>
+  withBench(context, { stocks }, async ({ run }) => {
+    const latency = fixed(latencyMs)
+    // One run of each that does not count: the disk's cache.
+    const build = (product: string) => (): ReturnType<Bench['run']> => run({ latency, product })
+    const turns = { theirs: build(against), ours: build(context.product) }
+    await inTurns(1, turns)
+    const { theirs, ours } = await inTurns(context.runs, turns)
+    const ratios = (read: (run: (typeof ours)[number]) => number) => ours.map((one, round) => read(one) / read(theirs[round] as typeof one))
+    const requests = (runs: typeof ours): number => median(runs.map(({ stats }) => requestsIn(stats)))
+    const remark = `${stocks} stocks, fixed ${latencyMs} ms, ${requests(ours)} requests against ${requests(theirs)}`
+    return [
+      { name: 'whole run ÷ the other build: wall', unit: '×', values: ratios(({ wallMs }) => wallMs), goal: GOAL, remark },
+      { name: 'whole run ÷ the other build: CPU', unit: '×', values: ratios(({ cpuMicros }) => cpuMicros) },
+      { name: 'whole run ÷ the other build: peak RSS', unit: '×', values: ratios(({ peakRssBytes }) => peakRssBytes) },
+    ]
+  })

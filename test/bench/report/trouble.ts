@@ -1,0 +1,120 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { merged } from './results.js'
+import { markdownTable } from './table.js'
+
+interface Counts {
+  readonly lost: number
+  readonly degraded: number
+  readonly filesDifferent: number
+  /** `null`: it did not end by itself. */
+  readonly code: number | null
+  readonly extraRequests: number
+}
+
+/** A whole run with an outage in it. */
+export interface OutageRow extends Counts {
+  readonly stocks: number
+  readonly kind: string
+  readonly start: string
+  readonly seconds: number
+  /** Wall time beyond that of the undisturbed run and the outage. */
+  readonly beyondS: number
+  /** What the same command did afterwards, where something was missing. */
+  readonly next?: { readonly requests: number; readonly filesDifferent: number; readonly code: number | null }
+}
+
+/** A whole run with trouble of another kind. */
+export interface TroubleRow extends Counts {
+  readonly what: string
+  readonly wallS: number
+}
+
+/** What was measured last, kept in the repository. */
+export interface TroubleResults {
+  readonly machine: string
+  readonly outages: readonly OutageRow[]
+  readonly others: readonly TroubleRow[]
+  /** The same of an earlier state. */
+  readonly before: { readonly outages: readonly OutageRow[]; readonly others: readonly TroubleRow[] }
+}
+
+const NOTHING: TroubleResults = { machine: '', outages: [], others: [], before: { outages: [], others: [] } }
+
+export const readTrouble = (path: string): TroubleResults =>
+  existsSync(path) ? { ...NOTHING, ...(JSON.parse(readFileSync(path, 'utf8')) as Partial<TroubleResults>) } : NOTHING
+
+export const writeTrouble = (path: string, results: TroubleResults): void => writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`)
+
+const outageKey = ({ stocks, kind, start, seconds }: OutageRow): string => [stocks, kind, start, seconds].join()
+/** Without what follows the semicolon, which is a result. */
+const troubleKey = ({ what }: TroubleRow): string => what.replace(/;.*/, '')
+
+type Rows = Pick<TroubleResults, 'outages' | 'others'>
+
+export const mergeTrouble = (old: Rows, fresh: Rows): Rows => ({
+  outages: merged(old.outages, fresh.outages, outageKey),
+  others: merged(old.others, fresh.others, troubleKey),
+})
+
+const exitText = (code: number | null): string => (code === null ? 'hangs' : String(code))
+const signed = (seconds: number): string => `${seconds < 0 ? '−' : ''}${Math.abs(seconds).toFixed(1)} s`
+const number = (count: number | undefined): string => count?.toLocaleString('en') ?? ''
+
+export const outagesTable = (rows: readonly OutageRow[], before: readonly OutageRow[] = []): string =>
+  markdownTable(
+    [
+      'outage',
+      'from',
+      'lasts',
+      'lost before',
+      'lost',
+      'lacking a part',
+      'files different',
+      'exit',
+      'extra requests',
+      'time beyond',
+      'same command again',
+    ],
+    rows.map((row) => [
+      row.kind,
+      row.start,
+      `${row.seconds} s`,
+      number(before.find((earlier) => outageKey(earlier) === outageKey(row))?.lost),
+      number(row.lost),
+      number(row.degraded),
+      number(row.filesDifferent),
+      exitText(row.code),
+      number(row.extraRequests),
+      signed(row.beyondS),
+      row.next === undefined
+        ? ''
+        : `${number(row.next.requests)} requests, ${number(row.next.filesDifferent)} files different, exit ${exitText(row.next.code)}`,
+    ]),
+  )
+
+export const othersTable = (rows: readonly TroubleRow[], before: readonly TroubleRow[] = []): string => {
+  const earlierOf = (row: TroubleRow): TroubleRow | undefined => before.find((earlier) => troubleKey(earlier) === troubleKey(row))
+  return markdownTable(
+    ['trouble', 'lost before', 'lost', 'lacking a part', 'files different', 'exit', 'extra requests', 'wall before', 'wall'],
+    rows.map((row) => [
+      row.what,
+      number(earlierOf(row)?.lost),
+      number(row.lost),
+      number(row.degraded),
+      number(row.filesDifferent),
+      exitText(row.code),
+      number(row.extraRequests),
+      earlierOf(row) === undefined ? '' : signed(earlierOf(row)?.wallS ?? 0),
+      signed(row.wallS),
+    ]),
+  )
+}
+
+export const troubleText = ({ machine, outages, others, before }: TroubleResults): string => {
+  if (outages.length + others.length === 0) return 'Not measured yet.'
+  return [
+    ...(outages.length === 0 ? [] : [outagesTable(outages, before.outages)]),
+    ...(others.length === 0 ? [] : [othersTable(others, before.others)]),
+    ...(machine === '' ? [] : [`Measured on ${machine}.`]),
+  ].join('\n\n')
+}

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { RunReport } from '../../src/model/report.js'
+import { lossesOf, type TroubledRun } from './harness/troubled.js'
+import { optionsOf } from './options.js'
+import { openFront } from './provider/front.js'
+import { createLine } from './provider/line.js'
+import { createOutages } from './provider/outage.js'
+import { createPadding } from './provider/padding.js'
+import { jsonResponse } from './provider/template.js'
+import { mergeTrouble, type OutageRow, outagesTable } from './report/trouble.js'
+
+const errorOf = async (port: number): Promise<string | undefined> => {
+  const socket = connect({ port, host: '127.0.0.1' })
+  try {
+    await once(socket, 'connect')
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  } finally {
+    socket.destroy()
+  }
+}
+
+describe('an outage', () => {
+  const prepare = async () => {
+    const front = await openFront((socket) => void socket.on('error', () => socket.destroy()).resume())
+    const outages = createOutages(front, undefined)
+    onTestFinished(async () => {
+      await outages.plan(null)
+      front.close()
+    })
+    return { front, outages }
+  }
+
+  it('of the kind killed breaks connections and refuses new ones, until it ends on the same port', async () => {
+    const { front, outages } = await prepare()
+    const open = connect({ port: front.port, host: '127.0.0.1' }).on('error', () => undefined)
+    await once(open, 'connect')
+    const closed = new Promise((resolve) => open.on('close', resolve))
+    await outages.plan({ kind: 'killed', ms: 60_000 })
+    await closed
+    expect(await errorOf(front.port)).toBe('ECONNREFUSED')
+    await outages.plan(null)
+    expect(await errorOf(front.port)).toBeUndefined()
+  })
+
+  it('begins with the answer that was named', async () => {
+    const { outages } = await prepare()
+    await outages.plan({ kind: '503', ms: 60_000, after: { endpoint: 'news', answers: 2 } })
+    for (const endpoint of ['news', 'lodr', 'lodr']) outages.countAnswer(endpoint)
+    expect([outages.activeKind(), outages.span()]).toEqual([undefined, undefined])
+    outages.countAnswer('news')
+    expect(outages.activeKind()).toBe('503')
+  })
+})
+
+describe('a slow line', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it('carries as many bytes a second as it is given, for all connections together and in turns', () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
+    const carried = [0, 0]
+    const sockets = carried.map((_, place) => ({
+      destroyed: false,
+      write: (bytes: Buffer) => {
+        carried[place] = (carried[place] ?? 0) + bytes.length
+        return true
+      },
+    })) as unknown as readonly Socket[]
+    const line = createLine()
+    line.setSpeed({ bitsPerSecond: 800_000, jitterMs: 100 })
+    for (const socket of sockets) line.send(socket, Buffer.alloc(300_000))
+    vi.advanceTimersByTime(2_000)
+    const [one = 0, other = 0] = carried
+    expect(one + other).toBeGreaterThan(180_000)
+    expect(one + other).toBeLessThanOrEqual(200_000)
+    expect(Math.abs(one - other)).toBeLessThan(2_000)
+    vi.advanceTimersByTime(10_000)
+    expect(carried).toEqual([300_000, 300_000])
+  })
+})
+
+it('a padded answer is valid JSON of the size that was asked for, with its rows', () => {
+  const padding = createPadding()
+  padding.set({ endpoint: 'news', bytes: 1_000 })
+  const text = Buffer.concat([...padding.piecesOf('news', jsonResponse({ data: [1] }))]).toString()
+  const body = text.slice(text.indexOf('\r\n\r\n') + 4)
+  expect(text).toContain(`content-length: ${body.length}\r\n`)
+  expect(JSON.parse(body)).toEqual({ data: [1], padding: 'x'.repeat(1_000) })
+  expect(padding.piecesOf('lodr', jsonResponse({}))).toEqual([jsonResponse({})])
+})
+
+const script = (items: Readonly<Record<string, number>>, degraded = 0) => ({ items, degraded })
+const runOf = (code: number, scripts: Readonly<Record<string, unknown>>, digests: Readonly<Record<string, string>>): TroubledRun => ({
+  code,
+  wallMs: 1,
+  stats: { endpoints: {}, violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 },
+  digests: new Map(Object.entries(digests)),
+  report: { scripts } as unknown as RunReport,
+  peakRssBytes: 1,
+})
+
+describe('the losses of a run', () => {
+  const calm = runOf(0, { news: script({ success: 8, empty: 2 }), lodr: script({ success: 5 }) }, { a: '1', b: '2' })
+
+  it('are the items that ended well without the trouble only, and the files that are missing or differ', () => {
+    const run = runOf(3, { news: script({ success: 6, empty: 2, error: 2 }), lodr: script({ success: 5 }, 1) }, { a: '9', c: '3' })
+    expect(lossesOf(run, calm)).toEqual({ code: 3, lost: { news: 2 }, degraded: 1, filesDifferent: 3, extraRequests: 0 })
+  })
+
+  it('are all items where a run printed no report', () => {
+    expect(lossesOf({ ...runOf(1, {}, {}), report: undefined }, calm).lost).toEqual({ news: 10, lodr: 5 })
+  })
+})
+
+describe('the rows of outages', () => {
+  const row: OutageRow = {
+    ...{ stocks: 60, kind: 'killed', start: 'phase 2', seconds: 15, lost: 7, degraded: 1, filesDifferent: 6, code: 3 },
+    ...{ extraRequests: 1_234, beyondS: -2.25, next: { requests: 9, filesDifferent: 0, code: 0 } },
+  }
+
+  it('are shown beside those of before, with what the next run did', () => {
+    expect(outagesTable([row], [{ ...row, lost: 2_661 }])).toContain(
+      '| killed | phase 2 | 15 s | 2,661 | 7 | 1 | 6 | 3 | 1,234 | −2.3 s | 9 requests, 0 files different, exit 0 |',
+    )
+    expect(outagesTable([{ ...row, code: null }])).toContain('| hangs |')
+  })
+
+  it('take the place of what was measured before them', () => {
+    const other = { what: '2 Mbit/s; lost 3', ...row, wallS: 1 }
+    const merged = mergeTrouble(
+      { outages: [row], others: [other] },
+      { outages: [{ ...row, lost: 0 }], others: [{ ...other, what: '2 Mbit/s' }] },
+    )
+    expect([merged.outages.map(({ lost }) => lost), merged.others.map(({ what }) => what)]).toEqual([[0], ['2 Mbit/s']])
+  })
+})
+
+it('the command line of what trouble costs is read, and what is wrong in it named', () => {
+  const { command, trouble } = optionsOf(['outages', '--stocks', '80', '--kinds', 'killed,dns', '--seconds', '5', '--starts', 'phase-2'])
+  expect([command, trouble]).toMatchObject(['outages', { stocks: 80, kinds: ['killed', 'dns'], seconds: [5], starts: ['phase 2'] }])
+  expect(optionsOf(['turns', '--against', '/old']).trouble).toMatchObject({ stocks: undefined, latencyMs: 50 })
+  expect(() => optionsOf(['outages', '--kinds', 'tired'])).toThrow('tired is none of killed, frozen, 503, dns')
+  expect(() => optionsOf(['turns'])).toThrow('turns needs --against DIR')
+})

@@ -1,0 +1,64 @@
+import type { Context } from '../harness/figure.js'
+import type { BenchOptions } from '../options.js'
+import { mergeTrouble, type OutageRow, othersTable, outagesTable, readTrouble, type TroubleRow, writeTrouble } from '../report/trouble.js'
+import { measureEndless429 } from './endless-429.js'
+import { measureLargeBodies } from './large-bodies.js'
+import { measureOutages } from './outages.js'
+import { measureSlowLines } from './slow-lines.js'
+
+export const troubleCommands = ['outages', 'slow-lines', 'endless-429', 'large-bodies'] as const
+export type TroubleCommand = (typeof troubleCommands)[number]
+
+/** Where rows are kept, and on which machine they were measured. */
+interface Place {
+  readonly path: string
+  readonly machine: string
+}
+
+/** Measures what trouble costs, and prints it. With `--write` each row is kept once it is there: the whole takes an hour. */
+export const measureTrouble = async (
+  command: TroubleCommand,
+  options: BenchOptions,
+  { context, path, machine }: Place & { readonly context: Context },
+): Promise<void> => {
+  const rows = { outages: [] as OutageRow[], others: [] as TroubleRow[] }
+  const write = (): void => keepRows(options.write, rows, { path, machine })
+  const onOutage = (row: OutageRow): void => {
+    rows.outages.push(row)
+    write()
+  }
+  const onOther = (row: TroubleRow): void => {
+    rows.others.push(row)
+    write()
+  }
+  await measure(command, options, { context, onOutage, onOther })
+  const before = options.write === 'before' ? { outages: [], others: [] } : readTrouble(path).before
+  const tables = command === 'outages' ? outagesTable(rows.outages, before.outages) : othersTable(rows.others, before.others)
+  console.log(`${machine}\n\n${tables}`)
+}
+
+interface Receivers {
+  readonly context: Context
+  readonly onOutage: (row: OutageRow) => void
+  readonly onOther: (row: TroubleRow) => void
+}
+
+const measure = (command: TroubleCommand, { trouble }: BenchOptions, { context, onOutage, onOther }: Receivers): Promise<void> => {
+  const stocks = trouble.stocks ?? (command === 'outages' && !context.quick ? 2_775 : 60)
+  switch (command) {
+    case 'outages':
+      return measureOutages(context, { ...trouble, stocks }, onOutage)
+    case 'slow-lines':
+      return measureSlowLines(context, { stocks, megabits: trouble.megabits }, onOther)
+    case 'endless-429':
+      return measureEndless429(context, { stocks, endpoints: trouble.endpoints }, onOther)
+    case 'large-bodies':
+      return measureLargeBodies(context, { stocks: Math.max(stocks, 100) }, onOther)
+  }
+}
+
+const keepRows = (write: BenchOptions['write'], rows: Parameters<typeof mergeTrouble>[1], { path, machine }: Place): void => {
+  const old = readTrouble(path)
+  if (write === 'now') writeTrouble(path, { ...old, machine, ...mergeTrouble(old, rows) })
+  if (write === 'before') writeTrouble(path, { ...old, before: mergeTrouble(old.before, rows) })
+}

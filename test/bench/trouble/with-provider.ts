@@ -1,0 +1,63 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Context } from '../harness/figure.js'
+import { runTroubled, type TroubledOptions, type TroubledRun } from '../harness/troubled.js'
+import type { Latency } from '../provider/latency.js'
+import { requestsIn } from '../provider/ledger.js'
+import { EVENING } from '../provider/market.js'
+import { type Provider, startProvider } from '../provider/process.js'
+import type { ProviderControl } from '../provider/provider.js'
+
+export interface TroubleSetting {
+  readonly stocks: number
+  readonly latency: Latency
+}
+
+export interface TroubledRunOptions extends Pick<TroubledOptions, 'deadlineMs' | 'env' | 'more'> {
+  readonly what: string
+  /** What the provider suffers. */
+  readonly trouble?: ProviderControl
+  /** Reach the provider by a name. */
+  readonly isNamed?: boolean
+  /** A folder with what an earlier run left there; a new one if absent. */
+  readonly out?: string
+}
+
+export interface TroubleBench {
+  readonly provider: Provider
+  readonly folder: (name: string) => string
+  /** One run; the provider is well again afterwards. */
+  readonly run: (options: TroubledRunOptions) => Promise<TroubledRun>
+  readonly remove: (folder: string) => void
+}
+
+const WELL: ProviderControl = { outage: null, line: null, refuse: null, padding: null }
+
+/** A provider whose trouble can be set, and runs of the product against it. Everything is taken away at the end, also after a failure. */
+export const withTrouble = async <T>(context: Context, { stocks, latency }: TroubleSetting, use: (bench: TroubleBench) => Promise<T>) => {
+  const { product, say, scratch } = context
+  mkdirSync(scratch, { recursive: true })
+  const namesFile = join(scratch, 'name-does-not-resolve')
+  const provider = await startProvider({ stocks, namesFile })
+  let folders = 0
+  const folder = (name: string): string => join(scratch, `${name}-${folders++}`)
+  try {
+    return await use({
+      provider,
+      folder,
+      remove: (path) => rmSync(path, { recursive: true, force: true }),
+      run: async ({ what, trouble = {}, isNamed = false, out = folder('out'), ...rest }) => {
+        await provider.control({ latency, asOf: EVENING, reset: true, ...WELL, ...trouble })
+        const done = await runTroubled({ provider, product, out, ...(isNamed ? { namesFile } : {}), ...rest })
+        await provider.control(WELL)
+        const ended = done.code === null ? 'killed at its deadline' : `exit ${done.code}`
+        const counted = `${requestsIn(done.stats)} requests, ${((done.peakRssBytes ?? 0) / 1e6).toFixed(0)} MB`
+        say(`${what}: ${ended}, ${(done.wallMs / 1_000).toFixed(1)} s, ${counted}`)
+        return done
+      },
+    })
+  } finally {
+    await provider.close()
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,132 @@
+import type { CandleColumns, SampleMarket, SampleStock } from '../../src/model/market.js'
+import type { AnyEndpoint } from '../../src/provider/endpoint.js'
+import { streams } from '../../streams/index.js'
+import { seeded } from '../crash/support.js'
+
+/** Well-formed answers that are wrong: which, of whom. Texts are ISINs. */
+export interface WrongAnswers {
+  /** Their newest candle is 100 times too high. */
+  readonly newestTimes100: ReadonlySet<string>
+  /** They are answered the candles of another stock. */
+  readonly candlesOf: ReadonlyMap<string, string>
+  /** They are answered the filings of another stock, on both paths. */
+  readonly filingsOf: ReadonlyMap<string, string>
+  /** A field of a call has another name in all answers. */
+  readonly renamed: keyof typeof RENAMED | undefined
+  /** A page of deals is cut while its own count stays, or the count is gone. */
+  readonly deals: 'cut' | 'no-count' | undefined
+  /** The master list lacks its last quarter, and says how long it is. */
+  readonly isMasterCut: boolean
+}
+
+/** A field of a call's answers, and the name that it gets. */
+export const RENAMED = {
+  news: { stream: 'market-news', field: 'title', as: 'headline' },
+  lodr: { stream: 'company-filings', field: 'data', as: 'filings' },
+  circuit: { stream: 'circuit-stocks', field: 'Ltp', as: 'LastPrice' },
+} as const
+
+export const NOTHING_WRONG: WrongAnswers = {
+  newestTimes100: new Set(),
+  candlesOf: new Map(),
+  filingsOf: new Map(),
+  renamed: undefined,
+  deals: undefined,
+  isMasterCut: false,
+}
+
+/** A mix for a seed: a twentieth of the stocks for each fault of single stocks, one renamed field, one fault of the list of deals. */
+export const pickWrongAnswers = (seed: number, stocks: readonly SampleStock[]): WrongAnswers => {
+  const random = seeded(seed)
+  const shuffled = stocks
+    .filter(({ split }) => split === undefined)
+    .map((stock) => ({ stock, place: random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ stock }) => stock.ISIN)
+  const count = Math.max(2, Math.round(stocks.length / 20))
+  const taken = (group: number): readonly string[] => shuffled.slice(group * count, (group + 1) * count)
+  const others = (group: number) => new Map(taken(group).map((isin, place) => [isin, shuffled.at(-1 - place) as string]))
+  return {
+    newestTimes100: new Set(taken(0)),
+    candlesOf: others(1),
+    filingsOf: others(2),
+    renamed: (['news', 'lodr', 'circuit'] as const)[seed % 3],
+    deals: seed % 2 === 0 ? 'no-count' : 'cut',
+    isMasterCut: false,
+  }
+}
+
+/** Endpoints whose samples are right until wrong ones are chosen. */
+export const createWrongEndpoints = () => {
+  let wrong = NOTHING_WRONG
+  const endpoints = streams
+    .flatMap((stream) => stream.endpoints)
+    .map(
+      (endpoint): AnyEndpoint => ({
+        ...endpoint,
+        ...(endpoint.sample === undefined ? {} : { sample: (input, market) => sampleOf(endpoint, wrong)(input, market) }),
+      }),
+    )
+  return {
+    endpoints,
+    choose: (next: WrongAnswers): void => {
+      wrong = next
+    },
+  }
+}
+
+type Sample = (input: Input, market: SampleMarket) => unknown
+
+interface Input {
+  readonly SEC_ID?: string
+  readonly data?: { readonly isin?: string }
+}
+
+const sampleOf = (endpoint: AnyEndpoint, wrong: WrongAnswers): Sample => {
+  const right: Sample = (input, market) => endpoint.sample?.(input, market)
+  const renamed = wrong.renamed === endpoint.name ? RENAMED[wrong.renamed] : undefined
+  const rename = (answer: unknown): unknown =>
+    renamed === undefined ? answer : JSON.parse(JSON.stringify(answer).replaceAll(`"${renamed.field}":`, `"${renamed.as}":`))
+  switch (endpoint.name) {
+    case 'ohlcv':
+      return (input, market) => candlesOf(input, market, { wrong, right })
+    case 'company_filings':
+    case 'lodr':
+      return (input, market) => {
+        const isin = input.data?.isin ?? ''
+        return rename(right({ ...input, data: { ...input.data, isin: wrong.filingsOf.get(isin) ?? isin } }, market))
+      }
+    case 'deal':
+      return (input, market) => dealsOf(right(input, market) as Deals, wrong.deals)
+    case 'master':
+      return (input, market) => {
+        const answer = right(input, market) as { readonly data: readonly unknown[] }
+        return wrong.isMasterCut ? { ...answer, data: answer.data.slice(0, Math.ceil(answer.data.length * 0.75)) } : answer
+      }
+    default:
+      return (input, market) => rename(right(input, market))
+  }
+}
+
+const candlesOf = (input: Input, market: SampleMarket, { wrong, right }: { readonly wrong: WrongAnswers; readonly right: Sample }) => {
+  const isin = market.stockBySid(input.SEC_ID ?? '')?.ISIN ?? ''
+  const other = market.stockByIsin(wrong.candlesOf.get(isin) ?? '')
+  if (other !== undefined) return right({ ...input, SEC_ID: other.Sid }, market)
+  const answer = right(input, market) as { readonly data: CandleColumns }
+  if (!wrong.newestTimes100.has(isin)) return answer
+  const { data } = answer
+  const times100 = (column: readonly number[]): number[] =>
+    column.map((value, place) => (place === column.length - 1 ? value * 100 : value))
+  return { ...answer, data: { ...data, o: times100(data.o), h: times100(data.h), l: times100(data.l), c: times100(data.c) } }
+}
+
+interface Deals {
+  readonly data: readonly unknown[]
+  readonly totalcount: number
+}
+
+const dealsOf = ({ totalcount, ...answer }: Deals, fault: WrongAnswers['deals']): unknown => {
+  if (fault === 'no-count') return answer
+  const data = fault === 'cut' ? answer.data.slice(0, Math.ceil(answer.data.length * 0.6)) : answer.data
+  return { ...answer, data, totalcount }
+}
