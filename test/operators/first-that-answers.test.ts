@@ -188,12 +188,7 @@ describe('firstThatAnswers', () => {
     ['none', new HttpError(404), new HttpError(410), false],
   ])('calls its failure temporary where that of any tier is: %s', (_, one, other, expected) => {
     let failure: unknown
-    const tiers = [one, other].map((error) =>
-      tier(
-        'tier',
-        throwError(() => error),
-      ),
-    )
+    const tiers = [one, other].map((error) => throwing('tier', error))
     firstThatAnswers(tiers).subscribe({ error: (error: unknown) => (failure = error) })
     expect(failure).toMatchObject({ isTemporary: expected })
   })

@@ -214,6 +214,25 @@ describe('the second pass', () => {
   )
 
   it(
+    'does not begin in a run that is asked to stop, not even in a stream that need not wait for it',
+    marbles((m) => {
+      const following = tinyOnce('following', {
+        after: ['news'],
+        work: once(({ after }) => concat(after('news'), of(found([])))),
+      })
+      const answers = (call: string) => timer(call === 'slow A' ? 100 : 60).pipe(map(() => (call === 'slow A' ? row : status(503))))
+      const streams = [tiny('news'), following, tiny('slow')]
+      const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
+      const lines = told(m, collector.events({ stop: timer(50) }))
+      m.flush()
+
+      expect(lines.join()).not.toContain('second-pass')
+      expect(callsIn(collector.asked)).toStrictEqual(['0 news A', '0 slow A'])
+      expect(lines.at(-1)).toMatch(/COMPLETE/)
+    }),
+  )
+
+  it(
     'asks once more for what all share and could not be had for a temporary reason',
     marbles((m) => {
       const work = perStock((stock, { ask, shared }) =>
