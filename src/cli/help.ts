@@ -11,7 +11,7 @@ Exit codes:
   1              the critical step failed, the outputs could not be written,
                  or another run holds the folder or the fleet
   2              wrong usage or configuration, or a Redis that cannot be used
-  3              finished, but something is missing
+  3              finished, but something is missing, or answers have changed
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal; the same
                  command continues
 `

@@ -65,7 +65,7 @@ describe('help', () => {
   test('of a run shows the settings and the exit codes', async () => {
     const { out } = await type('run', '--help')
     expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      folder that the outputs are written to; default ./data\n')
-    expect(out).toContain('  3              finished, but something is missing\n')
+    expect(out).toContain('  3              finished, but something is missing, or answers have changed\n')
   })
 
   test.each([

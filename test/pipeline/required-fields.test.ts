@@ -1,10 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { lastValueFrom, map } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { DRIFT_ACCEPTED, driftName } from '../../src/model/drift.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
+import type { Storage } from '../../src/pipeline/storage.js'
 import { openConnections } from '../../src/provider/http.js'
 import type { Transport } from '../../src/provider/transport.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
@@ -24,12 +29,13 @@ afterAll(() => {
 
 type Fields = Record<string, unknown>
 interface Changing extends RunOptions {
-  readonly files: MemoryFiles
+  readonly files?: MemoryFiles
+  readonly storage?: Storage
   /** Changes an answer, told by the path and the request. */
   readonly change?: (answer: Fields, path: string, request: string) => void
 }
 
-const run = ({ files, change, ...options }: Changing): Promise<RunReport> => {
+const run = ({ files = new Map(), storage = memory(files), change, ...options }: Changing): Promise<RunReport> => {
   const transport: Transport = (request) =>
     send(request).pipe(
       map((reply) => {
@@ -42,7 +48,7 @@ const run = ({ files, change, ...options }: Changing): Promise<RunReport> => {
     )
   const collector = createCollector({
     settings: { ...simulator.settings, retries: 0 },
-    storage: memory(files),
+    storage,
     transport,
     clock: () => EVENING,
   })
@@ -161,6 +167,32 @@ describe('drift that was accepted', () => {
     expect(second).toMatchObject({ outcome: 'complete', drift: [{ field: 'data.latest_news[].language', accepted: true }] })
     const third = await run({ files, change: inNews((_, item) => (item.lang = 'en')), only: ['market-news'] })
     expect(third.outcome).toBe('partial')
+  })
+
+  it('was not, so the run does not stand for the next one', async () => {
+    const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
+    onTestFinished(() => rmSync(out, { recursive: true }))
+    const again = (more: Partial<Changing> = {}) => run({ storage: folder(out), only: ['market-news'], fresh: false, ...more })
+    await again({ change })
+    const second = await again()
+    expect(second).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { requests: 40 } } })
+    expect(second.finishedBefore).toBeUndefined()
+    expect((await again()).finishedBefore).toBeDefined()
+  })
+
+  it('is only told where a list shows it in one or two records', async () => {
+    const few = (count: number) =>
+      on('CircuitBreak', (answer) => {
+        answer.data = rowsIn(answer)
+          .slice(0, count)
+          .map((row) => ({ ...row, Isin: 'x' }))
+      })
+    const outcomeOf = async (count: number) => {
+      const { outcome, drift } = await run({ files: new Map(), change: few(count), only: ['circuit-stocks'] })
+      return [outcome, drift?.map(({ kind, field, rare }) => [kind, field, rare])]
+    }
+    expect(await outcomeOf(1)).toEqual(['complete', [['new', 'data[].Isin', true]]])
+    expect(await outcomeOf(3)).toEqual(['partial', [['new', 'data[].Isin', undefined]]])
   })
 
   it('counts for nothing where the document that says so is damaged', async () => {
