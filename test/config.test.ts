@@ -43,7 +43,7 @@ describe('settings', () => {
       throttleMaxMs: 60_000,
       throttleRetries: 8,
       throttleGiveUpMs: 120_000,
-      downMs: 10_000,
+      downMs: 300_000,
       workers: {},
       timeoutsMs: {},
       headers: {},
@@ -125,7 +125,7 @@ describe('a wrong setting', () => {
     { setting: 'throttleMaxMs', wrong: 1e9, env: 'SCRIPSTREAM_THROTTLE_MAX_MS', text: '1000000000', says: /600000/ },
     { setting: 'throttleRetries', wrong: -1, env: 'SCRIPSTREAM_THROTTLE_RETRIES', text: '-1', says: /100/ },
     { setting: 'throttleGiveUpMs', wrong: 1.5, env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS', text: '1.5', says: /whole number/ },
-    { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /3600000/ },
+    { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /86400000/ },
   ])('is named with its source: $setting of $wrong', ({ setting, wrong, env, text, says }) => {
     const configFile = fileOf({ [setting]: wrong })
     const shown = JSON.stringify(wrong)

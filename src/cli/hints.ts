@@ -1,5 +1,5 @@
 import { refusalCodes, refusals } from '../market/never-worse.js'
-import { kindOf } from '../model/errors.js'
+import { kindOf } from '../model/reason.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { environmentNames } from '../model/settings.js'
 import { itemsOf } from './problems.js'

@@ -1,5 +1,6 @@
-import { kindOf, type Status } from '../model/errors.js'
+import type { Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
+import { kindOf } from '../model/reason.js'
 import type { Problem, Rewritten, RunReport, ScriptReport } from '../model/report.js'
 import { count, counted } from './format.js'
 import { clean } from './text.js'

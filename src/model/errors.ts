@@ -1,7 +1,6 @@
 /**
- * What must happen after an error: `await-host` (the host is away: try again when the limiter lets requests through, however often),
- * `wait` (the host asks for a pause, then try again), `retry` (try again after a back-off), `give-up` (this item is lost, the run goes
- * on), `stop` (the run ends). Nobody but the error class decides.
+ * What follows an error, by its class alone: `await-host` (try again when the host is back, however often), `wait` (after the pause that
+ * the host asks for), `retry` (after a back-off), `give-up` (this item is lost, the run goes on), `stop` (the run ends).
  */
 export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
 
@@ -85,10 +84,7 @@ export class HostAwayError extends CollectError {
   override readonly isTemporary = true
 }
 
-/**
- * What befell a request: no answer in time, no answer in time on a saturated line, no way to the host or a broken one, an answer that was
- * cut, too long or no HTTP, or too few file descriptors.
- */
+/** Why no whole answer came: `slow` is a deadline on a full line, `fd` too few file descriptors on this machine. */
 export type TransportReason = 'deadline' | 'slow' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
 
 /** A host that cannot be reached is not the request's fault: it waits until the host is back, or given up. */
@@ -101,13 +97,12 @@ const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   fd: 'stop',
 }
 
-const LASTING: ReadonlySet<TransportReason> = new Set(['tls', 'too_large', 'fd'])
-
 /** No whole answer arrived. Too few file descriptors (fd) are this machine's trouble, not the item's: the run ends. */
 export class TransportError extends CollectError {
   override readonly name = 'TransportError'
   readonly verdict: Verdict
   readonly status = 'error'
+  readonly code: TransportReason
   override readonly isTemporary: boolean
   /** Whether part of an answer had arrived. */
   readonly hasBegun: boolean
@@ -120,11 +115,8 @@ export class TransportError extends CollectError {
     super(`${reason}: ${message}`, options)
     this.hasBegun = hasBegun
     this.verdict = VERDICTS[reason] ?? 'retry'
-    this.isTemporary = !LASTING.has(reason)
-  }
-
-  get code(): TransportReason {
-    return this.reason
+    this.isTemporary = this.verdict === 'retry' || this.verdict === 'wait'
+    this.code = reason
   }
 }
 
@@ -133,6 +125,7 @@ export class BadAnswer extends CollectError {
   override readonly name = 'BadAnswer'
   readonly verdict = 'retry'
   readonly status = 'error'
+  readonly code: string
   override readonly isTemporary: boolean
 
   constructor(
@@ -140,11 +133,8 @@ export class BadAnswer extends CollectError {
     message: string,
   ) {
     super(`${reason}: ${message}`)
+    this.code = reason
     this.isTemporary = reason === 'html' || reason === 'empty' || reason === 'truncated'
-  }
-
-  get code(): BadAnswer['reason'] {
-    return this.reason
   }
 }
 
@@ -203,12 +193,6 @@ const LONGEST_MESSAGE = 600
 
 const exchangeOf = ({ asked, message, answered }: CollectError): string =>
   `${asked === undefined ? '' : `${asked}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
-
-/** A reason without what it says in brackets, which may differ from item to item. */
-export const kindOf = (reason: string): string => reason.replace(BRACKETS, '')
-
-/** Texts within them are quoted, and may hold brackets of their own. */
-const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g
 
 /** Whether a failure costs one item at most, so that the run goes on. */
 export const isLoss = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

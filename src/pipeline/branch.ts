@@ -15,9 +15,10 @@ import {
   tap,
 } from 'rxjs'
 import { thresholds } from '../market/never-worse.js'
-import { kindOf, NothingAnswered } from '../model/errors.js'
+import { NothingAnswered } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, isLost, type Settled } from '../model/outcome.js'
+import { kindOf } from '../model/reason.js'
 import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
 import { recover } from '../operators/recover.js'

@@ -58,9 +58,27 @@ it('ends the run with the reason when the hook refuses', async () => {
 })
 
 it('holds the stream back while the hook is slow', () => {
-  const stocks = Array.from({ length: 200 }, (_, place) => ({ Sym: `S${place}`, Isin: `INE${String(place).padStart(9, '0')}`, Sid: place }))
+  const stocks = Array.from({ length: 200 }, (_, place) => ({
+    Sym: `S${place}`,
+    Isin: `INE${String(place).padStart(9, '0')}`,
+    DispSym: `S${place} Limited`,
+    Sid: place + 1,
+  }))
   const { transport, asked } = scriptedProvider(({ host }) =>
-    of({ data: host === 'analytics' ? stocks : { latest_news: [{ news_object: { title: 'News' } }] } }),
+    of({
+      data:
+        host === 'analytics'
+          ? stocks
+          : {
+              latest_news: [
+                {
+                  publish_date: 1_770_000_000_000,
+                  category: 'stocks',
+                  news_object: { title: 'News', text: 'It is', overall_sentiment: 'neutral' },
+                },
+              ],
+            },
+    }),
   )
   const taken$ = new Subject<void>()
   const slow: Post = (body) => (body.includes('market_news/') ? taken$ : of(0))

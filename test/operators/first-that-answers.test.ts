@@ -1,4 +1,4 @@
-import { type Observable, of, throwError } from 'rxjs'
+import { type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { BadAnswer, HttpError, NothingAnswered, StorageError, TransportError } from '../../src/model/errors.js'
 import { firstThatAnswers, type Tier } from '../../src/operators/first-that-answers.js'

@@ -10,7 +10,7 @@ const candles = { phase: 'candles' } as const
 describe('the critical step', () => {
   for (const { how, reply, asked, times } of [
     { how: 'is refused', reply: status(403), asked: [0], times: 1 },
-    { how: 'keeps failing', reply: status(503), asked: [0, 375, 1_125], times: 6 },
+    { how: 'keeps failing', reply: status(503), asked: [0, 375, 1_125], times: 3 },
     { how: 'answers a page', reply: page, asked: [0, 375, 1_125], times: 6 },
   ])
     it(

@@ -1,7 +1,7 @@
-import { concat, map, type Observable, of, timer } from 'rxjs'
+import { concat, map, mergeMap, type Observable, of, throwError, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { NothingAnswered } from '../../src/model/errors.js'
+import { NothingAnswered, TransportError } from '../../src/model/errors.js'
 import { found } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import { stockItems, stocksOf } from '../../src/model/stock.js'
@@ -21,6 +21,13 @@ const failing = (times: Readonly<Record<string, number>>, ms = 1, then: (call: s
     asked.set(call, nth)
     return timer(ms).pipe(map(() => (nth <= (times[call] ?? 0) ? status(503) : then(call))))
   }
+}
+
+/** Cuts the answers to a call so many times, which says nothing of the host. */
+const cutting = (times: Readonly<Record<string, number>>, ms: number): Answers => {
+  const answers = failing(times, ms)
+  const cut = new TransportError('truncated', 'other side closed')
+  return (call) => answers(call).pipe(mergeMap((reply) => (reply.status === 200 ? of(reply) : throwError(() => cut))))
 }
 
 const callsIn = (asked: readonly string[]): readonly string[] => asked.filter((call) => !call.includes('master-data'))
@@ -95,7 +102,7 @@ describe('the second pass', () => {
         const collector = tinyCollector(m, {
           stocks,
           streams: [tiny('news', { workers })],
-          answers: failing(times, 10),
+          answers: cutting(times, 10),
           settings: SETTINGS,
         })
         const outcomes: string[] = []
@@ -218,7 +225,7 @@ describe('the second pass', () => {
     marbles((m) => {
       const following = tinyOnce('following', {
         after: ['news'],
-        work: once(({ after }) => concat(after('news'), of(found([])))),
+        work: once((tools) => concat(tools.after('news'), of(found([])))),
       })
       const answers = (call: string) => timer(call === 'slow A' ? 100 : 60).pipe(map(() => (call === 'slow A' ? row : status(503))))
       const streams = [tiny('news'), following, tiny('slow')]

@@ -23,7 +23,12 @@ const rows = Array.from({ length: 100 }, (_, place) => ({
   news_body: `${place} `.padEnd(1_000, 'Intimation under the listing obligations. '),
   news_date: `2026-01-01 10:22:${10 + (place % 50)}`,
 }))
-const news = { latest_news: rows.map((row) => ({ publish_date: 1, category: 'stocks', news_object: row })) }
+const newsOf = ({ caption, news_body }) => ({
+  publish_date: 1_770_000_000_000,
+  category: 'stocks',
+  news_object: { title: caption, text: news_body, overall_sentiment: 'neutral' },
+})
+const news = { latest_news: rows.map(newsOf) }
 const days = Array.from({ length: 5_000 }, (_, day) => 1_000_000_000 + day * 86_400)
 const candles = { Time: days, ...Object.fromEntries(['o', 'h', 'l', 'c', 'v'].map((column) => [column, days.map((day) => day % 1_000)])) }
 

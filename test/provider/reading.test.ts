@@ -1,6 +1,7 @@
 import { firstValueFrom, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { BadAnswer, HttpError, kindOf, messageOf, TransportError } from '../../src/model/errors.js'
+import { BadAnswer, HttpError, messageOf, TransportError } from '../../src/model/errors.js'
+import { kindOf } from '../../src/model/reason.js'
 import { type RequestEnd, reading } from '../../src/provider/reading.js'
 import { seenOf } from '../../src/provider/seen.js'
 import { note } from './support.js'

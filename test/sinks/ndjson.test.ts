@@ -123,9 +123,27 @@ describe('a writer that is slow', () => {
   })
 
   it('stops the requests of a run while it takes nothing', async () => {
-    const stocks = Array.from({ length: 200 }, (_, rank) => ({ Sym: `S${rank}`, Isin: isinOf(rank), Sid: rank }))
+    const stocks = Array.from({ length: 200 }, (_, rank) => ({
+      Sym: `S${rank}`,
+      Isin: isinOf(rank),
+      DispSym: `S${rank} Limited`,
+      Sid: rank + 1,
+    }))
     const { transport, asked } = scriptedProvider(({ host }) =>
-      of({ data: host === 'analytics' ? stocks : { latest_news: [{ news_object: { title: 'News' } }] } }),
+      of({
+        data:
+          host === 'analytics'
+            ? stocks
+            : {
+                latest_news: [
+                  {
+                    publish_date: 1_770_000_000_000,
+                    category: 'stocks',
+                    news_object: { title: 'News', text: 'It is', overall_sentiment: 'neutral' },
+                  },
+                ],
+              },
+      }),
     )
     const stuck = new Writable({ highWaterMark: 1, write: () => undefined })
     const storage: Storage = { ...memory(), open: ({ file }) => (file.startsWith('market_news/') ? ndjson(stuck) : identity) }

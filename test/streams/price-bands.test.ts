@@ -41,13 +41,18 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
   })
 
   it.each([
-    { status: 503, attempts: 6 },
     { status: 429, attempts: 18 },
     { status: 403, attempts: 1 },
     { status: 410, attempts: 1 },
   ])('does not pass an older day off as the newest when the provider answers $status', async ({ status, attempts }) => {
     const { asked, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
     expect(pathsOf(asked)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
+    expect(script.outcome).toBe('failed')
+  })
+
+  it('does not pass an older day off as the newest when the host is away', async () => {
+    const { asked, script } = await bands({ [pathOn('12022026')]: 503, [pathOn('11022026')]: csv })
+    expect(new Set(pathsOf(asked))).toEqual(new Set([pathOn('12022026')]))
     expect(script.outcome).toBe('failed')
   })
 
