@@ -218,7 +218,7 @@ describe('the second pass', () => {
     marbles((m) => {
       const following = tinyOnce('following', {
         after: ['news'],
-        work: once(({ after }) => concat(after('news'), of(found([])))),
+        work: once((tools) => concat(tools.after('news'), of(found([])))),
       })
       const answers = (call: string) => timer(call === 'slow A' ? 100 : 60).pipe(map(() => (call === 'slow A' ? row : status(503))))
       const streams = [tiny('news'), following, tiny('slow')]
