@@ -134,7 +134,7 @@ export class BadAnswer extends CollectError {
   ) {
     super(`${reason}: ${message}`)
     this.code = reason
-    this.isTemporary = reason === 'html' || reason === 'empty' || reason === 'truncated'
+    this.isTemporary = reason !== 'schema' && reason !== 'identity'
   }
 }
 

@@ -7,6 +7,7 @@ export interface Transfer {
   bytesAt: number
 }
 
+/** How long an answer may take. Times are milliseconds. */
 export interface Deadline {
   /** The longest time without a byte, the first one included. */
   readonly idleMs: number

@@ -32,7 +32,7 @@ describe('a wrong call ends with 2 before anything is asked', () => {
 
 it('ends with 1 and asks nothing else when the master list cannot be had', async () => {
   const { simulator, env } = await provider({ faults: [{ on: 'master', mode: 'status', status: 503 }] })
-  const { code, stdout } = await run(['run', '--json'], { cwd: emptyFolder(), env })
+  const { code, stdout } = await run(['run', '--json', '--patience', '0'], { cwd: emptyFolder(), env })
   expect(code).toBe(1)
   expect((JSON.parse(stdout) as RunReport).outcome).toBe('failed')
   expect(Object.keys(simulator.stats().endpoints)).toEqual(['master'])

@@ -13,7 +13,7 @@ describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
       const place = await fleetPlace()
       const workers = [place.worker('a'), place.worker('b')]
       await joined(workers)
-      place.simulator.control({ faults: [{ on: 'news', mode: 'status', status: 503, times: ATTEMPTS }] })
+      place.simulator.control({ faults: [{ on: 'news', mode: 'truncate', times: ATTEMPTS }] })
       const { code, stderr } = await place.driver(NEWS).ended
       expect(code, stderr).toBe(0)
       expect(stderr).toContain(`market-news: trying ${STOCKS} items again`)
