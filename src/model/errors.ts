@@ -14,7 +14,7 @@ export abstract class CollectError extends Error {
   /** Names the kind of failure for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
   abstract readonly code: string
   /** Whether the same request may well succeed later: the host was away, slow or overloaded. */
-  readonly isTemporary: boolean = false
+  isTemporary = false
   /** What was asked of which service, if the failure is that of a request: `POST static /staticscanx/lodr`. Names no stock. */
   asked?: string
   /** What was answered, if anything was: its type, its size, and how it begins. */
@@ -27,7 +27,7 @@ export class Throttled extends CollectError {
   readonly verdict = 'wait'
   readonly status = 'rate_limit'
   readonly code = 'rate_limit'
-  override readonly isTemporary = true
+  override isTemporary = true
 
   /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
   constructor(readonly retryAfterMs: number | undefined) {
@@ -44,7 +44,7 @@ export class HttpError extends CollectError {
   readonly verdict: Verdict
   readonly status: Status
   override readonly code: `http_${number}`
-  override readonly isTemporary: boolean
+  override isTemporary: boolean
 
   /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
   constructor(
@@ -64,7 +64,7 @@ export class HostClosed extends CollectError {
   override readonly name = 'HostClosed'
   readonly verdict = 'give-up'
   readonly code: 'rate_limit' | 'host-down'
-  override readonly isTemporary = true
+  override isTemporary = true
 
   constructor(
     readonly status: 'rate_limit' | 'error',
@@ -81,7 +81,7 @@ export class HostAwayError extends CollectError {
   readonly verdict = 'await-host'
   readonly status = 'error'
   readonly code = 'host-down'
-  override readonly isTemporary = true
+  override isTemporary = true
 }
 
 /** Why no whole answer came: `slow` is a deadline on a full line, `fd` too few file descriptors on this machine. */
@@ -103,7 +103,7 @@ export class TransportError extends CollectError {
   readonly verdict: Verdict
   readonly status = 'error'
   readonly code: TransportReason
-  override readonly isTemporary: boolean
+  override isTemporary: boolean
   /** Whether part of an answer had arrived. */
   readonly hasBegun: boolean
 
@@ -126,7 +126,7 @@ export class BadAnswer extends CollectError {
   readonly verdict = 'retry'
   readonly status = 'error'
   readonly code: string
-  override readonly isTemporary: boolean
+  override isTemporary: boolean
 
   constructor(
     readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'identity' | 'truncated',
@@ -143,7 +143,7 @@ export class NothingAnswered extends CollectError {
   override readonly name = 'NothingAnswered'
   readonly verdict = 'give-up'
   readonly status = 'error'
-  override readonly isTemporary: boolean
+  override isTemporary: boolean
 
   /**
    * @param isTemporary whether a request failed for a reason that may be gone later

@@ -29,10 +29,13 @@ export const retryFailures =
       let failures = 0
       let refusals = 0
       let met: unknown
+      let isTemporary = false
       return attempt$.pipe(
         retry({
           delay: (error: unknown) => {
             const verdict = error instanceof CollectError ? error.verdict : 'stop'
+            // An outage may have used up the retries that the last failure lacks.
+            if (error instanceof CollectError && verdict === 'retry') isTemporary = error.isTemporary ||= isTemporary
             if (error instanceof HostAwayError) met = error.cause
             if (verdict === 'await-host') return of(0)
             if (error instanceof HostClosed && error.code === 'host-down' && met !== undefined) return throwError(() => met)

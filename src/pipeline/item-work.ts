@@ -24,6 +24,7 @@ export const itemWork = (stream: StreamDefinition, site: Site): ((item: Item, sl
     settings: site.settings,
     gates: site.gates,
     timeoutMs: site.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
+    isList: stream.work.of === undefined,
     random: site.random,
     clock: site.clock,
     drift: site.drift.ofStream(stream.name),

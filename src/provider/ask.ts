@@ -40,6 +40,8 @@ export interface AskOptions {
   readonly clock: () => number
   /** Looks at the shape of what a call answers. */
   readonly drift?: (endpoint: AnyEndpoint) => Watch | undefined
+  /** Whether the items are a few lists, not stocks or indices. */
+  readonly isList?: boolean
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
   /** Hears how each request ended. */
   readonly watch?: ((end: RequestEnd) => void) | undefined
@@ -56,6 +58,7 @@ export const createAsk = ({
   tell,
   drift,
   watch,
+  isList = false,
 }: AskOptions): ((slot: Slot, whom?: string) => Ask) => {
   const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
   const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
@@ -77,7 +80,7 @@ export const createAsk = ({
     (endpoint, input, { failFast = false } = {}) => {
       const { request: requestFor, gate } = knownOf(endpoint)
       const request = requestFor(input)
-      const asker = { item: whom, idleMs: timeoutMs, failFast }
+      const asker = { item: whom, isList, idleMs: timeoutMs, failFast }
       return new Observable((subscriber) => {
         const { hold, give } = slot.use()
         let sent = 0

@@ -12,16 +12,14 @@ describe('a failed request', () => {
     { what: 'a reset connection', answer: reset(), as: 'error' },
     { what: 'a page instead of JSON', answer: of(page), as: 'error' },
     { what: 'an empty body', answer: of({ status: 200, body: Buffer.from('') }), as: 'error' },
-  ]
-  const lasting = [
     { what: 'cut JSON', answer: of({ status: 200, body: Buffer.from('{"data":[{"Clo') }), as: 'error' },
     {
       what: 'bytes that are not UTF-8',
       answer: of({ status: 200, body: Buffer.from('{"data":[{"Name":"\xff"}]}', 'latin1') }),
       as: 'error',
     },
-    { what: 'another envelope', answer: of({ status: 200, body: Buffer.from('{"data":7}') }), as: 'error' },
   ]
+  const lasting = [{ what: 'another envelope', answer: of({ status: 200, body: Buffer.from('{"data":7}') }), as: 'error' }]
   for (const { what, answer, as } of passing)
     it(
       `is tried 3 times after ${what}, with a back-off that doubles, 3 times more in the second pass, and ends as ${as}`,

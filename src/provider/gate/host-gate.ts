@@ -13,6 +13,8 @@ import { stopwatch } from './stopwatch.js'
 export interface Asker {
   /** Whose request it is: a stock, an index, a list. */
   readonly item: string
+  /** It is one of a few lists, so that there are no other items to tell from whether the host has trouble. */
+  readonly isList?: boolean
   /** The longest time without a byte that the request is granted. */
   readonly idleMs: number
   /** It has another source to turn to: it ends at once while the host is away. */
@@ -96,14 +98,15 @@ export const createHostGates = (
   const judged = (signal: Signal, endpoint: EndpointLimiter, { item }: Asker): Signal =>
     signal.kind === 'trouble' && isOwnTrouble(`${endpoint.name} ${item}`) ? nothing : signal
 
-  const settle = (signal: Signal, { own, permits }: { own: EndpointLimiter; permits: readonly [Permit, Permit] }, item: string): void => {
+  const settle = (signal: Signal, { own, permits }: Pick<Sent<unknown>, 'own' | 'permits'>, { item, isList = false }: Asker): void => {
     if (signal.kind === 'answered') served += 1
     const isRefusal = signal.kind === 'refused' || signal.kind === 'blank'
-    const isAlone = line.served === 0 || (signal.kind === 'trouble' && signal.sign !== 'item' && served === 0)
+    const isHosts = signal.kind === 'trouble' && signal.sign !== 'item'
+    const isAlone = line.served === 0 || (isHosts && (served === 0 || isList))
     // One endpoint that refuses is held alone; several make it the host.
     host.leave(permits[1], { signal: isRefusal && !isHeldElsewhere(own) ? nothing : signal, item, isAlone })
     const isOfHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host))
-    own.leave(permits[0], { signal: isOfHost ? nothing : signal, item, isAlone: false })
+    own.leave(permits[0], { signal: isOfHost ? nothing : signal, item, isAlone: isHosts && isList })
   }
   const attempt = <T>(attempt$: Observable<T>, asker: Asker, { subscriber, own, permits }: Sent<T>): void => {
     const startedAt = asyncScheduler.now()
@@ -111,7 +114,7 @@ export const createHostGates = (
     const over = (signal: Signal): void => {
       if (!isOpen) return
       isOpen = false
-      settle(signal, { own, permits }, asker.item)
+      settle(signal, { own, permits }, asker)
     }
     const subscription = attempt$.subscribe({
       next: (value) => {

@@ -27,10 +27,11 @@ interface Market {
     readonly attempt: number
   }) => number | Error
   readonly retryAfter?: string
+  readonly isList?: boolean
 }
 
 /** Asks for all items on virtual time, as the streams of a run do. */
-const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter }: Market) => {
+const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter, isList = false }: Market) => {
   const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
   const gates = createGates(parsed)
   const sent: { readonly item: string; readonly at: number; readonly path: string }[] = []
@@ -50,7 +51,7 @@ const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter 
         }),
       )
     })
-  const shared = { transport, settings: parsed, gates, timeoutMs: 10_000, random: () => 0.5, clock: () => m.scheduler.now() }
+  const shared = { transport, settings: parsed, gates, timeoutMs: 10_000, random: () => 0.5, clock: () => m.scheduler.now(), isList }
   const one = ({ name, endpoint = note }: Item): Observable<string> =>
     askFreely({ ...shared, tell: () => undefined }, name)(endpoint, { data: { isin: name } }).pipe(
       map(() => 'served'),
@@ -112,6 +113,23 @@ describe('an outage', () => {
         const { ends, sent } = askFor(m, { items: stocks(1), answer: ({ at }) => (at < 3_500 ? answer : 200) })
         expect(ends).toStrictEqual({ served: 1 })
         expect(sent.length).toBeLessThan(9)
+      }
+    }),
+  )
+
+  it(
+    'is waited for by a single list, though the host has served before',
+    marbles((m) => {
+      const list = { name: 'all', endpoint: other }
+      for (const answer of [503, reset]) {
+        const from = m.scheduler.now()
+        const { ends } = askFor(m, {
+          items: [{ name: 'first' }, list],
+          workers: 1,
+          isList: true,
+          answer: ({ item, at }) => (item === 'all' && at < from + 20_000 ? answer : 200),
+        })
+        expect(ends).toStrictEqual({ served: 2 })
       }
     }),
   )
