@@ -58,7 +58,9 @@ it('ends the run with the reason when the hook refuses', async () => {
 })
 
 it('holds the stream back while the hook is slow', () => {
-  const stocks = Array.from({ length: 200 }, (_, place) => ({ Sym: `S${place}`, Isin: `INE${String(place).padStart(9, '0')}`, Sid: place }))
+  const stocks = Array.from({ length: 200 }, (_, place) => ({
+    ...{ Sym: `S${place}`, DispSym: `S${place}`, Isin: `INE${String(place).padStart(9, '0')}`, Sid: place },
+  }))
   const { transport, asked } = scriptedProvider(({ host }) =>
     of({ data: host === 'analytics' ? stocks : { latest_news: [{ news_object: { title: 'News' } }] } }),
   )
