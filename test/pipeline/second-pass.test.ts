@@ -189,7 +189,7 @@ describe('the second pass', () => {
     marbles((m) => {
       const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
       const work = perRowOf('indices', () => of(found([])))
-      const answers = failing({ 'indices all': 9, 'news A': 1 })
+      const answers = cutting({ 'indices all': 9, 'news A': 1 }, 1)
       const streams = [indices, tiny('ohlcv', { phase: 'candles', work }), tiny('news')]
       const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
       const ends: unknown[] = []

@@ -177,7 +177,7 @@ describe('company-filings', () => {
     const { script, report, text } = await collected(500, 502, { files: withFile(FILE, 'old') })
     expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 1 }, degraded: 0 })
     expect(script.problems[0]).toMatchObject({ item: 'ALPHA', status: 'error', code: expect.any(String) })
-    expect(script.problems[0]?.reason).toMatch(/company_filings: .*lodr: .*502/)
+    expect(script.problems[0]?.reason).toMatch(/company_filings: .*50[02].*lodr: .*50[02]/)
     expect(report.outcome).toBe('partial')
     expect(text(FILE)).toBe('old')
   })

@@ -12,7 +12,7 @@ const collected = async (name: string, faults: readonly Fault[]) => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 12, faults })
   onTestFinished(() => simulator.close())
   const files: MemoryFiles = new Map()
-  const settings = { ...simulator.settings, retries: 0 }
+  const settings = { ...simulator.settings, retries: 0, downMs: 0 }
   const report = await firstValueFrom(createCollector({ settings, storage: memory(files) }).run({ only: [name] }))
   const texts = [...files].filter(([file]) => !file.startsWith('.scripstream')).map(([file, { text }]) => [file, text])
   return { outcome: report.outcome, script: report.scripts[name], texts: Object.fromEntries(texts), stats: simulator.stats() }
@@ -39,7 +39,7 @@ describe.each([
     const { outcome, script, texts } = await collected(name, down(first, 'web_data', 'web_page'))
     expect(outcome).toBe('partial')
     expect(script?.outcome).toBe('failed')
-    expect(script?.error?.match(/503/g)?.length).toBeGreaterThanOrEqual(6)
+    expect(script?.error?.match(/503/g)?.length).toBeGreaterThanOrEqual(2)
     expect(new Set(Object.values(texts))).toEqual(new Set(['[]\n']))
   })
 })
