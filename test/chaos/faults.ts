@@ -40,4 +40,4 @@ export const HARDY = {
 }
 
 /** With fewer attempts than an outage lasts: a run gets through one by waiting for the host, not by trying again and again. */
-export const PATIENT = { ...HARDY, SCRIPSTREAM_RETRIES: '5' }
+export const PATIENT = { ...HARDY, SCRIPSTREAM_RETRIES: '8' }

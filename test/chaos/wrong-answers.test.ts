@@ -135,7 +135,8 @@ describe.each(SEEDS)(
           ({ stream, item, state }) =>
             state !== 'right' && stream !== 'lists' && stream !== renamedStream && !wanted.includes(`${stream} ${item}`),
         )
-        expect.soft(others, 'lost though answered rightly').toEqual([])
+        const told = stderr.split('\n').filter((line) => others.some(({ item }) => line.includes(`"item":"${item}"`)))
+        expect.soft(others, `lost though answered rightly:\n${told.join('\n')}`).toEqual([])
 
         const codesOf = (isins: Iterable<string>) =>
           [...isins].map((isin) => [symbolOf(isin), codeOf('all-ohlcv', symbolOf(isin)) ?? ''] as const)

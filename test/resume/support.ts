@@ -59,7 +59,7 @@ export interface Trying extends RunOptions {
   readonly hangs?: (request: string) => boolean
   /** Requests that are answered with 404. */
   readonly fails?: (request: string) => boolean
-  /** Requests that are answered with 503, as by a host that is away for a while. */
+  /** Requests that are answered with 500 for a while, which two stocks alone do not make the host's trouble. */
   readonly isAway?: (request: string) => boolean
   /** What the clock says, and as of when the run is, unless `asOf` is given; without both it is `EVENING`. */
   readonly now?: number
@@ -78,7 +78,7 @@ export const tryRun = async ({ out, hangs, fails, isAway, now, stocks = STOCKS, 
     asked.push(name)
     if (hangs?.(name)) hung.push(name)
     if (hangs?.(name)) return NEVER
-    return of({ status: isAway?.(name) ? 503 : fails?.(name) ? 404 : 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
+    return of({ status: isAway?.(name) ? 500 : fails?.(name) ? 404 : 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
   }
   const collector = createCollector({
     settings: { ...SETTINGS, backoffMs: 0 },
