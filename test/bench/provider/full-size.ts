@@ -1,4 +1,5 @@
 import type { SampleStock } from '../../../src/model/market.js'
+import { isRow, textOf } from '../../../src/model/row.js'
 import type { Row, Samples } from './samples.js'
 
 /** Bytes of one answer, where samples are smaller than what the provider was seen to answer. */
@@ -36,9 +37,8 @@ export const createFullSize = (pool: readonly SampleStock[], { rows, news }: Sam
       return { legacy: { code: 0, data: legacy }, lodr: { code: 0, data: lodr.map((row, n) => (n % 16 === 0 ? (legacy[n] ?? row) : row)) } }
     },
     fundamental: (place: number) => {
-      const [first, ...others] = upTo(SIZE.fundamental, rowsFrom(place, rowsOf('fundamental'), pool))
-      const further = others.map(({ isin, ...tables }, n) => Object.entries(tables).map(([key, table]) => [`${key}_${n + 1}`, table]))
-      return { status: 'success', data: [{ ...first, isin: about(place).ISIN, ...Object.fromEntries(further.flat()) }] }
+      const rows = upTo(SIZE.fundamental, rowsFrom(place, rowsOf('fundamental'), pool))
+      return { status: 'success', data: [{ ...rows.reduce(joinTables), isin: about(place).ISIN }] }
     },
     announcements: (place: number) => ({ code: 0, data: upTo(SIZE.announcements, rowsFrom(place, rowsOf('announcements'), pool)) }),
     indicator: (place: number) => {
@@ -52,6 +52,16 @@ export const createFullSize = (pool: readonly SampleStock[], { rows, news }: Sam
       return { code: 0, data: { latest_news } }
     },
   }
+}
+
+/** The columns of two records' tables, joined: a real record is longer than a sample, but has no other fields. */
+const joinTables = (one: Row, other: Row): Row => {
+  const tables = Object.entries(one).filter((entry): entry is [string, Row] => isRow(entry[1]))
+  const joined = tables.map(([name, table]) => {
+    const more = isRow(other[name]) ? other[name] : {}
+    return [name, Object.fromEntries(Object.entries(table).map(([column, text]) => [column, `${textOf(text)}|${textOf(more[column])}`]))]
+  })
+  return { ...one, ...Object.fromEntries(joined) }
 }
 
 const idOf = ({ news_id }: Row, id: string, { ISIN }: SampleStock): Row => ({
