@@ -1,13 +1,36 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { withBlocks } from './support/readme.js'
+import { blocks, blocksIn, withBlocks } from './support/readme.js'
 
-const path = new URL('../README.md', import.meta.url)
+const ROOT = new URL('../', import.meta.url)
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'src/cli/README.md',
+  'src/analysis/README.md',
+  'src/pipeline/README.md',
+  'src/fleet/README.md',
+  'test/bench/README.md',
+]
+const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8')
+const all = blocks(read('test/examples/watchlist.ts'))
 
-/** After a change, `UPDATE_README=1 npx vitest run test/readme.test.ts` writes the blocks anew. */
-it('shows the graph, the outputs, the settings and the example as the code has them', () => {
-  const readme = readFileSync(path, 'utf8')
-  const expected = withBlocks(readme, readFileSync(new URL('./examples/watchlist.ts', import.meta.url), 'utf8'))
-  if (process.env.UPDATE_README) writeFileSync(path, expected)
-  else expect(readme).toBe(expected)
+/** After a change, `UPDATE_README=1 npx vitest run test/readme.test.ts` writes the blocks again. */
+it.each(pages)('%s shows graph, outputs, settings, example and figures as the code has them', (page) => {
+  const expected = withBlocks(read(page), all)
+  if (process.env.UPDATE_README) writeFileSync(new URL(page, ROOT), expected)
+  else expect(read(page)).toBe(expected)
+})
+
+it('shows each generated block on exactly one page', () => {
+  expect(pages.flatMap((page) => blocksIn(read(page))).sort()).toEqual(Object.keys(all).sort())
+})
+
+it.each(pages)('%s links to files that exist', (page) => {
+  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
+  expect(links.filter((link) => !existsSync(new URL(link, new URL(page, ROOT))))).toEqual([])
+})
+
+it('keeps the README within 200 lines', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(201)
 })

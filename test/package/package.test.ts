@@ -33,7 +33,8 @@ describe('the package', () => {
       others.filter((file) => !file.startsWith('dist/')),
     ]
     expect(bundled).toEqual(expect.arrayContaining(['dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']))
-    expect(rest.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'src/fleet/README.md'])
+    const pages = ['analysis', 'cli', 'fleet', 'pipeline'].map((folder) => `src/${folder}/README.md`)
+    expect(rest.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json', ...pages])
     expect(bundled.length + rest.length).toBe(others.length)
     expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
   })

@@ -32,7 +32,7 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
 const kept = (name: string): string => fileURLToPath(new URL(`../bench/${name}`, import.meta.url))
 const results = readResults(kept('results.json'))
 
-/** What the README shows of the code, by the name of the markers around it. */
+/** What the pages show of the code, by the name of the markers around it. */
 export const blocks = (example: string): Readonly<Record<string, string>> => ({
   graph: [
     '```mermaid',
@@ -59,11 +59,16 @@ export const blocks = (example: string): Readonly<Record<string, string>> => ({
   example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
 })
 
-/** The README with its blocks as the code has them now. */
-export const withBlocks = (readme: string, example: string): string =>
-  Object.entries(blocks(example)).reduce((text, [name, block]) => {
-    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+const marks = (name: string) => [`<!-- ${name} -->`, `<!-- /${name} -->`] as const
+
+/** The names of the blocks in a page. */
+export const blocksIn = (page: string): readonly string[] => [...page.matchAll(/<!-- (\w+) -->/g)].map(([, name = '']) => name)
+
+/** A page with its blocks generated from the code. */
+export const withBlocks = (page: string, all: ReturnType<typeof blocks>): string =>
+  blocksIn(page).reduce((text, name) => {
+    const [open, close] = marks(name)
     const [from, to] = [text.indexOf(open), text.indexOf(close)]
-    if (from < 0 || to < from) throw new Error(`the README has no block ${name}`)
-    return `${text.slice(0, from + open.length)}\n\n${block}\n\n${text.slice(to)}`
-  }, readme)
+    if (to < from || all[name] === undefined) throw new Error(`the block ${name} is not closed or unknown`)
+    return `${text.slice(0, from + open.length)}\n\n${all[name]}\n\n${text.slice(to)}`
+  }, page)
