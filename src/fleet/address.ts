@@ -1,36 +1,40 @@
 import { UsageError } from '../model/errors.js'
 
-/** Where a fleet meets. */
+/** The address of a fleet: a Redis server and a prefix. */
 export interface FleetAddress {
-  /** As a Redis client takes it, password and all: not to be shown. */
+  /** For the Redis client. It contains the password: never print it. */
   readonly url: string
-  /** What all keys of the fleet begin with. */
+  /** The prefix of all keys of the fleet. */
   readonly prefix: string
-  /** Without what identifies the user. */
+  /** The address without user and password, for messages. */
   readonly shown: string
 }
 
 const PREFIX = 'scripstream'
-const HOW = 'give redis://host:6379, or redis://user:password@host:6379/0?prefix=nse for one of several fleets on it (rediss:// with TLS)'
+const HOW = 'use redis://host:6379, or redis://user:password@host:6379/0?prefix=nse for one of several fleets on it (rediss:// with TLS)'
 
-/** Reads the address of a fleet: that of a Redis server, whose `prefix` tells several fleets apart. Errors do not repeat it: it may hold a password. */
+/**
+ * Parses the address of a fleet: a Redis URL, with `?prefix=` if several fleets share the server. Errors do not quote it, because it may
+ * contain a password.
+ * @throws UsageError for an invalid address
+ */
 export const readFleetAddress = (text: string): FleetAddress => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
-    throw new UsageError(`the engine is no address of a Redis server: ${HOW}`)
+    throw new UsageError(`the engine is not the URL of a Redis server: ${HOW}`)
   if (!isReadable(url.username) || !isReadable(url.password))
-    throw new UsageError('the engine\'s address holds a user or a password that cannot be read: write a "%" in it as "%25"')
-  if (!/^\/?\d{0,4}$/.test(url.pathname)) throw new UsageError(`the engine's address names no database by number: ${HOW}`)
+    throw new UsageError('the engine address has an invalid percent escape in its user or password: write "%" as "%25"')
+  if (!/^\/?\d{0,4}$/.test(url.pathname)) throw new UsageError(`the path of the engine address must be a database number: ${HOW}`)
   const prefix = url.searchParams.get('prefix') ?? PREFIX
   const unknown = [...url.searchParams.keys()].find((name) => name !== 'prefix')
   if (unknown !== undefined || !/^[\w-]{1,40}$/.test(prefix))
-    throw new UsageError(`the engine's address may hold a prefix of letters, digits, _ and -, and nothing else after the "?": ${HOW}`)
+    throw new UsageError(`the engine address allows only ?prefix=NAME after the "?" (letters, digits, _ and -): ${HOW}`)
   url.search = ''
   const { protocol, host, pathname } = url
   return { url: url.href, prefix, shown: `${protocol}//${host}${pathname}${prefix === PREFIX ? '' : `?prefix=${prefix}`}` }
 }
 
-/** Whether the client can take apart what was written with percent signs. */
+/** Whether the percent escapes are valid: the Redis client decodes them. */
 const isReadable = (part: string): boolean => {
   try {
     return decodeURIComponent(part) !== undefined

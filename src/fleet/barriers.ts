@@ -8,17 +8,17 @@ export const BARRIERS = 'barriers'
 const PAGE = 1_000
 const LOOK_MS = 5_000
 
-/** The barrier of a stage: a job that ends when all the items have which were put before it. */
+/** The barrier of a stage: a parent job that finishes when all item jobs of the stage have finished. */
 export interface Barrier {
-  /** What an item's job names as its parent. */
+  /** The parent of each item job. */
   readonly parent: { readonly id: string; readonly queue: string }
-  /** Every item is put before it. */
+  /** Call this when all item jobs have been added. */
   readonly close: () => void
-  /** Resolves once all items have ended. */
+  /** Resolves when all items have finished. */
   readonly reached: Promise<void>
-  /** What became of the items, by their ids, in pages. */
+  /** The outcomes of the items by job id, in pages. */
   readonly outcomes: () => AsyncIterable<readonly (readonly [id: string, outcome: Outcome])[]>
-  /** Why the first item failed that the queue has given up. */
+  /** The reason of the first failed item job. */
   readonly failure: () => Promise<string | undefined>
 }
 
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reach: () => void
 }
 
-/** The barriers of a run; this process passes them. */
+/** The barriers of a run. This process, the driver, processes their jobs. */
 export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, shown: string): Barriers => {
   const queue = queues.queue(BARRIERS)
   const waiting = new Map<string, Waiting>()
@@ -48,14 +48,14 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
     },
     { name: 'driver', concurrency: 1_000 },
   )
-  /** A server that lost what it held would be waited for in vain. */
+  /** Rejects when the job is gone. Without this check, the driver would wait forever after Redis has lost its data. */
   const lost = (id: string): Promise<never> =>
     new Promise((_, reject) => {
       const watch = setInterval(() => {
         queue.getJobState(id).then(
           (state) => {
             if (state === 'unknown')
-              reject(new StorageError(`Redis at ${shown} has lost the items of this run: the same command goes on with it`))
+              reject(new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`))
           },
           () => undefined,
         )

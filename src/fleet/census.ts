@@ -1,12 +1,12 @@
 import type { FleetMember, FleetState } from '../model/report.js'
 
-/** Who works for a run, and how much of it. */
+/** The workers of a run, and how many items each has finished. */
 export interface Census {
-  /** A worker has ended an item. */
+  /** Counts an item that a worker has finished. */
   readonly count: (worker: string) => void
-  /** An item was taken from a worker that was gone, or stood still. */
+  /** Counts an item that was taken from a dead or stalled worker. */
   readonly stall: () => void
-  /** With the names of those that are connected; nothing where Redis, which knows them, is away. */
+  /** `connected` has the names of the connected workers; undefined while Redis is down. */
   readonly state: (connected: readonly string[] | undefined) => FleetState
 }
 

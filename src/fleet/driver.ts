@@ -19,31 +19,35 @@ import { takeReins } from './reins.js'
 import { tellRun } from './run-file.js'
 import { settledByFleet } from './stage.js'
 
-/** Where a run meets its workers. */
+/** Options of the driver of a fleet. */
 export interface FleetOptions {
-  /** `redis://host:6379`, with `?prefix=` where several fleets share a server. */
+  /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
   readonly address: string
   /** The folder that all machines of the fleet share. */
   readonly blobs: string
-  /** Of this program: only workers of the same one understand its items. */
+  /** The version of this program. Only workers of the same version process its items. */
   readonly version: string
-  /** Also on a server that may forget what it holds. */
+  /** Accept a Redis server that does not persist its data. */
   readonly allowVolatile?: boolean
 }
 
 const LOOK_MS = 1_000
 const LETS_GO_MS = 5_000
 
-/** Whether a fleet can be had: errors as `fleet` would, with nothing begun. */
+/** Checks that a fleet is available: rejects with the same errors as `fleet`, and starts nothing. */
 export const reachFleet = async ({ address, allowVolatile = false }: FleetOptions): Promise<void> => {
   const redis = await connect(readFleetAddress(address), await loadPackages(), { allowVolatile })
   redis.disconnect()
 }
 
 /**
- * Hands the items of a run out to the workers of a fleet (`fleetWorker`), through queues on Redis; outputs go to the folder that the
- * settings name, as ever. The same run begun again, by the same command, goes on where it was broken off. Throws a `UsageError` for a wrong
- * address; the run errors with a `StorageError` where the server cannot be used.
+ * Distributes the items of a run to the workers of a fleet (`fleetWorker`), through queues on Redis. Outputs are written to the folder in
+ * the settings, as without a fleet. An interrupted run resumes when it is started again. The run errors with a `StorageError` if the server
+ * cannot be used.
+ *
+ * @example
+ * createCollector({ engine: fleet({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0' }), settings })
+ * @throws UsageError for an invalid address
  */
 export const fleet = (options: FleetOptions): Engine => {
   const address = readFleetAddress(options.address)
@@ -52,16 +56,19 @@ export const fleet = (options: FleetOptions): Engine => {
       new Observable((subscriber) => {
         const opened = open({ ...options, address }, run, plan, (error) => subscriber.error(error))
         opened.then(
-          ({ hands }) => subscriber.next(hands),
+          ({ executor }) => subscriber.next(executor),
           (error: unknown) => subscriber.error(error),
         )
-        // A driver that could not be opened was told of, and has let go of everything.
+        // If opening failed, the error was reported above, and everything is closed.
         return () => void opened.then(({ close }) => close()).catch(() => undefined)
       }),
   }
 }
 
-/** Where the answer was broken off, the client asks again, and a queue of which half is gone already is refused: it is no longer paused. */
+/**
+ * Removes a queue. If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed
+ * queue is no longer paused, and a second call succeeds.
+ */
 const cleared = async (queue: WorkQueue): Promise<void> => {
   const clear = (): Promise<void> => queue.obliterate({ force: true })
   await clear().catch((error: unknown) => (/non-paused/.test(messageOf(error)) ? clear() : Promise.reject(error)))
@@ -82,47 +89,49 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
   const names = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : []))
   let isOver = false
 
-  const holds = holdsOn(redis, queues.prefix, ({ address: held, ms }) => {
-    const there = hosts.filter((host) => run.settings.urls[host] !== undefined && addressOf(run.settings, host) === held)
+  const holds = holdsOn(redis, queues.prefix, ({ address: limited, ms }) => {
+    const affected = hosts.filter((host) => run.settings.urls[host] !== undefined && addressOf(run.settings, host) === limited)
     const at = run.clock()
-    if (there.length === 0) return
+    if (affected.length === 0) return
     run.emit(
-      ms > 0 ? { type: 'host-held', at, hosts: there, why: 'refuses', since: at, until: at + ms } : { type: 'host-open', at, hosts: there },
+      ms > 0
+        ? { type: 'host-held', at, hosts: affected, why: 'refuses', since: at, until: at + ms }
+        : { type: 'host-open', at, hosts: affected },
     )
   })
   const clear = async (streams: readonly string[]): Promise<void> => {
     await Promise.all(streams.map((stream) => cleared(queues.queue(stream))))
   }
-  const letGo = async (): Promise<void> => {
-    // Nobody would take back what workers have not begun.
+  const release = async (): Promise<void> => {
+    // Without a driver, no one would read the outcomes of waiting items.
     if (!isOver) await Promise.all(names.map((stream) => queues.queue(stream).drain()))
-    await reins?.drop()
+    await lease?.drop()
     await queues.close(true)
   }
   const close = async (): Promise<void> => {
     watching.unsubscribe()
     barriers?.stop()
-    // A server that is away is not waited for.
-    await lastValueFrom(race(from(letGo()), timer(LETS_GO_MS)), { defaultValue: undefined })
+    // The timeout is for a server that is down.
+    await lastValueFrom(race(from(release()), timer(LETS_GO_MS)), { defaultValue: undefined })
     holds.close()
     redis.disconnect()
   }
-  let reins: Awaited<ReturnType<typeof takeReins>> | undefined
+  let lease: Awaited<ReturnType<typeof takeReins>> | undefined
   let barriers: ReturnType<typeof barriersOn> | undefined
   try {
-    reins = await takeReins(redis, { prefix: queues.prefix, run: record.run, shown: address.shown }, fail)
-    if (reins.before !== undefined && reins.before !== record.run) {
-      // Also of streams that this run does not have: workers would end over items of a run that is gone.
+    lease = await takeReins(redis, { prefix: queues.prefix, run: record.run, shown: address.shown }, fail)
+    if (lease.before !== undefined && lease.before !== record.run) {
+      // Also the queues of streams that are not in this run: workers would fail on items of a removed run.
       await clear(plan.map(({ stream }) => stream.name))
-      await blobs.drop(reins.before)
+      await blobs.drop(lease.before)
     }
-    // Not before: a driver that was broken off here would take what is left for its own.
-    await reins.begin()
-    // Those of a driver that was broken off would wait for it.
+    // Only after the removal: a driver that was interrupted in between would take the old data for its own.
+    await lease.begin()
+    // Barriers of an interrupted driver would wait for that driver.
     await clear([BARRIERS])
     await share(run.settings.out, readable(plan, run.settings.exchange), blobs.folderOf(record.run))
     await tellRun({ run: record.run, asOf: record.asOf, accept: [...run.accept], settings: run.settings }, blobs)
-    // Their connections, while there is time.
+    // Opens the connections of the queue events early.
     for (const stream of names) queues.events(stream)
     barriers = barriersOn(queues, record.run, packages, address.shown)
   } catch (error) {
@@ -130,12 +139,12 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     await close()
     throw codeOf(error) === undefined
       ? error
-      : new StorageError(`the shared folder ${options.blobs} cannot be used: ${messageOf(error)}`, { cause: error })
+      : new StorageError(`cannot use the shared folder ${options.blobs}: ${messageOf(error)}`, { cause: error })
   }
   const driving = { run, plan, queues, barriers, blobs, census }
   let connected: readonly string[] | undefined
-  const tellCensus = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
-  const look = async (): Promise<void> => {
+  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
+  const countWorkers = async (): Promise<void> => {
     const [first = ''] = names
     connected = undefined
     if (redis.status === 'ready') {
@@ -143,22 +152,22 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
       connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
       await queues.tellWorkers(workers.length)
     }
-    tellCensus()
+    emitWorkers()
   }
-  // Who is there is only shown: a look that fails is made up for by the next one.
-  await look().catch(() => undefined)
-  watching.add(interval(LOOK_MS).subscribe(() => void look().catch(() => undefined)))
-  const hands: Hands = {
+  // The list of workers is only displayed: after an error, the next interval reads it again.
+  await countWorkers().catch(() => undefined)
+  watching.add(interval(LOOK_MS).subscribe(() => void countWorkers().catch(() => undefined)))
+  const executor: Hands = {
     work: (stage) => (item$) =>
       item$.pipe(
-        // A list has to end before it is handed out.
+        // The barrier needs the complete list.
         toArray(),
         mergeMap((items) => {
           const earlier = items.map((item) => stage.earlier(item))
-          const fresh = items.filter((_, place) => earlier[place] === undefined)
+          const remaining = items.filter((_, index) => earlier[index] === undefined)
           return merge(
-            from(earlier.filter((settled) => settled !== undefined)),
-            settledByFleet(stage, fresh, driving).pipe(tap({ complete: tellCensus })),
+            from(earlier.filter((outcome) => outcome !== undefined)),
+            settledByFleet(stage, remaining, driving).pipe(tap({ complete: emitWorkers })),
           )
         }),
       ),
@@ -169,11 +178,11 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
           await Promise.all([clear([...names, BARRIERS]), blobs.drop(record.run)])
           await queues.forgetWorkers()
           isOver = true
-          await reins.end()
-          // A program that makes one run after another begins the next one at once.
-          await reins.drop()
+          await lease.end()
+          // Released here, not on unsubscribe: a program may start its next run at once.
+          await lease.drop()
         })(),
       ),
   }
-  return { hands, close }
+  return { executor, close }
 }

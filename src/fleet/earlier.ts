@@ -10,10 +10,10 @@ const FOLDER = 'earlier'
 const REPORT = '.scripstream/report.json'
 const AT_ONCE = 32
 
-/** Where workers find what earlier runs stored. */
+/** The folder in which workers read the outputs of earlier runs. */
 export const earlierIn = (runFolder: string): string => join(runFolder, FOLDER)
 
-/** The outputs that the work of a run may read: of the streams that run each item's, of the others what is one file. */
+/** The outputs that the items of a run may read: all outputs of active streams, and single-file outputs of the others. */
 export const readable = (plan: readonly Planned[], exchange: string): readonly string[] =>
   plan.flatMap(({ stream, state }) =>
     stream.outputs
@@ -22,12 +22,12 @@ export const readable = (plan: readonly Planned[], exchange: string): readonly s
   )
 
 /**
- * Lets workers read what is stored below `out`: as further names of the same files where the shared folder is on the same disk, else as
- * copies. Outputs are only ever replaced as a whole, so what is shared stays as it was. A `*` stands for any name.
+ * Shares stored outputs with workers: as hard links if the shared folder is on the same disk, else as copies. Outputs are always replaced
+ * atomically, so a linked file never changes. `*` matches any name.
  */
 export const share = async (out: string, files: readonly string[], runFolder: string): Promise<void> => {
-  const found = await Promise.all([REPORT, ...files].map((file) => namesOf(out, file)))
-  const all = found.flat()
+  const names = await Promise.all([REPORT, ...files].map((file) => namesOf(out, file)))
+  const all = names.flat()
   for (let from = 0; from < all.length; from += AT_ONCE)
     await Promise.all(all.slice(from, from + AT_ONCE).map((file) => shareOne(join(out, file), join(earlierIn(runFolder), file))))
 }
@@ -40,7 +40,7 @@ const namesOf = async (out: string, file: string): Promise<readonly string[]> =>
   return names.map((name) => `${folder}/${name}`).filter((name) => name.startsWith(head) && name.endsWith(tail))
 }
 
-/** A file that is gone by now is none. */
+/** Ignores a file that was removed meanwhile. */
 const shareOne = async (from: string, to: string): Promise<void> => {
   try {
     await inFolder(to, () =>
@@ -64,19 +64,19 @@ const inFolder = async (file: string, act: () => Promise<void>): Promise<void> =
   }
 }
 
-/** What is there already, of a driver before, or on another disk. */
+/** Replaces a file of an earlier driver; copies it if the folders are on different disks. */
 const replaced = async (from: string, to: string): Promise<void> => {
   const temporary = join(dirname(to), `.${randomUUID()}.tmp`)
   try {
     await fileCalls.link(from, temporary).catch(() => copied(from, temporary))
     await rename(temporary, to)
   } finally {
-    // Two names of one file are not renamed over each other.
+    // `rename` does nothing if both names are links to the same file.
     await rm(temporary, { force: true })
   }
 }
 
-/** With its time, which tells as of when it holds. */
+/** Copies a file with its modification time, which states when its data was fetched. */
 const copied = async (from: string, to: string): Promise<void> => {
   await copyFile(from, to)
   const { atime, mtime } = await stat(from)

@@ -10,41 +10,43 @@ export interface FleetGatesOptions {
   readonly site: Pick<WorkerSite, 'gates' | 'settings'>
   readonly holds: Holds
   readonly pulse: Pick<Pulse, 'check'>
-  /** Keeps the items that would ask a host from being handed out. */
-  readonly pause: (held: Held) => Promise<void>
-  /** The item goes back into its queue, until its host serves again. */
-  readonly giveBack: () => void
+  /** Pauses the queues whose items send requests to the host. */
+  readonly pause: (backoff: Held) => Promise<void>
+  /** Puts the item back into its queue until the host may be requested again. */
+  readonly requeue: () => void
 }
 
 /**
- * The gates of one item on a worker: this process's own, and before them what the whole fleet knows of a host. Where a host is held, or
- * refuses, the item is given back and loses nothing; what others wait for with it is asked when the pause is over.
+ * The limiters of one item on a worker: those of this process, preceded by the back-offs of the whole fleet. If a host backs off or answers
+ * 429, the item is requeued without losing an attempt. A request that other items share is sent again after the back-off.
  */
-export const fleetGates = ({ site, holds, pulse, pause, giveBack }: FleetGatesOptions): Gates => ({
+export const fleetGates = ({ site, holds, pulse, pause, requeue }: FleetGatesOptions): Gates => ({
   notices: site.gates.notices,
   line: site.gates.line,
   of: (endpoint) => {
     const gate = site.gates.of(endpoint)
     const address = addressOf(site.settings, endpoint.host)
-    const later = <T>({ ms, isFinal }: Held, attempt$: Observable<T>, asker: Asker): Observable<T> => {
-      if (isFinal) return throwError(() => new HostClosed('rate_limit', '429: the provider has refused the whole fleet for too long'))
-      giveBack()
+    const retryLater = <T>({ ms, isFinal }: Held, attempt$: Observable<T>, asker: Asker): Observable<T> => {
+      if (isFinal) return throwError(() => new HostClosed('rate_limit', '429: the provider has rate-limited the whole fleet for too long'))
+      requeue()
       return timer(Math.ceil(ms)).pipe(mergeMap(() => through(attempt$, asker)))
     }
     const through = <T>(attempt$: Observable<T>, asker: Asker): Observable<T> =>
       defer(() => {
         pulse.check()
-        const held = holds.of(address)
-        if (held.ms > 0) return later(held, attempt$, asker)
+        const backoff = holds.of(address)
+        if (backoff.ms > 0) return retryLater(backoff, attempt$, asker)
         return gate.through(attempt$, asker).pipe(
-          tap(() => holds.serve(address, held.era)),
+          tap(() => holds.serve(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof Throttled)) return throwError(() => error)
-            return from(holds.refuse(address, held.era, error.retryAfterMs, site.settings)).pipe(
-              mergeMap((now) => {
-                if (now.ms <= 0) return throwError(() => error)
-                // Items that nothing waits for any more are handed out, to end at once.
-                return now.isFinal ? later(now, attempt$, asker) : from(pause(now)).pipe(mergeMap(() => later(now, attempt$, asker)))
+            return from(holds.refuse(address, backoff.generation, error.retryAfterMs, site.settings)).pipe(
+              mergeMap((next) => {
+                if (next.ms <= 0) return throwError(() => error)
+                // After a final refusal the queues are not paused: their items fail at once.
+                return next.isFinal
+                  ? retryLater(next, attempt$, asker)
+                  : from(pause(next)).pipe(mergeMap(() => retryLater(next, attempt$, asker)))
               }),
             )
           }),

@@ -10,18 +10,18 @@ import { type FleetGatesOptions, fleetGates } from './fleet-gates.js'
 import { type Asked, NOTHING_ASKED, type Outcome, putAway, type Work } from './outcome.js'
 import type { WorkerSite } from './site.js'
 
-/** What a worker has for the items of one stream. */
+/** The dependencies of the item jobs of one stream. */
 export interface JobTools extends Pick<FleetGatesOptions, 'holds' | 'pulse' | 'pause'> {
   /** The name of the worker. */
   readonly by: string
   readonly blobs: Blobs
-  /** Of items that were given back as well: the next outcome tells of their requests. */
+  /** Includes the requests of requeued items: the next outcome reports them. */
   readonly told: Told
-  /** What an item is given back with. */
+  /** Creates the error that puts the job back into its queue. */
   readonly givenBack: () => Error
 }
 
-/** What a worker has yet to tell of a stream. */
+/** What a worker has not reported yet for a stream, and the drift that it reported last. */
 export interface Told {
   asked: Asked
   drift: string
@@ -29,7 +29,7 @@ export interface Told {
 
 export const nothingTold = (): Told => ({ asked: NOTHING_ASKED, drift: '[]' })
 
-/** The work of one item on a worker. Emits what became of it, without secrets, once its rows are put away. */
+/** Processes one item on a worker. Emits its outcome without secrets, after its rows are stored. */
 export const itemJob = (
   stream: StreamDefinition,
   work: Work,
@@ -37,15 +37,15 @@ export const itemJob = (
   { by, blobs, told, givenBack, ...gate }: JobTools,
 ): Observable<Outcome> =>
   new Observable((subscriber) => {
-    const notices: string[] = []
+    const warnings: string[] = []
     const emit = (event: RunEvent): void => {
-      if (event.type === 'noticed') notices.push(site.redact(event.text))
+      if (event.type === 'noticed') warnings.push(site.redact(event.text))
       const [requests, retries, rateLimited] = told.asked
       if (event.type === 'requested') told.asked = [requests + 1, retries, rateLimited]
       if (event.type === 'retried') told.asked = [requests, retries + 1, rateLimited]
       if (event.type === 'rate-limited') told.asked = [requests, retries, rateLimited + 1]
     }
-    const gates = fleetGates({ ...gate, site, giveBack: () => subscriber.error(givenBack()) })
+    const gates = fleetGates({ ...gate, site, requeue: () => subscriber.error(givenBack()) })
     const outcomeOf = (rest: Omit<Outcome, 'by' | 'asked'>): Outcome => {
       const { asked } = told
       told.asked = NOTHING_ASKED
@@ -54,7 +54,7 @@ export const itemJob = (
         by,
         ...withoutSecrets(rest, site.redact),
         ...(asked === NOTHING_ASKED ? {} : { asked }),
-        ...(notices.length > 0 ? { notices } : {}),
+        ...(warnings.length > 0 ? { notices: warnings } : {}),
         ...(drift ? { drift } : {}),
       }
     }
@@ -69,7 +69,7 @@ export const itemJob = (
     )
   })
 
-/** An item that was handed out has a worker for as long as it takes. */
+/** BullMQ limits the concurrency, so each item has a slot of its own. */
 const ownSlot = () =>
   createSlot({
     wait: (begin) => {
@@ -79,7 +79,7 @@ const ownSlot = () =>
     free: () => undefined,
   })
 
-/** All drift seen in a stream so far, if there is more of it than was told. */
+/** All drift seen in a stream so far, if it differs from the last report. */
 const driftOf = ({ name }: StreamDefinition, { drift, redact }: WorkerSite, told: Told): readonly Drift[] | undefined => {
   const found = drift.found().filter(({ stream }) => stream === name)
   const text = JSON.stringify(found)

@@ -1,15 +1,16 @@
 import { createRequire } from 'node:module'
 import { UsageError } from '../model/errors.js'
 
-/** The queue and its client, which are loaded only where a fleet is wanted. */
+/** BullMQ and the Redis client: optional packages, loaded only for a fleet. */
 export interface Packages {
   readonly bullmq: typeof import('bullmq')
   readonly Redis: typeof import('ioredis').Redis
 }
 
-// An import would look through their hundreds of CommonJS files for names first: half as long again.
+// `import()` would scan hundreds of CommonJS files for export names first, which takes 50 % longer.
 const require = createRequire(import.meta.url)
 
+/** @throws UsageError if a package is not installed */
 export const loadPackages = async (): Promise<Packages> => {
   try {
     const { Redis } = require('ioredis') as typeof import('ioredis')

@@ -2,30 +2,30 @@ import { interval } from 'rxjs'
 
 const BEAT_MS = 250
 
-/** Tells whether this process has stood still, or was cut off. */
+/** Detects that this process was stalled, or disconnected from Redis. */
 export interface Pulse {
-  /** Looks at once, instead of at the next beat. */
+  /** Checks now instead of at the next interval. */
   readonly check: () => void
   readonly stop: () => void
 }
 
 /**
- * A process that was stopped, swapped out or not connected for longer than `limitMs` may have lost its items to others without knowing it:
- * then `stood` is called, before anything goes on that checks the pulse first.
+ * A process that was stopped, swapped out or disconnected for longer than `limitMs` may have lost its items to other workers without
+ * knowing. `onStall` is called then, before any code continues that calls `check` first.
  */
-export const createPulse = (limitMs: number, isConnected: () => boolean, stood: () => void): Pulse => {
+export const createPulse = (limitMs: number, isConnected: () => boolean, onStall: () => void): Pulse => {
   let last = performance.now()
   const check = (): void => {
     const now = performance.now()
-    const hasStood = now - last > limitMs
-    if (hasStood || isConnected()) last = now
-    if (hasStood) stood()
+    const hasStalled = now - last > limitMs
+    if (hasStalled || isConnected()) last = now
+    if (hasStalled) onStall()
   }
-  const beats = interval(BEAT_MS).subscribe(check)
+  const checks = interval(BEAT_MS).subscribe(check)
   return {
     check: () => {
       if (performance.now() - last > limitMs) check()
     },
-    stop: () => beats.unsubscribe(),
+    stop: () => checks.unsubscribe(),
   }
 }

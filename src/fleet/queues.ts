@@ -4,21 +4,21 @@ import type { FleetAddress } from './address.js'
 import type { Outcome, Work } from './outcome.js'
 import type { Packages } from './packages.js'
 
-/** How soon a worker that is gone or stands still is noticed, and its items are given to others. */
+/** After this time the items of a dead or stalled worker are given to other workers. */
 export const LOCK_MS = 8_000
 const STALLED_CHECK_MS = 3_000
-/** A machine may die under an item again and again without any fault of the item. */
+/** Machines may die many times while they process an item; that is not the fault of the item. */
 const MOST_STALLED = 50
 const POLL_S = 1
 const COUNT_HOLDS_MS = 5_000
-/** More than a queue can hand out: it is there so that the pauses of a host are looked at. */
+/** More than any queue processes: BullMQ honours `rateLimit()` only where a limiter is set. */
 const NO_LIMIT = { max: 1_000_000_000, duration: 1_000 }
-/** Of what happens in a queue, so many are kept for a driver that is late; what it misses it finds at the barrier. */
+/** Events stored for a slow driver. It gets missed outcomes at the barrier. */
 const EVENTS_KEPT = 5_000
 
 export type WorkQueue = Queue<Work, Outcome, string>
 
-/** Makes the queues of a fleet, all on keys that begin with its prefix and the version of this program: others do not understand its items. */
+/** Creates the queues of a fleet. Their keys start with its prefix and the version of this program: versions differ in their job data. */
 export interface Queues {
   readonly prefix: string
   readonly queue: (stream: string) => WorkQueue
@@ -28,13 +28,13 @@ export interface Queues {
     process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
     options: WorkerChoice,
   ) => Worker<Data, Result, string>
-  /** The driver counts the workers for all: to list them costs the server the more, the more they are. */
+  /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
   readonly tellWorkers: (count: number) => Promise<unknown>
-  /** The driver counts them no more. */
+  /** Removes the published number. */
   readonly forgetWorkers: () => Promise<unknown>
-  /** How many the driver has counted of late; nothing where no driver is. */
+  /** The number that the driver published in the last 5 s; undefined without a driver. */
   readonly workers: () => Promise<number | undefined>
-  /** Closes what was made; `isHurried` without waiting for items in work. */
+  /** Closes all queues and workers; with `isHurried`, without waiting for active items. */
   readonly close: (isHurried: boolean) => Promise<void>
 }
 
@@ -43,38 +43,39 @@ interface WorkerChoice {
   readonly concurrency: number
 }
 
-/** All share one connection where they may; what blocks has one of its own. */
+/** All share one connection; BullMQ opens another one for each blocking client. */
 export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages): Queues => {
   const prefix = `${name}-${version}`
-  const counted = `${prefix}:workers`
+  const countKey = `${prefix}:workers`
   const base = { connection: redis, prefix }
   const queues = new Map<string, WorkQueue>()
   const workers: Worker[] = []
   const events = new Map<string, QueueEvents>()
-  const calm = <T extends { on: (event: 'error', listener: () => void) => unknown }>(made: T): T => {
-    made.on('error', () => undefined)
-    return made
+  // Without a listener, an `error` event of a lost connection would end the process.
+  const ignoreErrors = <T extends { on: (event: 'error', listener: () => void) => unknown }>(client: T): T => {
+    client.on('error', () => undefined)
+    return client
   }
   return {
     prefix,
     queue: (stream) => {
       const queue =
         queues.get(stream) ??
-        calm(new bullmq.Queue<Work, Outcome, string>(stream, { ...base, streams: { events: { maxLen: EVENTS_KEPT } } }))
+        ignoreErrors(new bullmq.Queue<Work, Outcome, string>(stream, { ...base, streams: { events: { maxLen: EVENTS_KEPT } } }))
       queues.set(stream, queue)
       return queue
     },
     events: (stream) => {
-      const heard = events.get(stream) ?? calm(new bullmq.QueueEvents(stream, base))
-      events.set(stream, heard)
-      return heard
+      const queueEvents = events.get(stream) ?? ignoreErrors(new bullmq.QueueEvents(stream, base))
+      events.set(stream, queueEvents)
+      return queueEvents
     },
     worker: <Data, Result>(
       queue: string,
       process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
       choice: WorkerChoice,
     ) => {
-      const worker = calm(
+      const worker = ignoreErrors(
         new bullmq.Worker<Data, Result, string>(queue, (job, token = '') => process(job, token), {
           ...base,
           ...choice,
@@ -88,15 +89,15 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
       workers.push(worker as unknown as Worker)
       return worker
     },
-    tellWorkers: (count) => redis.set(counted, count, 'PX', COUNT_HOLDS_MS),
-    forgetWorkers: () => redis.del(counted),
+    tellWorkers: (count) => redis.set(countKey, count, 'PX', COUNT_HOLDS_MS),
+    forgetWorkers: () => redis.del(countKey),
     workers: async () => {
-      const count = await redis.get(counted)
+      const count = await redis.get(countKey)
       return count === null ? undefined : Number(count)
     },
     close: async (isHurried) => {
       await Promise.all(workers.map((worker) => worker.close(isHurried)))
-      await Promise.all([...events.values(), ...queues.values()].map((made) => made.close()))
+      await Promise.all([...events.values(), ...queues.values()].map((client) => client.close()))
     },
   }
 }

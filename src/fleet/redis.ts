@@ -7,7 +7,7 @@ const LONGEST_BACKOFF_MS = 2_000
 const CONNECT_MS = 5_000
 const OLDEST = 7
 
-/** A server that is away for a while is waited for, and so is every command: nothing is lost by a restart of it. */
+/** The client reconnects forever, and commands wait for that: a restart of the server loses nothing. */
 const PATIENT = {
   maxRetriesPerRequest: null,
   connectTimeout: CONNECT_MS,
@@ -15,15 +15,15 @@ const PATIENT = {
 }
 
 export interface Checks {
-  /** Also a server that may forget what it holds. */
+  /** Accept a server that does not persist its data. */
   readonly allowVolatile: boolean
 }
 
 const MOST_TRIES = 20
 
 /**
- * Does over again what the server broke off by going away. A single command waits for the server and is sent again by the client; several
- * that are sent together are given up in the midst of their answer, done or not: it must not matter if they are done twice.
+ * Retries a pipeline of commands that a lost connection has aborted. The client retries single commands itself, but aborts pipelines in the
+ * middle of their replies. The commands must be idempotent: they may have been executed.
  */
 export const persisting = async <T>(act: () => Promise<T>, isOver: () => boolean): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
@@ -32,16 +32,23 @@ export const persisting = async <T>(act: () => Promise<T>, isOver: () => boolean
     } catch (error) {
       if (isOver() || !(error instanceof Error) || error.name !== 'AbortError') throw error
       if (tries === MOST_TRIES)
-        throw new StorageError(`Redis has broken off what it was sent ${MOST_TRIES} times: see what stands between`, { cause: error })
+        throw new StorageError(
+          `the connection to Redis was lost ${MOST_TRIES} times during one command; check the network between this machine and Redis`,
+          { cause: error },
+        )
     }
   }
 }
 
-/** Connects, once the server was seen to be one that a fleet can rely on. `closed` connections of other kinds may be made from it. */
+/**
+ * Checks the server, then connects.
+ * @throws UsageError if the server is too old or does not persist its data
+ * @throws StorageError if it cannot be reached
+ */
 export const connect = async (address: FleetAddress, { Redis }: Packages, checks: Checks): Promise<Redis> => {
   await checkServer(address, Redis, checks)
   const redis = new Redis(address.url, PATIENT)
-  // Without a listener the client prints every attempt; that it is away shows by what does not go on.
+  // Without a listener the client prints every failed attempt.
   redis.on('error', () => undefined)
   return redis
 }
@@ -60,7 +67,7 @@ const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new StorageError(
-      `Redis at ${shown} cannot be used (${(cause || (error as Error).message).replace(/\.$/, '')}): see that it runs, and that address and password are right`,
+      `Redis at ${shown} cannot be used (${(cause || (error as Error).message).replace(/\.$/, '')}): check that it runs, and that address and password are right`,
       { cause: error },
     )
   } finally {
@@ -68,17 +75,17 @@ const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis
   }
 }
 
-/** A queue that forgets items would lose a run. */
+/** A server that loses or evicts items would lose a run. */
 const checkKeeps = (info: ReadonlyMap<string, string>, shown: string): void => {
   const wrong = [
-    ...(info.get('aof_enabled') === '1' ? [] : ['it forgets everything when it stops: set "appendonly yes"']),
+    ...(info.get('aof_enabled') === '1' ? [] : ['it loses all data when it stops: set "appendonly yes"']),
     ...(info.get('maxmemory_policy') === 'noeviction'
       ? []
-      : [`it may throw away what it holds (${info.get('maxmemory_policy')}): set "maxmemory-policy noeviction"`]),
+      : [`it may evict data (${info.get('maxmemory_policy')}): set "maxmemory-policy noeviction"`]),
   ]
   if (wrong.length === 0) return
   throw new UsageError(
-    `Redis at ${shown} is not to be relied on: ${wrong.join('; ')} in redis.conf (or at once with "redis-cli config set"), or accept it with --allow-volatile`,
+    `Redis at ${shown} is not durable: ${wrong.join('; ')} in redis.conf (or at once with "redis-cli config set"), or accept it with --allow-volatile`,
   )
 }
 

@@ -5,15 +5,15 @@ import { StorageError } from '../model/errors.js'
 const KEPT_MS = 10_000
 const RENEW_MS = 3_000
 
-/** A fleet in the hands of one driver. */
+/** The lease of a fleet: one driver at a time. */
 export interface Reins {
-  /** The run that the fleet had before, if it was not ended. */
+  /** The previous run of the fleet, if it was not finished. */
   readonly before: string | undefined
-  /** Nothing of the run before is left: the fleet has this one from now on. */
+  /** Records this run as the run of the fleet. Call it after the data of the previous run was removed. */
   readonly begin: () => Promise<void>
-  /** The run is over. */
+  /** Records that the run is finished. */
   readonly end: () => Promise<void>
-  /** Another driver may take the fleet at once. */
+  /** Releases the lease, so that another driver can acquire it at once. */
   readonly drop: () => Promise<void>
 }
 
@@ -24,24 +24,25 @@ interface Fleet {
 }
 
 const TAKE = `
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] then return held end
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return holder end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return false`
 
 const DROP = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
 /**
- * Takes a fleet for a run: nobody else's run may be on it. The same run takes it at once, for its folder has one driver only. Errors with
- * a `StorageError` while another run is on it; `fail` hears if one takes it later, because this process stood still.
+ * Acquires the lease of a fleet for a run and renews it. The same run gets it at once, because the lock of its output folder admits one
+ * driver only. `fail` is called if another run gets the lease later, because this process was stalled.
+ * @throws StorageError if another run has the lease
  */
 export const takeReins = async (redis: Redis, { prefix, run, shown }: Fleet, fail: (error: unknown) => void): Promise<Reins> => {
   const [driver, last] = [`${prefix}:driver`, `${prefix}:run`]
   const take = async (): Promise<void> => {
-    const held = (await redis.eval(TAKE, 1, driver, run, KEPT_MS)) as string | null
-    if (held === null) return
+    const holder = (await redis.eval(TAKE, 1, driver, run, KEPT_MS)) as string | null
+    if (holder === null) return
     throw new StorageError(
-      `another run (${held}) has the fleet at ${shown}: wait until it has ended (if its driver was killed, ${KEPT_MS / 1_000} s), or give this one a fleet of its own (?prefix=NAME)`,
+      `another run (${holder}) uses the fleet at ${shown}: wait until it has finished (${KEPT_MS / 1_000} s if its driver was killed), or use another fleet (?prefix=NAME)`,
     )
   }
   await take()

@@ -8,13 +8,13 @@ import type { Blobs } from './blobs.js'
 
 const FILE = 'run.json'
 
-/** What workers must know of a run. It holds no header: what identifies the user to a provider, each machine has of its own. */
+/** The facts of a run that workers need. The file contains no header values: each machine has its own credentials. */
 const RunFacts = z.object({
   run: z.string(),
   asOf: z.number(),
   accept: z.array(z.enum(refusalCodes)),
   settings: Settings,
-  /** Names of the headers that the driver would send. */
+  /** Names of the headers in the settings of the driver. */
   headers: z.array(z.string()),
 })
 export type RunFacts = Readonly<z.output<typeof RunFacts>>
@@ -26,26 +26,27 @@ export const tellRun = ({ settings, ...run }: Driving, blobs: Blobs): Promise<vo
   return blobs.write(`${run.run}/${FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
 
-/** Of a run that is not there. */
+/** The edition of a missing run. */
 export const NO_EDITION = 0
 
-/** Tells apart what a driver said of a run, and what the next one says that goes on with it: its provider may be elsewhere. */
+/** The edition changes when another driver resumes the run: its settings, such as the URLs of the provider, may differ. */
 export const editionOf = async (run: string, blobs: Blobs): Promise<number> =>
   (await stat(join(blobs.folderOf(run), FILE)).catch(() => undefined))?.mtimeMs ?? NO_EDITION
 
-/** The run that an item belongs to, with this machine's own headers. Throws a `UsageError` where this machine cannot work for it. */
+/**
+ * Reads the facts of a run, with the headers of this machine.
+ * @throws UsageError if the run is not in the shared folder, or this machine lacks a header
+ */
 export const readRun = async (run: string, blobs: Blobs, headers: Settings['headers']): Promise<RunFacts> => {
   const text = await blobs.read(`${run}/${FILE}`).catch((error: unknown) => {
     throw new UsageError(
-      `run ${run} is not in ${blobs.folderOf('')}: ${(error as Error).message}. --blobs must be the folder that the driver has, shared by all machines`,
+      `run ${run} is not in ${blobs.folderOf('')}: ${(error as Error).message}. Set --blobs to the shared folder of the driver`,
     )
   })
   const facts = RunFacts.parse(JSON.parse(text.toString()))
   const own = Object.keys(headers).map((name) => name.toLowerCase())
-  const lacking = facts.headers.filter((name) => !own.includes(name.toLowerCase()))
-  if (lacking.length > 0)
-    throw new UsageError(
-      `the run is made with headers that this machine does not have: ${lacking.join(', ')}. Set SCRIPSTREAM_HEADERS here too`,
-    )
+  const missing = facts.headers.filter((name) => !own.includes(name.toLowerCase()))
+  if (missing.length > 0)
+    throw new UsageError(`this machine lacks headers of the run: ${missing.join(', ')}. Set SCRIPSTREAM_HEADERS here too`)
   return { ...facts, settings: { ...facts.settings, headers } }
 }

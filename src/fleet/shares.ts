@@ -9,23 +9,23 @@ const SHARE_MS = 1_000
 type Workers = ReadonlyMap<StreamDefinition, Worker<Work, Outcome, string>>
 
 /**
- * Shares what each stream may have in work, cluster-wide, among all workers that are there, again and again: who joins late gets as much as
- * the others. No stream gets more than `most`.
+ * Divides the concurrency of each stream evenly among all connected workers, once a second, so that a worker that joins late gets an equal
+ * share. No stream gets more than `max` on this worker.
  */
-export const shareCaps = (workers: Workers, queues: Queues, most: number): Subscription =>
+export const shareCaps = (workers: Workers, queues: Queues, max: number): Subscription =>
   interval(SHARE_MS)
     .pipe(
       startWith(0),
-      exhaustMap(() => share(workers, queues, most).catch(() => undefined)),
+      exhaustMap(() => share(workers, queues, max).catch(() => undefined)),
     )
     .subscribe()
 
-const share = async (workers: Workers, queues: Queues, most: number): Promise<void> => {
+const share = async (workers: Workers, queues: Queues, max: number): Promise<void> => {
   const [first] = workers.keys()
   if (first === undefined) return
   const count = Math.max(1, (await queues.workers()) ?? (await queues.queue(first.name).getWorkersCount()))
   for (const [stream, worker] of workers) {
     const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
-    worker.concurrency = Math.max(1, Math.min(most, Math.ceil(cap / count)))
+    worker.concurrency = Math.max(1, Math.min(max, Math.ceil(cap / count)))
   }
 }

@@ -14,12 +14,12 @@ import type { Blobs } from './blobs.js'
 import { earlierIn } from './earlier.js'
 import { editionOf, NO_EDITION, readRun } from './run-file.js'
 
-/** A run as a worker has it. */
+/** A run on a worker: everything that its items need. */
 export interface WorkerSite extends Site {
   readonly run: string
-  /** Of what identifies this machine: the driver does not know it. */
+  /** Removes the credentials of this machine from texts. The driver does not know them. */
   readonly redact: Redact
-  /** What the items of second passes ask once. */
+  /** Shared requests of items in second passes. */
   readonly sharedAgain: Site['shared']
   readonly close: () => void
 }
@@ -38,38 +38,38 @@ interface Current {
 
 const LOOK_MS = 1_000
 
-/** The sites of the runs that a worker works for: one at a time, the latest, as its driver last told of it. */
+/** Opens the runs of a worker. The current one is the latest, in the latest edition of its file. */
 export const sitesOf = (options: SitesOptions) => {
   let current: Current | undefined
-  /** Its items may still be in work. */
-  let before: Current | undefined
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let looking: Promise<unknown> = Promise.resolve()
+  /** Its items may still be active. */
+  let previous: Current | undefined
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let checking: Promise<unknown> = Promise.resolve()
   const close = async (one: Current | undefined): Promise<void> => {
     await one?.site.then(
       (site) => site.close(),
       () => undefined,
     )
   }
-  const look = async (run: string): Promise<void> => {
+  const checkEdition = async (run: string): Promise<void> => {
     const edition = await editionOf(run, options.blobs)
     if (edition === NO_EDITION || (current?.run === run && current.edition === edition)) return
-    void close(before)
-    before = current
+    void close(previous)
+    previous = current
     current = { run, edition, site: siteOf(run, options) }
   }
   return {
     of: async (run: string): Promise<WorkerSite> => {
       const now = performance.now()
-      if (current?.run !== run || now - lookedAt > LOOK_MS) {
-        lookedAt = now
-        looking = looking.then(() => look(run))
+      if (current?.run !== run || now - checkedAt > LOOK_MS) {
+        checkedAt = now
+        checking = checking.then(() => checkEdition(run))
       }
-      await looking
+      await checking
       return current?.run === run ? current.site : siteOf(run, options)
     },
     close: async (): Promise<void> => {
-      await Promise.all([close(before), close(current)])
+      await Promise.all([close(previous), close(current)])
     },
   }
 }
@@ -88,7 +88,7 @@ const siteOf = async (run: string, { blobs, streams, headers }: SitesOptions): P
     drift: driftWatchFor(accept),
     shared,
     sharedAgain: askedAgain(shared),
-    // Items of a stream that waits for others are not handed out before those have ended.
+    // The driver hands out the items of a stream only after the streams that it depends on.
     ended: new Map(),
     emit: () => undefined,
     watch: undefined,

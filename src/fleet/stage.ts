@@ -17,7 +17,7 @@ import { persisting } from './redis.js'
 
 const CHUNK = 1_000
 const READS_AT_ONCE = 8
-/** A machine that cannot write may be followed by one that can. */
+/** Another machine may be able to write where one cannot. */
 const TRIES = { attempts: 20, backoff: 1_000 } as const
 
 export interface Driving {
@@ -29,13 +29,13 @@ export interface Driving {
   readonly census: Census
 }
 
-/** An item that a worker has ended. */
+/** An item that a worker has finished. */
 interface Ended {
   readonly item: Item
   readonly outcome: Outcome
 }
 
-/** Hands the items of a stage to the fleet, and takes them back as they end; completes at the stage's barrier. */
+/** Hands the items of a stage to the fleet, and emits their outcomes as they finish; completes at the barrier of the stage. */
 export const settledByFleet = (stage: Stage, items: readonly Item[], driving: Driving): Observable<Settled> => {
   if (items.length === 0) return EMPTY
   const { run, blobs } = driving
@@ -63,13 +63,13 @@ export const settledByFleet = (stage: Stage, items: readonly Item[], driving: Dr
 
 const tell = (stream: string, { by, asked = NOTHING_ASKED, notices = [], drift }: Outcome, { run, census }: Driving): void => {
   census.count(by)
-  const times = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
-    for (let place = 0; place < count; place += 1) run.emit({ type, stream })
+  const emitTimes = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
+    for (let index = 0; index < count; index += 1) run.emit({ type, stream })
   }
   const [requested, retried, rateLimited] = asked
-  times(requested, 'requested')
-  times(retried, 'retried')
-  times(rateLimited, 'rate-limited')
+  emitTimes(requested, 'requested')
+  emitTimes(retried, 'retried')
+  emitTimes(rateLimited, 'rate-limited')
   for (const text of notices) run.emit({ type: 'noticed', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }
@@ -78,11 +78,11 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
   new Observable((subscriber) => {
     const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
-    const away = new Map(items.map((item) => [idOf(item, isSecondPass), item]))
-    const end = (id: string, outcome: Outcome): void => {
-      const item = away.get(id)
+    const pending = new Map(items.map((item) => [idOf(item, isSecondPass), item]))
+    const finish = (id: string, outcome: Outcome): void => {
+      const item = pending.get(id)
       if (item === undefined) return
-      away.delete(id)
+      pending.delete(id)
       subscriber.next({ item, outcome })
     }
     const fail = (error: unknown): void => subscriber.error(error)
@@ -92,12 +92,12 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       const queue = queues.queue(stream.name)
       await queue.setGlobalConcurrency(workers)
       const events = queues.events(stream.name)
-      const heard: Heard = {
-        completed: ({ jobId, returnvalue }) => end(jobId, returnvalue as unknown as Outcome),
+      const listeners: Heard = {
+        completed: ({ jobId, returnvalue }) => finish(jobId, returnvalue as unknown as Outcome),
         failed: ({ failedReason }) => fail(failureOf(failedReason)),
         stalled: () => census.stall(),
       }
-      subscriber.add(listen(events, heard))
+      subscriber.add(listen(events, listeners))
       await events.waitUntilReady()
       const barrier = await barriers.of(stream.name, isSecondPass)
       barrier.reached.catch(fail)
@@ -109,9 +109,12 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       }
       barrier.close()
       await barrier.reached
-      for await (const page of barrier.outcomes()) for (const [id, outcome] of page) end(id, outcome)
-      // An earlier driver may have left a failure of what has gone well since.
-      if (away.size > 0) throw failureOf((await barrier.failure()) ?? `${away.size} items of ${stream.name} are not in the queue any more`)
+      for await (const page of barrier.outcomes()) for (const [id, outcome] of page) finish(id, outcome)
+      // Checked last: the failure may be from the time of an earlier driver, and the item may have succeeded since.
+      if (pending.size > 0)
+        throw failureOf(
+          (await barrier.failure()) ?? `${stream.name}: ${pending.size} items are missing from the queue; run the same command to resume`,
+        )
       subscriber.complete()
     }
     handOut().catch(fail)
@@ -119,23 +122,23 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
 
 type Heard = Pick<QueueEventsListener, 'completed' | 'failed' | 'stalled'>
 
-/** Hears of a queue until the teardown: a second pass of the same stream has listeners of its own. */
+/** Listens to a queue until the returned function is called. A second pass of the same stream has its own listeners. */
 const listen = (events: QueueEvents, { completed, failed, stalled }: Heard): (() => void) => {
   events.on('completed', completed).on('failed', failed).on('stalled', stalled)
   return () => void events.off('completed', completed).off('failed', failed).off('stalled', stalled)
 }
 
-/** What a worker tried in vain: its shared folder cannot be written, or it is a bug. */
+/** The error for a failed job: a worker cannot write to the shared folder, or has a bug. */
 const failureOf = (reason: string): Error =>
   /^E[A-Z]{2,}\b/.test(reason) ? new StorageError(`a worker cannot write to the shared folder: ${reason}`) : new Error(reason)
 
-/** First no more than can be begun at once, so that all begin soon. */
+/** The first chunk has only as many items as workers, so that all of them start at once. */
 function* chunksOf(items: readonly Item[], first: number): Generator<readonly Item[]> {
   yield items.slice(0, first)
   for (let from = first; from < items.length; from += CHUNK) yield items.slice(from, from + CHUNK)
 }
 
-/** Completes when other streams of the run have: what they store is read. */
+/** Waits for streams of the run whose outputs are read. */
 const endOf = (names: readonly string[], run: Run): Promise<unknown> =>
   lastValueFrom(merge(...names.map((name) => run.ended.get(name) ?? EMPTY)).pipe(ignoreElements()), { defaultValue: undefined })
 
@@ -155,14 +158,14 @@ const add = async (
       ),
     isOver,
   )
-  // A refused job has a negative number for an id, and nothing else says so.
-  const refused = jobs.filter(({ id = '-' }, place) => id !== jobOf(works[place] as Work))
-  if (refused.length > 0) throw new Error(`the queue refused ${refused.length} of ${works.length} items (${refused[0]?.id})`)
+  // BullMQ reports a rejected job only by a negative number as its id.
+  const rejected = jobs.filter(({ id = '-' }, index) => id !== jobOf(works[index] as Work))
+  if (rejected.length > 0) throw new Error(`the queue rejected ${rejected.length} of ${works.length} items (${rejected[0]?.id})`)
 }
 
 const jobOf = ({ item, isSecondPass }: Work): string => idOf(item, isSecondPass)
 
-/** What was lost, or may lack rows, before a driver was broken off is asked for again. */
+/** Removes jobs that failed or may lack rows, so that a resumed run fetches their items again. */
 const forgetLost = async (queue: WorkQueue, works: readonly Work[]): Promise<void> => {
   await Promise.all(
     works.map(async (work) => {

@@ -17,44 +17,44 @@ import { connect } from './redis.js'
 import { shareCaps } from './shares.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
-/** For whom a worker works, and with what. */
+/** Options of a worker. */
 export interface WorkerOptions {
-  /** `redis://host:6379`, with `?prefix=` where several fleets share a server. */
+  /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
   readonly address: string
   /** The folder that all machines of the fleet share. */
   readonly blobs: string
-  /** The streams that it works for: those of the driver, or items would be left lying. */
+  /** The streams of the driver: items of a stream that no worker has are never processed. */
   readonly streams: readonly StreamDefinition[]
-  /** What this machine sends with its requests. */
+  /** The headers that this machine sends with its requests. */
   readonly headers: Settings['headers']
-  /** As in the report; no two workers may have the same. */
+  /** The name in the report, unique in the fleet. */
   readonly name: string
-  /** Items of one stream at a time, at most; without it a fair share of what the whole fleet may have. */
+  /** Maximum number of active items per stream; if absent, an equal share of the limit of the whole fleet. */
   readonly concurrency?: number | undefined
   readonly version: string
-  /** Also on a server that may forget what it holds. */
+  /** Accept a Redis server that does not persist its data. */
   readonly allowVolatile?: boolean
-  /** Once it emits, no further item is taken, those in work are ended, and the worker completes. */
+  /** When it emits, the worker takes no more items, finishes its active ones, and completes. */
   readonly stop?: Observable<unknown>
 }
 
-/** What a worker tells. */
+/** What a worker reports. */
 export type WorkerNews =
   | { readonly type: 'joined'; readonly name: string; readonly shown: string }
   | { readonly type: 'run'; readonly run: string }
   | { readonly type: 'settled'; readonly stream: string }
 
-/** A name that no other worker has. */
+/** A unique name: host and process id. */
 export const workerName = (): string => `${hostname()}-${process.pid}`
 
-/** An event loop does not stand still for so long by itself, and a lock that was renewed does not run out before. */
+/** Longer than any stall of a healthy event loop, shorter than the lifetime of a job lock. */
 const STOOD_MS = LOCK_MS * 0.4
-/** What an item came to is with the server by then, unless it is away: then others will have it. */
+/** By then Redis has the outcome of the last item. If Redis is down, another worker processes the item again. */
 const TELL_MS = 3_000
 
 /**
- * Works on what the driver of a fleet hands out, for one run after the other, until it is told to stop or unsubscribed; both let the items
- * in work end. Errors with a `UsageError` or a `StorageError` where it cannot: its items are then given to others.
+ * Processes the items of one run after another, until `stop` emits or it is unsubscribed; in both cases active items are finished. Errors
+ * with a `UsageError` or a `StorageError` if it cannot work; its items are then given to other workers.
  */
 export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
   new Observable((subscriber) => {
@@ -70,14 +70,14 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
         opened.then((end) => end(false)).then(() => subscriber.complete(), fail)
       }),
     )
-    // A worker that could not be opened was told of.
+    // If opening failed, the error was reported above.
     return () => void opened.then((end) => end(hasFailed)).catch(() => undefined)
   })
 
-const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
+const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
   const { streams, headers, name, concurrency = Number.POSITIVE_INFINITY, allowVolatile = false } = options
   if (!/^[!-~]{1,100}$/.test(name))
-    throw new UsageError(`a worker cannot be called ${JSON.stringify(name)}: give it a --name of letters, digits and signs, without spaces`)
+    throw new UsageError(`invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`)
   const address = readFleetAddress(options.address)
   const packages = await loadPackages()
   const redis = await connect(address, packages, { allowVolatile })
@@ -85,33 +85,33 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   const blobs = blobsIn(options.blobs)
   const sites = sitesOf({ blobs, streams, headers })
   const holds = holdsOn(redis, queues.prefix)
-  const stood$ = new Subject<void>()
+  const stalled$ = new Subject<void>()
   const lost$ = new Subject<readonly string[]>()
   const pulse = createPulse(
     STOOD_MS,
     () => redis.status === 'ready',
-    () => stood$.next(),
+    () => stalled$.next(),
   )
   let run = ''
-  let inWork = 0
+  let active = 0
   let recalled: readonly [WorkerSite, Promise<unknown>] | undefined
 
-  const takeUp = async (given: string, isStillThere: () => Promise<boolean>): Promise<WorkerSite> => {
-    const site = await sites.of(given).catch(async (error: unknown) => {
-      // Another driver clears away what the one before has left, and the folder of its run.
-      if (!(await isStillThere())) throw new Elsewhere('cleared away')
+  const openRun = async (id: string, isQueued: () => Promise<boolean>): Promise<WorkerSite> => {
+    const site = await sites.of(id).catch(async (error: unknown) => {
+      // A driver of another run removes the queues and the folder of the previous run.
+      if (!(await isQueued())) throw new Elsewhere('the run was removed')
       fail(error)
       throw error
     })
-    if (run !== given) {
-      run = given
-      tell({ type: 'run', run })
+    if (run !== id) {
+      run = id
+      report({ type: 'run', run })
     }
     if (recalled?.[0] !== site) {
       const addresses = new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))
       const recall = Promise.all([...addresses].map(holds.recall))
       recalled = [site, recall]
-      // The next item recalls them anew.
+      // After an error, the next item reads the back-offs again.
       recall.catch(() => {
         if (recalled?.[1] === recall) recalled = undefined
       })
@@ -119,49 +119,55 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
     await recalled[1]
     return site
   }
-  const pausing =
+  const pauseQueues =
     ({ settings }: WorkerSite) =>
-    async ({ address: held, ms }: Held): Promise<void> => {
-      const asking = streams.filter((stream) => hostsOf([stream]).some((host) => addressOf(settings, host) === held))
-      await Promise.all(asking.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
+    async ({ address: limited, ms }: Held): Promise<void> => {
+      const affected = streams.filter((stream) => hostsOf([stream]).some((host) => addressOf(settings, host) === limited))
+      await Promise.all(affected.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
     }
   const workerFor = (stream: StreamDefinition): Worker<Work, Outcome, string> => {
-    let told = nothingTold()
-    let toldOf = ''
-    const settled = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
-      const site = await takeUp(job.data.run, async () => (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run)
-      if (toldOf !== site.run) told = nothingTold()
-      toldOf = site.run
-      // What was handed out before this process stood still may be another's by now.
-      if (site.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('handed out too long ago')
-      const tools = { by: name, blobs, told, holds, pulse, pause: pausing(site), givenBack: () => new packages.bullmq.RateLimitError() }
-      const taken$ = merge(stood$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
-        mergeMap(() => throwError(() => new Elsewhere('given to another worker'))),
+    let unreported = nothingTold()
+    let unreportedRun = ''
+    const processJob = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
+      const site = await openRun(
+        job.data.run,
+        async () => (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run,
       )
-      const outcome = await firstValueFrom(merge(itemJob(stream, job.data, site, tools), taken$)).catch((error: unknown) => {
+      if (unreportedRun !== site.run) unreported = nothingTold()
+      unreportedRun = site.run
+      // If this process was stalled after it got the job, another worker may have the job by now.
+      if (site.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('the job was received too long ago')
+      const tools = {
+        ...{ by: name, blobs, told: unreported, holds, pulse, pause: pauseQueues(site) },
+        givenBack: () => new packages.bullmq.RateLimitError(),
+      }
+      const reassigned$ = merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
+        mergeMap(() => throwError(() => new Elsewhere('the job was given to another worker'))),
+      )
+      const outcome = await firstValueFrom(merge(itemJob(stream, job.data, site, tools), reassigned$)).catch((error: unknown) => {
         throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(site.redact(messageOf(error)))
       })
-      tell({ type: 'settled', stream: stream.name })
+      report({ type: 'settled', stream: stream.name })
       return outcome
     }
-    const counted = (job: Job<Work, Outcome, string>): Promise<Outcome> => {
-      inWork += 1
-      return settled(job).finally(() => (inWork -= 1))
+    const countAndProcess = (job: Job<Work, Outcome, string>): Promise<Outcome> => {
+      active += 1
+      return processJob(job).finally(() => (active -= 1))
     }
-    const worker = queues.worker<Work, Outcome>(stream.name, counted, { name, concurrency: Math.min(concurrency, stream.workers) })
+    const worker = queues.worker<Work, Outcome>(stream.name, countAndProcess, { name, concurrency: Math.min(concurrency, stream.workers) })
     worker.on('lockRenewalFailed', (ids) => lost$.next(ids))
     return worker
   }
   const workers = new Map(streams.map((stream) => [stream, workerFor(stream)]))
-  const sharing = shareCaps(workers, queues, concurrency)
-  tell({ type: 'joined', name, shown: address.shown })
+  const rebalancing = shareCaps(workers, queues, concurrency)
+  report({ type: 'joined', name, shown: address.shown })
   return async (isHurried: boolean): Promise<void> => {
-    sharing.unsubscribe()
-    // A connection that is away when it is closed would be waited for for ever.
+    rebalancing.unsubscribe()
+    // `close` would wait forever while Redis is down.
     await firstValueFrom(
       merge(
         queues.close(isHurried),
-        quiet(() => inWork === 0),
+        quiet(() => active === 0),
       ),
     )
     pulse.stop()
@@ -171,20 +177,20 @@ const open = async (options: WorkerOptions, tell: (news: WorkerNews) => void, fa
   }
 }
 
-/** Emits once something has held for as long as it takes to tell the server what became of an item. */
-const quiet = (holds: () => boolean): Observable<unknown> =>
+/** Emits when a condition has been true for as long as Redis needs to receive the outcome of an item. */
+const quiet = (condition: () => boolean): Observable<unknown> =>
   interval(TELL_MS / 10).pipe(
-    scan((times) => (holds() ? times + 1 : 0), 0),
+    scan((times) => (condition() ? times + 1 : 0), 0),
     filter((times) => times > 10),
   )
 
 const hostsOf = (streams: readonly StreamDefinition[]): readonly Host[] =>
   streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => host))
 
-/** What the item does not end with: it is worked on elsewhere by now. */
+/** The job belongs to another worker by now, so its outcome here does not count. */
 class Elsewhere extends Error {}
 
-/** Whether another try may go well, here or on another machine: of what a disk, a network or the queue said, not of a bug. */
+/** Whether another attempt may succeed, here or on another machine: after errors of disk, network or queue, not after bugs. */
 const mayPass = (error: unknown): boolean =>
   error instanceof Elsewhere ||
   error instanceof StorageError ||

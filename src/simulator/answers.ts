@@ -2,12 +2,12 @@ import { messageOf } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
 import type { AnyEndpoint } from '../provider/endpoint.js'
 
-/** A whole answer, ready to send. */
+/** A complete answer, ready to send. */
 export interface Answer {
   readonly status: number
   readonly type: string
   readonly body: Buffer
-  /** What was wrong with the sample, if it threw. */
+  /** The error of the endpoint's `sample`, if it threw one. */
   readonly broken?: string
 }
 
@@ -18,25 +18,25 @@ export const jsonAnswer = (status: number, value: unknown): Answer => ({
 })
 
 /**
- * Answers from an endpoint's sample. Answers are kept until `mostBytes` of them are there: what came first stays, because a
- * repeated run asks in the same order and a cache that drops the oldest would miss every time. A new "now" starts afresh.
+ * Answers from an endpoint's sample, with a cache of up to `maxBytes`. A full cache evicts nothing: a repeated run sends the same requests
+ * in the same order, and a cache that evicts the oldest would miss every time. A new `asOf` empties it.
  */
-export const createAnswers = (mostBytes: number) => {
-  let kept = new Map<string, Answer>()
+export const createAnswers = (maxBytes: number) => {
+  let cache = new Map<string, Answer>()
   let bytes = 0
   let asOf: number | undefined
   return (endpoint: AnyEndpoint, key: string, input: unknown, market: SampleMarket): Answer => {
     if (market.asOf !== asOf) {
-      kept = new Map()
+      cache = new Map()
       bytes = 0
       asOf = market.asOf
     }
     const id = `${endpoint.name}\u0000${key}`
-    const known = kept.get(id)
-    if (known) return known
+    const cached = cache.get(id)
+    if (cached) return cached
     const answer = answerOf(endpoint, input, market)
-    if (bytes + answer.body.length <= mostBytes) {
-      kept.set(id, answer)
+    if (bytes + answer.body.length <= maxBytes) {
+      cache.set(id, answer)
       bytes += answer.body.length
     }
     return answer

@@ -3,19 +3,19 @@ import { type Day, dayAt, instantOf } from '../model/trading-day.js'
 import { randomFrom } from './random.js'
 import { lowerBound } from './search.js'
 
-/** The days on which the market trades, oldest first, past and to come. */
+/** The trading days of the market, past and future, oldest first. */
 export interface Calendar {
   readonly days: readonly Day[]
-  /** Midnight in India of each day, epoch seconds: the stamp of its candle. */
+  /** Midnight in India of each day, epoch seconds: the time of its candle. */
   readonly times: readonly number[]
-  /** The position of the last day that has opened (09:15 in India) at an instant (epoch milliseconds), -1 before the first. */
+  /** The index of the last day that has opened (09:15 in India) at an instant (epoch milliseconds); -1 before the first. */
   lastOpened(instantMs: number): number
 }
 
 const firstDay: Day = '1994-11-03'
 const lastYear = 2060
 
-/** A plausible calendar of Indian sessions from November 1994 to 2060: the seed moves the feasts, not the national holidays. */
+/** A plausible calendar of Indian sessions from November 1994 to 2060. The seed moves the religious holidays, not the national ones. */
 export const createCalendar = (seed: number): Calendar => {
   const years = Array.from({ length: lastYear - 1993 }, (_, i) => 1994 + i)
   const days = years.flatMap((year) => daysOf(year, seed)).filter((day) => day >= firstDay)
@@ -25,8 +25,8 @@ export const createCalendar = (seed: number): Calendar => {
     times,
     lastOpened: (instantMs) => {
       const today = dayAt(instantMs)
-      const position = lowerBound(days, today)
-      return days[position] === today && instantMs >= instantOf(today, '09:15') ? position : position - 1
+      const index = lowerBound(days, today)
+      return days[index] === today && instantMs >= instantOf(today, '09:15') ? index : index - 1
     },
   }
 }
@@ -44,7 +44,7 @@ const feastMonths = [3, 3, 4, 4, 6, 8, 9, 10, 11] as const
 
 const feasts = (random: Random) => feastMonths.map((month) => `${twoDigits(month)}-${twoDigits(random.int(1, 28))}`)
 
-// Budget day is a session even on a weekend (2015, 2020, 2025, 2026); the festive hour of Diwali now and then falls on one.
+// The market opens on budget day even on a weekend (2015, 2020, 2025, 2026), and sometimes on a weekend for the Diwali session (muhurat).
 const specialSessions = (dates: readonly CalendarDate[], random: Random): readonly Day[] => {
   const weekend = dates.flatMap(({ day, isWeekend }) => (isWeekend ? [day] : []))
   const budget = weekend.filter((day) => day >= '2015' && day.endsWith('-02-01'))

@@ -4,21 +4,21 @@ import type { Calendar } from './calendar.js'
 import { type History, type Listing, walk } from './history.js'
 import { lowerBound } from './search.js'
 
-/** Candles of one instrument from `start` to `end` (epoch seconds, both included) as they stand at `asOf` (epoch milliseconds). */
+/** Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds). */
 export type Candles = (sid: string, start: number, end: number, asOf: number) => CandleColumns
 
 interface CandleOptions {
   readonly seed: number
   readonly calendar: Calendar
-  /** The position of the day on which every walk passes through its listing's price. */
+  /** The index of the day on which every price walk passes through its listing's price. */
   readonly anchor: number
   readonly listingOf: (sid: string) => Listing | undefined
 }
 
-/** Histories are kept (20 bytes a candle) until they fill 200 MB; later ones are walked again each time they are asked. */
+/** At 20 bytes a candle the cache takes up to 200 MB; histories beyond that are computed on each request. */
 const keptCandles = 10_000_000
 
-/** The candles of a market. A day under way has a candle that still changes; a day that has not opened has none. */
+/** The candles of a market. The candle of the current day changes until the close; a day that has not opened has none. */
 export const createCandles = ({ seed, calendar, anchor, listingOf }: CandleOptions): Candles => {
   const historyOf = createHistories((sid, listing, last) => walk(seed, sid, listing, anchor, Math.max(anchor, last)))
   return (sid, start, end, asOf) => {
@@ -35,15 +35,15 @@ export const createCandles = ({ seed, calendar, anchor, listingOf }: CandleOptio
 }
 
 const createHistories = (make: (sid: string, listing: Listing, last: number) => History) => {
-  const kept = new Map<string, History>()
+  const cache = new Map<string, History>()
   let candles = 0
   return (sid: string, listing: Listing, last: number): History => {
-    const known = kept.get(sid)
-    if (known !== undefined && known.first + known.length > last) return known
+    const cached = cache.get(sid)
+    if (cached !== undefined && cached.first + cached.length > last) return cached
     const history = make(sid, listing, last)
-    const growth = history.length - (known?.length ?? 0)
+    const growth = history.length - (cached?.length ?? 0)
     if (candles + growth <= keptCandles) {
-      kept.set(sid, history)
+      cache.set(sid, history)
       candles += growth
     }
     return history
@@ -54,7 +54,7 @@ interface Slice {
   readonly times: readonly number[]
   readonly from: number
   readonly to: number
-  /** Shares that one share has become since. */
+  /** How many shares one share has become by splits since. */
   readonly factor: number
 }
 
@@ -73,24 +73,24 @@ const slice = (history: History, { times, from, to, factor }: Slice): CandleColu
 
 const opening = '09:15'
 
-/** How much of a day's session (09:15 to 15:30 in India) is over at an instant. */
-const doneShare = (calendar: Calendar, position: number, asOf: number) => {
-  const day = calendar.days[position] ?? ''
+/** The share of a day's session (09:15 to 15:30 in India) that has passed at an instant. */
+const doneShare = (calendar: Calendar, index: number, asOf: number) => {
+  const day = calendar.days[index] ?? ''
   const [start, end] = [instantOf(day, opening), instantOf(day, '15:30')]
   return (asOf - start) / (end - start)
 }
 
 const withLastUnderWay = (columns: CandleColumns, done: number): CandleColumns => {
   const { o, h, l, c, v } = columns
-  const at = o.length - 1
-  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o[at], h[at], l[at], c[at], v[at]]
+  const index = o.length - 1
+  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o[index], h[index], l[index], c[index], v[index]]
   const reached = (goal: number) => Math.round((open + (goal - open) * done) * 100) / 100
-  // The price swings through what the day has reached so far, and comes to rest at its close.
+  // The price swings within the range that the day has reached so far; the swing fades out towards the close.
   const swing = (Math.sin(done * 40) * (1 - done) * (reached(high) - reached(low))) / 2
   const now = Math.min(reached(high), Math.max(reached(low), reached(close) + swing))
-  h[at] = Math.max(open, reached(high))
-  l[at] = Math.min(open, reached(low))
-  c[at] = Math.round(now * 100) / 100
-  v[at] = Math.floor(volume * done)
+  h[index] = Math.max(open, reached(high))
+  l[index] = Math.min(open, reached(low))
+  c[index] = Math.round(now * 100) / 100
+  v[index] = Math.floor(volume * done)
   return columns
 }

@@ -5,16 +5,13 @@ export interface Company {
   readonly name: string
 }
 
-/**
- * As many companies as asked (at most `companyCount`), symbols distinct, the awkward ones first. A longer list starts
- * like a shorter one.
- */
+/** Creates `count` companies (at most `companyCount`) with distinct symbols, awkward symbols first. A longer list starts like a shorter one. */
 export const companiesOf = (seed: number, count: number): readonly Company[] => {
   const companies = awkward.slice(0, count).map(([symbol, name]) => ({ symbol, name }))
   const taken = new Set(awkward.map(([symbol]) => symbol))
   const order = spread(combinations, randomFrom(seed, 'companies').int(0, combinations - 1))
-  for (let position = 0; companies.length < count; position++) {
-    const words = wordsAt(order(position))
+  for (let index = 0; companies.length < count; index++) {
+    const words = wordsAt(order(index))
     const symbol = freeSymbol(words, taken)
     taken.add(symbol)
     companies.push({ symbol, name: words.join(' ') })
@@ -30,7 +27,7 @@ const freeSymbol = ([family, trade, form]: Words, taken: ReadonlySet<string>) =>
   return symbol
 }
 
-// Symbols that have broken naive code: signs that an address, a file name or a CSV reader takes for its own, leading digits.
+// Symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits.
 const awkward: readonly (readonly [symbol: string, name: string])[] = [
   ['M&M', 'Mahindra & Mahindra'],
   ['BAJAJ-AUTO', 'Bajaj Auto'],

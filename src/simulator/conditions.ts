@@ -8,15 +8,15 @@ const Latency = z.union([z.number().min(0), z.strictObject({ min: z.number().min
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */
 export type Latency = Readonly<z.output<typeof Latency>>
 
-/** What can be changed while the simulator runs; what is absent stays. */
+/** Changes to a running simulator; absent fields stay as they are. */
 export const Control = z.strictObject({
   faults: z.array(Fault).readonly().optional(),
   latencyMs: Latency.optional(),
-  /** What each host grants from here on; buckets begin full. */
+  /** The rate limit of each host from now on; the token buckets start full. */
   limits: Limits.optional(),
-  /** The market's "now" from here on: epoch milliseconds, or ISO 8601 with an offset. */
+  /** The market's "now" from now on: epoch milliseconds, or ISO 8601 with an offset. */
   asOf: z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
-  /** Forgets all counts, and how often each fault has hit. */
+  /** Resets all counts, including how often each fault has hit. */
   reset: z.boolean().optional(),
 })
 export type Control = Readonly<z.input<typeof Control>>
@@ -30,23 +30,23 @@ interface ConditionOptions {
   readonly marketAt: (asOf: number) => SampleMarket
 }
 
-/** The weather that requests meet: the market's "now", faults, limits and latency. */
+/** The conditions for requests: the market's "now", faults, rate limits and latency. */
 export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions) => {
   let { latencyMs, faults, asOf } = given
   let faultOf = createFaults(seed, faults)
   let limitOf = createLimits(given.limits, Date.now)
   let market = marketAt(instantOf(asOf))
   return {
-    /** The market as it is now; a running clock is read in whole minutes, so that answers can be kept for one. */
+    /** The market now. A running clock is rounded down to whole minutes, so that answers can be cached for one minute. */
     market: (): SampleMarket => {
       const now = instantOf(asOf)
       if (market.asOf !== now) market = marketAt(now)
       return market
     },
     faultOf: (target: Parameters<typeof faultOf>[0]) => faultOf(target),
-    /** Counts a request of a host; gives back the limit that it is over. */
+    /** Counts a request to a host; returns the rate limit that it exceeds, if any. */
     limitOf: (host: string) => limitOf(host),
-    /** The same for the same request, whatever else goes on. */
+    /** Depends on the request alone: the same request always has the same latency. */
     latencyFor: (...key: readonly (string | number)[]): number => {
       const { min, max } = typeof latencyMs === 'number' ? { min: latencyMs * 0.75, max: latencyMs * 1.25 } : latencyMs
       return max === 0 ? 0 : min + (max - min) * randomFrom(seed, 'latency', ...key).next()

@@ -17,10 +17,10 @@ interface HandlerOptions {
 type Accepted = Extract<Routed, { kind: 'accepted' }>
 type Done = (status: number | string) => void
 
-/** Answers the requests that a collector sends, and writes each down. */
+/** Answers the requests of a collector, and records each one. */
 export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: HandlerOptions) => {
   const route = createRouter(endpoints)
-  const answerOf = createAnswers(cacheBytes)
+  const findAnswer = createAnswers(cacheBytes)
 
   const begin = (name: string, key: string, response: ServerResponse): Done => {
     const done = ledger.begin(name, key)
@@ -28,24 +28,25 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
     return done
   }
   const reply = ({ endpoint, key, input }: Accepted, url: string, response: ServerResponse, done: Done) => {
-    const answer = answerOf(endpoint, key, input, conditions.market())
+    const answer = findAnswer(endpoint, key, input, conditions.market())
     if (answer.broken) ledger.violation(answer.broken)
     respond({ response, answer, done }, conditions.faultOf({ name: endpoint.name, key, texts: [url, ...textsIn(input)] }))
   }
   const refuse = ({ retryAfter }: { retryAfter?: number | string | undefined }, response: ServerResponse, done: Done) =>
     respond({ response, answer: jsonAnswer(429, {}), done }, { on: '*', mode: 'status', status: 429, retryAfter })
 
-  /** An input schema that throws is a bug of the endpoint: told, but no reason to end. */
-  const routed = (asked: Asked): Routed => {
+  /** An input schema that throws is a bug of the endpoint: it is reported, and the simulator goes on. */
+  const routeSafely = (request: Asked): Routed => {
     try {
-      return route(asked)
+      return route(request)
     } catch (error) {
-      return { kind: 'refused', name: asked.url, key: asked.body, message: `${asked.url}: the input schema failed: ${messageOf(error)}` }
+      const { url, body } = request
+      return { kind: 'refused', name: url, key: body, message: `${url}: the input schema failed: ${messageOf(error)}` }
     }
   }
-  const answer = (routed: Routed, asked: Asked, response: ServerResponse): void => {
+  const answer = (routed: Routed, request: Asked, response: ServerResponse): void => {
     if (routed.kind === 'unknown') {
-      ledger.unknown(`${asked.method} ${asked.url}`)
+      ledger.unknown(`${request.method} ${request.url}`)
       respond({ response, answer: jsonAnswer(404, { message: 'not found' }) })
     } else if (routed.kind === 'refused') {
       ledger.violation(routed.message)
@@ -55,9 +56,9 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
       const done = begin(routed.endpoint.name, routed.key, response)
       const limit = conditions.limitOf(routed.endpoint.host)
       later(response, conditions.latencyFor(routed.endpoint.name, routed.key), () =>
-        limit ? refuse(limit, response, done) : reply(routed, asked.url, response, done),
+        limit ? refuse(limit, response, done) : reply(routed, request.url, response, done),
       )
     }
   }
-  return (asked: Asked, response: ServerResponse): void => answer(routed(asked), asked, response)
+  return (request: Asked, response: ServerResponse): void => answer(routeSafely(request), request, response)
 }

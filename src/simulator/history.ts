@@ -1,15 +1,16 @@
 import type { SampleSplit } from '../model/market.js'
 import { randomFrom } from './random.js'
 
-/** Where a price walk starts and what it passes through; positions count the calendar's days. */
+/** The start of an instrument's price walk, and the price that it passes through. */
 export interface Listing {
+  /** Index of the first day in the calendar. */
   readonly first: number
   /** Rupees on the market's anchor day. */
   readonly price: number
   readonly split?: SampleSplit | undefined
 }
 
-/** One instrument's daily candles from its listing on: prices in paise, which are whole and therefore exact. */
+/** One instrument's daily candles from its listing on. Prices are in paise: integers are exact. */
 export interface History {
   readonly first: number
   readonly length: number
@@ -24,8 +25,8 @@ const leastPaise = 5
 const mostPaise = 1_000_000_000
 
 /**
- * Walks from the listing to the `last` position. A longer walk starts like a shorter one, so a candle stays what it was
- * when a day is added; `last` must not lie before `anchor`, where the walk passes through the listing's price.
+ * Computes the price walk from the listing to the day with index `last`. A longer walk starts like a shorter one, so a new day changes no
+ * earlier candle. `last` must not be before `anchor`, where the walk passes through the listing's price.
  */
 export const walk = (seed: number, sid: string, listing: Listing, anchor: number, last: number): History => {
   const length = last - listing.first + 1
@@ -48,7 +49,7 @@ export const walk = (seed: number, sid: string, listing: Listing, anchor: number
   return history
 }
 
-// A pull back to the middle keeps thirty years of daily steps within what a share price may be.
+// Mean reversion (0.9995 a day) keeps thirty years of daily steps within plausible share prices.
 const logCloses = (seed: number, sid: string, length: number) => {
   const random = randomFrom(seed, 'closes', sid)
   const volatility = 0.01 + random.next() * 0.02

@@ -2,15 +2,15 @@ import type { SampleIndex } from '../model/market.js'
 import { spread } from './random.js'
 
 const indexCount = 194
-// Below every stock's: candles are asked by Sid alone.
+// Below the Sid of every stock: requests for candles name only the Sid.
 const sidCount = 1_000
 
-/** The market's indices. Two of them share a symbol, as two were seen to; only the Sid tells them apart. */
+/** The market's indices. Two of them share a symbol, as at the real provider; only their Sids differ. */
 export const indicesOf = (): readonly SampleIndex[] => {
   const sidAt = spread(sidCount, 0)
   return [...awkward, ...themed]
     .slice(0, indexCount)
-    .map(([Sym, DispSym], position) => ({ Sym, DispSym, Sid: sidAt(position + 1) }))
+    .map(([Sym, DispSym], index) => ({ Sym, DispSym, Sid: sidAt(index + 1) }))
     .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
 }
 

@@ -11,11 +11,11 @@ export const isinOf = (number: number): string => {
 
 export const isinCount = 26_000 * 99
 
-/** The check digit of ISO 6166: letters count 10 to 35, then Luhn over the digits, the last one doubled. */
+/** The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled. */
 export const checkDigitOf = (body: string): number => {
-  const digits = [...body].map((sign) => Number.parseInt(sign, 36)).join('')
-  const sum = [...digits].reverse().reduce((total, digit, place) => {
-    const weighted = Number(digit) * (place % 2 === 0 ? 2 : 1)
+  const digits = [...body].map((character) => Number.parseInt(character, 36)).join('')
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const weighted = Number(digit) * (index % 2 === 0 ? 2 : 1)
     return total + (weighted > 9 ? weighted - 9 : weighted)
   }, 0)
   return (10 - (sum % 10)) % 10

@@ -1,26 +1,26 @@
-/** What an endpoint was asked. `statuses` counts HTTP statuses and, besides, `reset`, `truncated` and `closed` (by the caller, unanswered). */
+/** Requests to one endpoint. `statuses` counts HTTP statuses, and `reset`, `truncated` and `closed` (by the client, before the answer). */
 export interface EndpointStats {
   requests: number
   inFlight: number
   maxInFlight: number
   readonly statuses: Record<string, number>
-  /** How often each item was asked, by its body or (GET) address. */
+  /** Requests per item, by the body or (GET) the URL. */
   readonly items: Record<string, number>
 }
 
-/** What the embedded provider was asked since it began, or was reset. */
+/** All requests to the simulator since it started or was reset. */
 export interface SimulatorStats {
   readonly endpoints: Readonly<Record<string, EndpointStats>>
-  /** Requests that are not what the interface document says, each with the field that was wrong. */
+  /** Requests that violate the interface document, each with the wrong field. */
   readonly violations: readonly string[]
-  /** Requests of no endpoint, such as `GET /static/nowhere`. */
+  /** Requests that match no endpoint, such as `GET /static/nowhere`. */
   readonly unknown: readonly string[]
 }
 
-/** Longest list of violations, and of unknown requests. */
+/** Limit of each list: violations, and unknown requests. */
 const mostNotes = 1_000
 
-/** Counts what was asked and how it ended. */
+/** Counts requests and their outcomes. */
 export const createLedger = () => {
   const endpoints = new Map<string, EndpointStats>()
   const violations: string[] = []
@@ -32,17 +32,17 @@ export const createLedger = () => {
     return stats
   }
   return {
-    /** Counts a request in; what it gives back counts it out, once. */
+    /** Counts the start of a request; the returned function counts its end, once. */
     begin: (name: string, key: string): ((status: number | string) => void) => {
       const stats = statsOf(name)
       stats.requests += 1
       stats.inFlight += 1
       stats.maxInFlight = Math.max(stats.maxInFlight, stats.inFlight)
       stats.items[key] = (stats.items[key] ?? 0) + 1
-      let open = true
+      let isOpen = true
       return (status) => {
-        if (!open) return
-        open = false
+        if (!isOpen) return
+        isOpen = false
         stats.inFlight -= 1
         stats.statuses[status] = (stats.statuses[status] ?? 0) + 1
       }

@@ -3,12 +3,12 @@ import { hosts } from '../model/settings.js'
 
 const Limit = z.strictObject({
   perSecond: z.number().positive().describe('requests a second that are served in the long run'),
-  burst: z.number().min(1).describe('requests that are served at once after a rest'),
+  burst: z.number().min(1).describe('requests that are served at once after a pause'),
   retryAfter: z.union([z.number(), z.string()]).optional().describe('sent as Retry-After with the 429; a number is seconds'),
 })
 type Limit = Readonly<z.output<typeof Limit>>
 
-/** How many requests each host grants, by its prefix; `*` is for every other host, each on its own. Beyond them it answers 429. */
+/** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
 export const Limits = z.partialRecord(z.enum([...hosts, '*']), Limit).readonly()
 export type Limits = Readonly<z.output<typeof Limits>>
 
@@ -17,7 +17,7 @@ interface Bucket {
   readonly at: number
 }
 
-/** Takes a token out of a host's bucket; gives back the limit if there is none. */
+/** Takes a token out of a host's bucket; returns the exceeded limit if the bucket is empty. */
 export const createLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
   const buckets = new Map<string, Bucket>()
   return (host) => {

@@ -8,7 +8,7 @@ import { randomFrom } from './random.js'
 import { lowerBound } from './search.js'
 import { stocksOf } from './stocks.js'
 
-/** What a made-up market is grown from. */
+/** The parameters of a simulated market. */
 export interface MarketOptions {
   readonly seed: number
   /** How many stocks are listed, 0 to 50,000. */
@@ -16,23 +16,23 @@ export interface MarketOptions {
   /** "Now" of the market, epoch milliseconds. */
   readonly asOf: number
   readonly exchange: string
-  /** How many daily candles most stocks have at most at the turn of the year; about 2,500 by default. */
+  /** Maximum number of daily candles of most stocks at the turn of the year; about 2,500 by default. */
   readonly candleDays?: number | undefined
 }
 
-/** The market as it stands at `asOf`. The same options give the same market in every process. */
+/** The market at `asOf`. The same options give the same market in every process. */
 export const createMarket = (options: MarketOptions): SampleMarket => createTimeline(options)(options.asOf)
 
 /**
- * The market at any instant (epoch milliseconds): the stocks and what has happened stay, only "now" moves. Asking for an
- * instant is cheap. `options.asOf` only settles when the listings lie.
+ * The market at any instant (epoch milliseconds): stocks and past events stay the same, only "now" moves. Each call is cheap.
+ * `options.asOf` only determines the listing dates.
  */
 export const createTimeline = (options: MarketOptions): ((asOf: number) => SampleMarket) => {
   const { seed, exchange } = options
   const calendar = createCalendar(seed)
   const anchor = Math.max(0, lowerBound(calendar.days, anchorOf(options.asOf)) - 1)
-  const firstOf = listings(seed, anchor, options.candleDays ?? 2_500)
-  const stocks = stocksOf(seed, options.stocks, (rank) => calendar.days[firstOf(rank)] ?? '')
+  const listedAt = listings(seed, anchor, options.candleDays ?? 2_500)
+  const stocks = stocksOf(seed, options.stocks, (rank) => calendar.days[listedAt(rank)] ?? '')
   const indices = indicesOf()
   const byIsin = new Map(stocks.map((stock) => [stock.ISIN, stock]))
   const bySid = new Map(stocks.map((stock) => [stock.Sid, stock]))
@@ -42,7 +42,7 @@ export const createTimeline = (options: MarketOptions): ((asOf: number) => Sampl
     const stock = bySid.get(sid)
     if (stock !== undefined) return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp, split: stock.split }
     const index = indexBySid.get(sid)
-    return index && { first: firstOf(index.Sym), price: randomFrom(seed, 'index', sid).decimal(1_000, 60_000) }
+    return index && { first: listedAt(index.Sym), price: randomFrom(seed, 'index', sid).decimal(1_000, 60_000) }
   }
   const candles = createCandles({ seed, calendar, anchor, listingOf })
   const fixed = {
@@ -63,18 +63,18 @@ export const createTimeline = (options: MarketOptions): ((asOf: number) => Sampl
   })
 }
 
-// Listings must not move from one day to the next, or every stored candle would be wrong tomorrow: so they hang on a day
-// that is the same for all runs from 2026 on, and for an earlier "now" on the turn of its year.
+// Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They depend on a day that is
+// the same for all runs from 2026 on; for an earlier "now" it is the turn of that year.
 const anchorOf = (asOf: number): Day => {
   const turn = `${dayAt(asOf).slice(0, 4)}-01-01`
   return turn < '2026-01-01' ? turn : '2026-01-01'
 }
 
-/** The position of the day on which something was listed: half of all nearly `candleDays` ago, the others since, the first one long before. */
-const listings = (seed: number, anchor: number, candleDays: number) => (what: string | number) => {
-  const random = randomFrom(seed, 'listed', what)
+/** The calendar index of a listing date: half of all nearly `candleDays` ago, the others since, the first stock and NIFTY long before. */
+const listings = (seed: number, anchor: number, candleDays: number) => (rankOrIndex: string | number) => {
+  const random = randomFrom(seed, 'listed', rankOrIndex)
   const share = random.chance(0.5) ? 0.9 + random.next() / 10 : random.next()
-  const age = Math.ceil((what === 0 || what === 'NIFTY' ? 3.2 : share) * candleDays)
+  const age = Math.ceil((rankOrIndex === 0 || rankOrIndex === 'NIFTY' ? 3.2 : share) * candleDays)
   return Math.max(0, anchor - Math.max(0, age - 1))
 }
 
@@ -83,11 +83,11 @@ const openedDays = (calendar: Calendar, from: Day, to: Day, asOf: number): reado
   return calendar.days.slice(lowerBound(calendar.days, from), Math.max(0, end))
 }
 
-const signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 const names = (seed: number) => {
   const random = randomFrom(seed, 'names')
-  const text = (length: number) => Array.from({ length }, () => signs[random.int(0, signs.length - 1)]).join('')
+  const text = (length: number) => Array.from({ length }, () => characters[random.int(0, characters.length - 1)]).join('')
   return {
     buildId: `b${text(20)}`,
     sheet: { id: `1${text(43)}`, asmTabId: String(random.int(100_000, 499_999)), gsmTabId: String(random.int(500_000, 999_999)) },

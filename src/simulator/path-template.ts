@@ -1,20 +1,17 @@
 type Values = Readonly<Record<string, string>>
 
-/** Reads the values of a path's placeholders; nothing if the path is another one. */
+/** Reads the values of a path's placeholders; undefined if the path does not match. */
 export type PathReader = (path: string, query: string) => Values | undefined
 
-/**
- * Reads addresses made from a template. A placeholder takes as little as it can but may span several segments; the query
- * must have exactly the template's parameters, in any order.
- */
+/** Matches URLs against a template. Placeholders are lazy and may span segments; the query has the template's parameters, in any order. */
 export const pathReader = (template: string): PathReader => {
   const [path = '', query = ''] = template.split('?')
   const readPath = textReader(path)
   const wanted = [...new URLSearchParams(query)].map(([name, value]) => ({ name, read: textReader(value) }))
   return (actualPath, actualQuery) => {
-    const asked = new URLSearchParams(actualQuery)
-    if (asked.size !== wanted.length) return undefined
-    const found = [readPath(actualPath, decoded), ...wanted.map(({ name, read }) => read(asked.get(name) ?? '', same))]
+    const actual = new URLSearchParams(actualQuery)
+    if (actual.size !== wanted.length) return undefined
+    const found = [readPath(actualPath, decoded), ...wanted.map(({ name, read }) => read(actual.get(name) ?? '', same))]
     return found.some((values) => values === undefined) ? undefined : Object.assign({}, ...found)
   }
 }
@@ -34,7 +31,7 @@ const valuesOf = (groups: Values, convert: (value: string) => string): Values | 
   try {
     return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, convert(value)]))
   } catch {
-    return undefined // a broken percent sign is no address of ours
+    return undefined // an invalid percent escape matches no endpoint
   }
 }
 

@@ -2,39 +2,36 @@ import type { Random } from '../model/market.js'
 
 export type Key = readonly (string | number)[]
 
-/** Numbers that look random; equal seeds and keys give equal numbers, in every process and whatever was asked before. */
+/** Pseudo-random numbers. Equal seeds and keys give equal numbers in every process, in any order of calls. */
 export const randomFrom = (seed: number, ...key: Key): Random => {
   const next = mulberry32(hashOf([seed, ...key].join('\u0000')))
-  const int = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
   return {
     next,
     int,
-    decimal: (least, most, digits = 2) => decimalAt(next(), least, most, 10 ** digits),
+    decimal: (min, max, digits = 2) => decimalAt(next(), min, max, 10 ** digits),
     pick: (list) => list[int(0, list.length - 1)] ?? list[0],
     chance: (probability) => next() < probability,
   }
 }
 
-/**
- * A permutation of 0 … size-1 that needs no table: distinct positions get distinct numbers, and a longer list starts
- * like a shorter one.
- */
+/** A permutation of 0 … size-1 without a table: distinct positions get distinct numbers, and a longer list starts like a shorter one. */
 export const spread = (size: number, offset: number): ((position: number) => number) => {
   let step = Math.ceil(size * 0.618)
   while (greatestCommonDivisor(step, size) !== 1) step += 1
   return (position) => (position * step + offset) % size
 }
 
-// Counted in whole steps, so that the result is neither below `least` nor rounded up to `most`.
-const decimalAt = (share: number, least: number, most: number, scale: number) => {
-  const first = Math.ceil(least * scale - 1e-9)
-  const end = Math.ceil(most * scale - 1e-9)
+// Counts in whole steps, so that the result is neither below `min` nor rounded up to `max`.
+const decimalAt = (share: number, min: number, max: number, scale: number) => {
+  const first = Math.ceil(min * scale - 1e-9)
+  const end = Math.ceil(max * scale - 1e-9)
   return (first + Math.floor(share * Math.max(0, end - first))) / scale
 }
 
 const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b))
 
-// FNV-1a with the finaliser of MurmurHash3: neighbouring keys must not give neighbouring streams.
+// FNV-1a with the finaliser of MurmurHash3: similar keys must not give similar sequences.
 const hashOf = (text: string): number => {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -5,14 +5,14 @@ import type { Fault } from './faults.js'
 interface Reply {
   readonly response: ServerResponse
   readonly answer: Answer
-  /** Called once, right before the answer's last byte is handed over or the connection is broken. */
+  /** Called once, right before the last byte of the answer is written or the connection is destroyed. */
   readonly done?: ((status: number | string) => void) | undefined
 }
 
-/** Sends the answer, or what a fault makes of it. */
+/** Sends the answer, or what the fault turns it into. */
 export const respond = (reply: Reply, fault?: Fault): void => (fault ? misbehaviours[fault.mode](reply, fault) : send(reply))
 
-/** Runs something after a pause (at once if there is none), unless the response is closed before. Never keeps the process alive. */
+/** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */
 export const later = (response: ServerResponse, ms: number, run: () => void): void => {
   if (ms <= 0) run()
   else if (!response.closed) {
@@ -54,7 +54,7 @@ const misbehaviours: Record<Fault['mode'], (reply: Reply, fault: Fault) => void>
     })
   },
   html: (reply) => sendText(reply, 'text/html', '<!DOCTYPE html><html><body><h1>Service temporarily unavailable</h1></body></html>'),
-  // An answer of its usual shape without a single row: a table keeps its header line.
+  // The usual shape without rows: a CSV table still has its header line.
   empty: (reply) => {
     const { type, body } = reply.answer
     const isTable = type === 'text/csv'

@@ -12,7 +12,7 @@ export interface Asked {
   readonly body: string
 }
 
-/** What a request turned out to be: of no endpoint; of one, but not as it must be asked; or fine. */
+/** The result for a request: no endpoint matches, an endpoint matches but its input is invalid, or accepted. */
 export type Routed =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'refused'; readonly name: string; readonly key: string; readonly message: string }
@@ -23,29 +23,29 @@ interface Route {
   readonly read: PathReader
 }
 
-/** Finds the endpoint that a request is for. Where several share an address, the one whose input schema accepts it is meant. */
-export const createRouter = (endpoints: readonly AnyEndpoint[]): ((asked: Asked) => Routed) => {
-  // Fewer placeholders first: an address that is spelt out beats one that fits anything.
+/** Finds the endpoint of a request. If several share a URL, the one whose input schema accepts the request is taken. */
+export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: Asked) => Routed) => {
+  // Fewer placeholders first: a literal path beats a placeholder that matches anything.
   const routes = [...endpoints]
     .sort((a, b) => placeholdersIn(a.path) - placeholdersIn(b.path))
     .map((endpoint): Route => ({ endpoint, read: pathReader(`/${endpoint.host}${endpoint.path}`) }))
-  return (asked) => {
-    const [path = '', query = ''] = asked.url.split('?')
+  return (request) => {
+    const [path = '', query = ''] = request.url.split('?')
     const found = routes.flatMap(({ endpoint, read }) => {
-      const values = endpoint.method === asked.method ? read(path, query) : undefined
+      const values = endpoint.method === request.method ? read(path, query) : undefined
       return values ? [{ endpoint, values }] : []
     })
     const [first] = found
     if (first === undefined) return { kind: 'unknown' }
-    if (asked.method === 'GET') return choose(found, asked, asked.url)
-    const body = readBody(asked)
-    if ('wrong' in body) return refused(first.endpoint, asked.url, body.wrong)
+    if (request.method === 'GET') return choose(found, request, request.url)
+    const body = readBody(request)
+    if ('wrong' in body) return refused(first.endpoint, request.url, body.wrong)
     const posted = found.map(({ endpoint }) => ({ endpoint, values: body.json }))
-    return choose(posted, asked, JSON.stringify(body.json))
+    return choose(posted, request, JSON.stringify(body.json))
   }
 }
 
-/** Every text and number in an input, as text. */
+/** All strings and numbers in an input, as strings. */
 export const textsIn = (input: unknown): readonly string[] => {
   if (typeof input === 'string' || typeof input === 'number') return [String(input)]
   return typeof input === 'object' && input !== null ? Object.values(input).flatMap(textsIn) : []
@@ -61,12 +61,12 @@ const readBody = ({ headers, body }: Asked): { readonly json: unknown } | { read
   }
 }
 
-const choose = (candidates: readonly { endpoint: AnyEndpoint; values: unknown }[], asked: Asked, key: string): Routed => {
+const choose = (candidates: readonly { endpoint: AnyEndpoint; values: unknown }[], request: Asked, key: string): Routed => {
   let closest: { endpoint: AnyEndpoint; issues: readonly Issue[] } | undefined
   for (const { endpoint, values } of candidates) {
     const parsed = endpoint.input.safeParse(values)
     if (parsed.success) {
-      const wrong = wrongHeader(endpoint, asked.headers)
+      const wrong = wrongHeader(endpoint, request.headers)
       return wrong ? refused(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
     }
     const issues = issuesOf(parsed.error)

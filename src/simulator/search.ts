@@ -1,11 +1,11 @@
-/** The first position in an ascending list whose value is not below `value`; the length of the list if there is none. */
+/** The first index of an ascending list whose value is not below `value`; the length of the list if no value is. */
 export const lowerBound = <T extends number | string>(list: readonly T[], value: T): number => {
-  let least = 0
-  let most = list.length
-  while (least < most) {
-    const middle = (least + most) >>> 1
-    if ((list[middle] as T) < value) least = middle + 1
-    else most = middle
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((list[middle] as T) < value) low = middle + 1
+    else high = middle
   }
-  return least
+  return low
 }

@@ -14,50 +14,57 @@ import { Limits } from './limits.js'
 import { createTimeline } from './market.js'
 import { respond } from './respond.js'
 
-/** What the embedded provider serves, and how; only `endpoints` is needed. */
+/** Options of the simulator; only `endpoints` is required. */
 export interface SimulatorOptions {
   readonly endpoints: readonly AnyEndpoint[]
-  /** How many stocks are listed; 500 if absent. */
+  /** Number of listed stocks; 500 if absent. */
   readonly stocks?: number | undefined
   readonly seed?: number | undefined
   readonly latencyMs?: Latency | undefined
   readonly faults?: readonly Fault[] | undefined
-  /** What each host grants; all there is if absent. */
+  /** The rate limit of each host; unlimited if absent. */
   readonly limits?: Limits | undefined
-  /** 0, or absent: a free one. */
+  /** 0 or absent: any free port. */
   readonly port?: number | undefined
-  /** The market's "now", epoch milliseconds; a running clock is read in whole minutes. `Date.now` if absent. */
+  /** The market's "now", epoch milliseconds; a function is rounded down to whole minutes. `Date.now` if absent. */
   readonly asOf?: number | (() => number) | undefined
   readonly exchange?: string | undefined
   readonly candleDays?: number | undefined
-  /** How much memory kept answers may take; 256 MB if absent. */
+  /** Size limit of the answer cache; 256 MB if absent. */
   readonly cacheBytes?: number | undefined
 }
 
-/** An embedded provider that runs. */
+/** A running simulator. */
 export interface Simulator {
   readonly origin: string
-  /** What a collector must be set to, to ask this provider. */
+  /** The settings with which a collector uses this simulator. */
   readonly settings: {
     readonly urls: Readonly<Record<Host, string>>
     readonly sheetId: string
     readonly asmTabId: string
     readonly gsmTabId: string
   }
-  /** The same as lines of an environment file, and `SIMULATOR=` its origin. */
+  /** The same as lines of an environment file, with `SIMULATOR=` and the origin. */
   readonly environment: readonly string[]
-  /** The market as it is now. */
+  /** The market now. */
   readonly market: SampleMarket
   stats(): SimulatorStats
-  /** Changes the conditions; throws a `ZodError` on what they cannot be. */
+  /**
+   * Changes the conditions.
+   * @throws ZodError for an invalid change
+   */
   control(change: Control): void
-  /** Breaks off whatever is in flight; settles when the port is free again. */
+  /** Aborts all requests in flight; resolves when the port is free again. */
   close(): Promise<void>
 }
 
 /**
- * Serves endpoints on loopback, each host below its own prefix (`/static/…`). Requests are checked against the endpoints'
- * input schemas. `GET /__stats` and `POST /__control` do the same as the methods.
+ * Starts a simulated provider on loopback, with a path prefix for each host (`/static/…`). Requests are validated by the input schemas of
+ * the endpoints. `GET /__stats` and `POST /__control` do the same as the methods.
+ *
+ * @example
+ * const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 50 })
+ * const collector = createCollector({ settings: simulator.settings })
  */
 export const serveSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
   const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
@@ -80,7 +87,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     const answerOwn = own[`${method} ${url}`]
     text(request).then(
       (body) => (answerOwn ? respond({ response, answer: answerOwn(body) }) : handle({ method, url, headers, body }, response)),
-      () => response.destroy(), // the caller left in the middle of its body
+      () => response.destroy(), // the client disconnected in the middle of its body
     )
   })
   const origin = await listen(server, options.port ?? 0)

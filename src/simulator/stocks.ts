@@ -6,10 +6,10 @@ import { randomFrom, spread } from './random.js'
 
 const lowestSid = 1_001
 const sidCount = 100_000
-/** Market capitalisation, in crore rupees, from which a stock has derivatives: about the two hundred largest. */
+/** Stocks with this market capitalisation (crore rupees) or more have derivatives: about the two hundred largest. */
 const derivativesFrom = 17_000
 
-/** The listed stocks, largest first. `listedOn` says when the stock at a rank was listed. */
+/** The listed stocks, largest first. `listedOn` returns the listing date of a rank. */
 export const stocksOf = (seed: number, count: number, listedOn: (rank: number) => Day): readonly SampleStock[] => {
   if (!Number.isInteger(count) || count < 0 || count > companyCount) throw new RangeError(`stocks: 0 to ${companyCount}, not ${count}`)
   const random = randomFrom(seed, 'stocks')
@@ -17,7 +17,7 @@ export const stocksOf = (seed: number, count: number, listedOn: (rank: number) =
   const sidAt = spread(sidCount, random.int(0, sidCount - 1))
   return companiesOf(seed, count).map((company, rank) => {
     const figures = randomFrom(seed, 'stock', rank)
-    // Ranks lie further apart than the jitter, so the order stays.
+    // The gap between ranks is larger than the jitter, so the order is preserved.
     const Mcap = Math.round((2e6 / (rank + 1 + figures.next() / 2) ** 0.9) * 1e4) / 1e4
     return {
       Symbol: company.symbol,
@@ -33,7 +33,7 @@ export const stocksOf = (seed: number, count: number, listedOn: (rank: number) =
   })
 }
 
-// On days of their own, not so and so long before "now": what has happened must not move from one run to the next.
+// Splits are on fixed dates, not relative to "now": past events must not move from one run to the next.
 const firstSplit: Day = '2026-02-13'
 const splitKinds = [
   { type: 'SPLIT', factor: 2 },
@@ -42,7 +42,7 @@ const splitKinds = [
   { type: 'BONUS', factor: 2 },
 ] as const
 
-/** One stock in fifty is split within two years; the fifth always, so that a small market shows it too. */
+/** One stock in fifty has a split within two years; the fifth always has one, so that small markets have one too. */
 const splitAt = (seed: number, rank: number): { readonly split?: SampleSplit } => {
   const random = randomFrom(seed, 'split', rank)
   if (rank !== 4 && !random.chance(0.02)) return {}

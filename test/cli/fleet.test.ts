@@ -101,7 +101,7 @@ describe('a run with a fleet', () => {
     const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...parts, fleet })
     expect([code, out]).toEqual([2, ''])
     expect(err).toBe(
-      'scripstream: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): see that it runs, and that address and password are right\n',
+      'scripstream: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): check that it runs, and that address and password are right\n',
     )
     expect(made.seen.collectors).toEqual([])
   })
@@ -170,7 +170,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
   test('says that it does not reach a Redis, without the password', async () => {
     const { code, out, err } = await typed([command, '--engine', `redis://u:${SECRET}@127.0.0.1:1`, '--blobs', 'x'], real)
     expect(code).toBe(2)
-    expect(err).toMatch(/^scripstream: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): see /)
+    expect(err).toMatch(/^scripstream: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check /)
     expect(out + err).not.toContain(SECRET)
   })
 

@@ -16,20 +16,20 @@ describe('the address of a fleet', () => {
   })
 
   it.each([
-    ['', 'no address of a Redis server'],
-    ['host:6379', 'no address of a Redis server'],
-    ['http://me:secret@host', 'no address of a Redis server'],
-    ['redis://', 'no address of a Redis server'],
-    ['redis://:secret/more@host', 'no address of a Redis server'],
-    ['redis://:secret#more@host', 'no address of a Redis server'],
-    ['redis://:secret@host/name', 'names no database by number'],
-    ['redis://:secret@host/12345', 'names no database by number'],
-    ['redis://:secret@host?prefix=', 'may hold a prefix of letters'],
-    ['redis://:secret@host?prefix=a:b', 'may hold a prefix of letters'],
-    ['redis://:secret@host?prefix=a*', 'may hold a prefix of letters'],
-    ['redis://:secret@host?password=secret', 'nothing else after the "?"'],
-    ['redis://:secret%zz@host', 'a user or a password that cannot be read'],
-    ['redis://secret%:x@host', 'a user or a password that cannot be read'],
+    ['', 'is not the URL of a Redis server'],
+    ['host:6379', 'is not the URL of a Redis server'],
+    ['http://me:secret@host', 'is not the URL of a Redis server'],
+    ['redis://', 'is not the URL of a Redis server'],
+    ['redis://:secret/more@host', 'is not the URL of a Redis server'],
+    ['redis://:secret#more@host', 'is not the URL of a Redis server'],
+    ['redis://:secret@host/name', 'must be a database number'],
+    ['redis://:secret@host/12345', 'must be a database number'],
+    ['redis://:secret@host?prefix=', 'allows only ?prefix=NAME'],
+    ['redis://:secret@host?prefix=a:b', 'allows only ?prefix=NAME'],
+    ['redis://:secret@host?prefix=a*', 'allows only ?prefix=NAME'],
+    ['redis://:secret@host?password=secret', 'allows only ?prefix=NAME after the "?"'],
+    ['redis://:secret%zz@host', 'an invalid percent escape in its user or password'],
+    ['redis://secret%:x@host', 'an invalid percent escape in its user or password'],
   ])('is refused in %j, in words that do not repeat it', (text, words) => {
     expect(() => readFleetAddress(text)).toThrow(UsageError)
     expect(() => readFleetAddress(text)).toThrow(words)

@@ -15,7 +15,7 @@ const ROWS = [
   { __proto__: null, empty: '', deep: [{ x: [] }] },
 ]
 
-const BY = { by: 'a', asked: [1, 0, 0] } as const
+const BY: Pick<Outcome, 'by' | 'asked'> = { by: 'a', asked: [1, 0, 0] }
 const RUN = '20260212T143000Z-0001'
 
 /** What comes back of what a worker settled, after someone had the folder. */
@@ -58,14 +58,14 @@ describe('rows that are left in a blob', () => {
 
   it.each([
     ['is gone', (file: string) => rmSync(file), /ENOENT/],
-    ['is cut', (file: string) => truncateSync(file, 7), /it holds 7 bytes instead of \d+/],
-    ['is empty', (file: string) => writeFileSync(file, ''), /it holds 0 bytes/],
+    ['is cut', (file: string) => truncateSync(file, 7), /the file has 7 bytes instead of \d+/],
+    ['is empty', (file: string) => writeFileSync(file, ''), /the file has 0 bytes/],
     ['holds something else', (file: string) => writeFileSync(file, 'x'.repeat(statSync(file).size)), /JSON/],
-    ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /it holds 1 rows instead of 2/],
+    ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /the file has 1 rows instead of 2/],
   ])('make the item a lost one that says so if the blob %s', async (_, meanwhile, words) => {
     const settled = await thereAndBack(ROWS, meanwhile)
     expect(settled).toMatchObject({ item: itemOf('M&M'), status: 'error', rows: [] })
-    expect(settled.reason).toMatch(/^what a left in the shared folder cannot be read: /)
+    expect(settled.reason).toMatch(/^cannot read the rows of worker a from the shared folder: /)
     expect(settled.reason).toMatch(words)
   })
 })
@@ -75,7 +75,7 @@ describe('packed rows', () => {
     const { form, bytes } = packed(ROWS)
     expect(form).toBe('json')
     expect(unpacked(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
-    expect(() => unpacked(Buffer.from(bytes), form, 3)).toThrow('it holds 2 rows instead of 3')
+    expect(() => unpacked(Buffer.from(bytes), form, 3)).toThrow('the file has 2 rows instead of 3')
   })
 })
 

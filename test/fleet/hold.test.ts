@@ -42,9 +42,9 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     await until(() => others.every((other) => other.of(STATIC).ms > 0))
     expect(performance.now() - began).toBeLessThan(500)
     for (const other of others) {
-      expect(other.of(STATIC)).toMatchObject({ era: held?.era, isFinal: false })
+      expect(other.of(STATIC)).toMatchObject({ generation: held?.generation, isFinal: false })
       expect(tenths(other.of(STATIC))).toBeLessThanOrEqual(20)
-      expect(other.of(NEWS)).toEqual({ address: NEWS, era: 0, ms: 0, isFinal: false })
+      expect(other.of(NEWS)).toEqual({ address: NEWS, generation: 0, ms: 0, isFinal: false })
       expect(other.heard.map(({ address }) => address)).toEqual([STATIC])
     }
   })
@@ -53,8 +53,8 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     const place = await fleetOf(1)
     const [one] = place.members
     const pauses: number[] = []
-    for (let strike = 0; strike < 5; strike += 1) {
-      const held = await (one as Member).refuse(STATIC, (one as Member).of(STATIC).era, undefined, RULES)
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const held = await (one as Member).refuse(STATIC, (one as Member).of(STATIC).generation, undefined, RULES)
       pauses.push(tenths(held))
       await passed(place, held.ms)
     }
@@ -65,8 +65,8 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     const place = await fleetOf(1)
     const pauses: number[] = []
     for (const asked of [5_000, 10, 3_600_000]) {
-      const era = (place.members[0] as Member).of(STATIC).era
-      const held = await (place.members[0] as Member).refuse(STATIC, era, asked, RULES)
+      const generation = (place.members[0] as Member).of(STATIC).generation
+      const held = await (place.members[0] as Member).refuse(STATIC, generation, asked, RULES)
       pauses.push(tenths(held))
       await passed(place, held.ms)
     }
@@ -76,11 +76,11 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
   it('is no longer for refusals of what was sent before it, unless they ask for more', async () => {
     const { members } = await fleetOf(1)
     const one = members[0] as Member
-    const { era } = await one.refuse(STATIC, 0, undefined, RULES)
-    for (let straggler = 0; straggler < 5; straggler += 1) expect(await one.refuse(STATIC, 0, undefined, RULES)).toMatchObject({ era })
+    const { generation } = await one.refuse(STATIC, 0, undefined, RULES)
+    for (let reply = 0; reply < 5; reply += 1) expect(await one.refuse(STATIC, 0, undefined, RULES)).toMatchObject({ generation })
     expect(tenths(one.of(STATIC))).toBeLessThanOrEqual(20)
     const longer = await one.refuse(STATIC, 0, 7_000, RULES)
-    expect(longer.era).toBe(era)
+    expect(longer.generation).toBe(generation)
     expect(tenths(longer)).toBe(70)
     expect(tenths(await one.refuse(STATIC, 0, 3_000, RULES))).toBeLessThanOrEqual(70)
     expect(tenths(one.of(STATIC))).toBeGreaterThan(60)
@@ -91,10 +91,10 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     const [one, other] = place.members as [Member, Member]
     const first = await one.refuse(STATIC, 0, undefined, RULES)
     await passed(place, 59_000)
-    const second = await one.refuse(STATIC, first.era, undefined, RULES)
+    const second = await one.refuse(STATIC, first.generation, undefined, RULES)
     expect(second.isFinal).toBe(false)
     await passed(place, 1_500)
-    expect((await one.refuse(STATIC, second.era, undefined, RULES)).isFinal).toBe(true)
+    expect((await one.refuse(STATIC, second.generation, undefined, RULES)).isFinal).toBe(true)
     await until(() => other.of(STATIC).isFinal)
   })
 
@@ -102,30 +102,30 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
     const short = settingsOf({ throttleMs: 40, throttleMaxMs: 10_000, throttleGiveUpMs: 60_000 })
-    for (let strike = 0; strike < 3; strike += 1) await one.refuse(STATIC, one.of(STATIC).era, undefined, short)
-    const { era } = one.of(STATIC)
-    one.serve(STATIC, era)
-    expect(await place.redis.hget(place.key, 'strikes')).toBe('2')
+    for (let attempt = 0; attempt < 3; attempt += 1) await one.refuse(STATIC, one.of(STATIC).generation, undefined, short)
+    const { generation } = one.of(STATIC)
+    one.serve(STATIC, generation)
+    expect(await place.redis.hget(place.key, 'attempts')).toBe('2')
     await until(() => one.of(STATIC).ms === 0 && other.of(STATIC).ms === 0)
-    one.serve(STATIC, era - 1)
-    one.serve(NEWS, era)
-    expect(await place.redis.hget(place.key, 'strikes')).toBe('2')
-    other.serve(STATIC, era)
+    one.serve(STATIC, generation - 1)
+    one.serve(NEWS, generation)
+    expect(await place.redis.hget(place.key, 'attempts')).toBe('2')
+    other.serve(STATIC, generation)
     await until(() => one.heard.at(-1)?.ms === 0)
-    expect(await place.redis.hkeys(place.key)).toEqual(['era'])
-    const again = await one.refuse(STATIC, one.of(STATIC).era, undefined, short)
+    expect(await place.redis.hkeys(place.key)).toEqual(['generation'])
+    const again = await one.refuse(STATIC, one.of(STATIC).generation, undefined, short)
     expect(again.ms).toBeLessThanOrEqual(40)
-    expect(again.era).toBeGreaterThan(era)
+    expect(again.generation).toBeGreaterThan(generation)
   })
 
   it('is learnt of by who joins late', async () => {
     const place = await fleetOf(1)
-    const { era } = await (place.members[0] as Member).refuse(STATIC, 0, 5_000, RULES)
+    const { generation } = await (place.members[0] as Member).refuse(STATIC, 0, 5_000, RULES)
     const late = member(place)
     expect(late.of(STATIC).ms).toBe(0)
     await late.recall(STATIC)
     await late.recall(NEWS)
-    expect(late.of(STATIC)).toMatchObject({ era, isFinal: false })
+    expect(late.of(STATIC)).toMatchObject({ generation, isFinal: false })
     expect(tenths(late.of(STATIC))).toBeGreaterThan(40)
     expect(late.of(NEWS).ms).toBe(0)
   })
@@ -133,15 +133,15 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
   it('is kept by members that knew of earlier ones when the server had forgotten those, stragglers or not', async () => {
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
-    for (let strike = 0; strike < 4; strike += 1) await one.refuse(STATIC, one.of(STATIC).era, undefined, RULES)
-    const { era } = one.of(STATIC)
-    await until(() => other.of(STATIC).era === era)
+    for (let attempt = 0; attempt < 4; attempt += 1) await one.refuse(STATIC, one.of(STATIC).generation, undefined, RULES)
+    const { generation } = one.of(STATIC)
+    await until(() => other.of(STATIC).generation === generation)
     await place.redis.del(place.key)
-    const sent = one.of(STATIC).era
+    const sent = one.of(STATIC).generation
     const held = await one.refuse(STATIC, sent, 6_000, RULES)
-    expect(held.era).toBeGreaterThan(era)
-    await until(() => other.of(STATIC).era === held.era)
+    expect(held.generation).toBeGreaterThan(generation)
+    await until(() => other.of(STATIC).generation === held.generation)
     expect(tenths(other.of(STATIC))).toBeGreaterThan(50)
-    for (let straggler = 0; straggler < 3; straggler += 1) expect((await other.refuse(STATIC, sent, undefined, RULES)).era).toBe(held.era)
+    for (let reply = 0; reply < 3; reply += 1) expect((await other.refuse(STATIC, sent, undefined, RULES)).generation).toBe(held.generation)
   })
 })

@@ -159,7 +159,7 @@ describe('an item whose host refuses', () => {
   it('is given back, once all the queues of the host are paused, and its request is told with the next one', async () => {
     const { job, paused, holds, asked } = bench(inTurn(status(429), row))
     await expect(job('A')).rejects.toThrow(GivenBack)
-    expect(paused).toEqual([{ address: STATIC, era: 1, ms: PAUSE_MS, isFinal: false }])
+    expect(paused).toEqual([{ address: STATIC, generation: 1, ms: PAUSE_MS, isFinal: false }])
     expect(holds.refused).toEqual([STATIC])
     expect(asked).toEqual(['news A'])
     holds.hold(STATIC, 0)
@@ -190,7 +190,7 @@ describe('an item whose host refuses', () => {
 
   it('ends as rate_limit once the whole fleet has been refused for too long, with no queue paused', async () => {
     const { job, paused, asked, holds } = bench(() => of(status(429)), fakeHolds(PAUSE_MS, true))
-    const lost = { status: 'rate_limit', reason: expect.stringContaining('refused the whole fleet for too long') }
+    const lost = { status: 'rate_limit', reason: expect.stringContaining('rate-limited the whole fleet for too long') }
     expect(await job('A')).toMatchObject(lost)
     expect(paused).toEqual([])
     expect(holds.of(STATIC).isFinal).toBe(true)

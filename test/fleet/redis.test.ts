@@ -62,7 +62,7 @@ describe('a Redis server that a fleet begins with', () => {
     const port = await serverWith(facts)
     const refused = connecting(port)
     await expect(refused).rejects.toThrow(UsageError)
-    for (const word of [`Redis at redis://127.0.0.1:${port} is not`, ...words, 'redis-cli config set', '--allow-volatile'])
+    for (const word of [`Redis at redis://127.0.0.1:${port} is not durable`, ...words, 'redis-cli config set', '--allow-volatile'])
       await expect(refused).rejects.toThrow(word)
     for (const other of [...others, 'secret']) await expect(refused).rejects.not.toThrow(other)
     await connecting(port, true)
@@ -77,7 +77,7 @@ describe('a Redis server that a fleet begins with', () => {
     const reaching = connecting(1)
     await expect(reaching).rejects.toThrow(StorageError)
     await expect(reaching).rejects.toThrow(
-      /^Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): see that it runs/,
+      /^Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check that it runs/,
     )
     await expect(reaching).rejects.not.toThrow('secret')
   })

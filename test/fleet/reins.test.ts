@@ -22,7 +22,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     const second = take('run-2')
     await expect(second).rejects.toThrow(StorageError)
     await expect(second).rejects.toThrow(
-      'another run (run-1) has the fleet at redis://10.0.0.5: wait until it has ended (if its driver was killed, 10 s)',
+      'another run (run-1) uses the fleet at redis://10.0.0.5: wait until it has finished (10 s if its driver was killed)',
     )
     await reins.drop()
   })

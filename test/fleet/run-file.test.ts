@@ -40,7 +40,7 @@ describe('what workers are told of a run', () => {
     const { blobs } = await told()
     const reading = readRun(RUN, blobs, { 'x-key': 'mine' })
     await expect(reading).rejects.toThrow(UsageError)
-    await expect(reading).rejects.toThrow('headers that this machine does not have: Authorization. Set SCRIPSTREAM_HEADERS here too')
+    await expect(reading).rejects.toThrow('this machine lacks headers of the run: Authorization. Set SCRIPSTREAM_HEADERS here too')
   })
 
   it('is missed in the wrong folder, which is named', async () => {
@@ -48,6 +48,6 @@ describe('what workers are told of a run', () => {
     const reading = readRun(RUN, blobsIn(root), {})
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow(`run ${RUN} is not in ${root}: `)
-    await expect(reading).rejects.toThrow('--blobs must be the folder that the driver has')
+    await expect(reading).rejects.toThrow('Set --blobs to the shared folder of the driver')
   })
 })

@@ -64,7 +64,7 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
       const late = place.worker('late')
       const refused = await elsewhere.ended
       expect(refused.code).toBe(2)
-      expect(refused.stderr).toMatch(/run \S+ is not in \/.+ --blobs must be the folder that the driver has, shared by all machines/)
+      expect(refused.stderr).toMatch(/run \S+ is not in \/.+ Set --blobs to the shared folder of the driver/)
       const { code, stderr } = await driver.ended
       expect(code, stderr).toBe(0)
       const { fleet, outcome } = reportIn(place.out)
@@ -86,7 +86,7 @@ describe.skipIf(noRedis)(onRedis('a driver whose shared folder cannot be written
     writeFileSync(file, '')
     const { code, stderr } = await place.driver(['--only', 'master-data', '--blobs', file]).ended
     expect(code).toBe(1)
-    expect(reportIn(place.out).error).toContain(`the shared folder ${file} cannot be used: ENOTDIR`)
+    expect(reportIn(place.out).error).toContain(`cannot use the shared folder ${file}: ENOTDIR`)
     expect(stderr).not.toContain('unexpected')
   })
 })

@@ -83,9 +83,9 @@ export interface FakeHolds extends Holds {
 export const fakeHolds = (ms: number, isFinal = false): FakeHolds => {
   const known = new Map<string, Held>()
   const [served, refused]: [string[], string[]] = [[], []]
-  const of = (address: string): Held => known.get(address) ?? { address, era: 0, ms: 0, isFinal: false }
+  const of = (address: string): Held => known.get(address) ?? { address, generation: 0, ms: 0, isFinal: false }
   const hold = (address: string, length: number, final = false): void => {
-    known.set(address, { address, era: of(address).era + 1, ms: length, isFinal: final })
+    known.set(address, { address, generation: of(address).generation + 1, ms: length, isFinal: final })
   }
   return {
     of,
