@@ -7,18 +7,18 @@ import type { Files } from './files.js'
 import { arrayText } from './json-lines.js'
 import { placing } from './placing.js'
 
-/** Writes each answered item's records as an array; an item that was lost leaves the earlier file alone. */
+/** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
 export const arrayPerItem = (
   { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
   { exchange, asOf }: SinkContext,
   files: Files,
 ): Sink =>
-  placing((settled) => {
-    if (!isAnswered(settled) && !(emptyWhenLost && isLost(settled))) return undefined
-    const file = fileOf(output, exchange, settled.item)
-    const rows = [...settled.rows] as readonly Row[]
+  placing((outcome) => {
+    if (!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) return undefined
+    const file = fileOf(output, exchange, outcome.item)
+    const rows = [...outcome.rows] as readonly Row[]
     const write$ = files.write(file, arrayText((select?.(rows) ?? rows).map((row) => JSON.stringify(row))), asOf)
-    const keepsEarlier = isLost(settled) || (keepsWhenEmpty && settled.status === 'empty')
+    const keepsEarlier = isLost(outcome) || (keepsWhenEmpty && outcome.status === 'empty')
     if (!keepsEarlier) return { file, write$ }
     const ifMissing$ = files.exists(file).pipe(
       filter((exists) => !exists),

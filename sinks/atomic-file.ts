@@ -9,20 +9,20 @@ import { codeOf } from './file-error.js'
 import { LONG_PART, type Part } from './files.js'
 
 export interface Writing {
-  /** The modification time that the file gets, epoch milliseconds: the instant as of which its content holds. */
+  /** The modification time of the file, epoch milliseconds: the instant for which its content is valid. */
   readonly asOf?: number | undefined
-  /** Asked before the file is put in place: if so, the target stays as it was. */
+  /** Called before the rename; `true` leaves the target unchanged. */
   readonly isAborted?: () => boolean
-  /** There is no such file yet, which spares a look. */
+  /** The file does not exist yet: skip the comparison with its content. */
   readonly isNew?: boolean
 }
 
-/** Whether a name is that of a file which is not yet in place. */
+/** Whether a name is that of a temporary file. */
 export const isTemporary = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
 
 /**
- * Writes a file as a whole: beside the target, checked and synced, then moved over it. A failure leaves the target as it was and
- * no temporary file; a target that holds these very bytes stays untouched. Resolves to the file's bytes.
+ * Writes a file atomically: to a temporary file next to the target, checked and synced, then renamed. A failure leaves the target
+ * unchanged and no temporary file. A target with the same bytes is not touched. Resolves to the size in bytes.
  */
 export const writeWhole = async (path: string, parts: Iterable<Part>, writing: Writing = {}): Promise<number> => {
   const chunks = chunksOf(parts)
@@ -39,7 +39,7 @@ const replace = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted
   try {
     const bytes = await writeChunks(fd, chunks, asOf).finally(() => fileCalls.close(fd))
     if (isAborted?.()) throw new Error('the write was aborted')
-    // What is shorter was compared before it was written.
+    // Shorter files were compared before they were written.
     if (bytes >= LONG_PART && (await areAlike(temporary, path))) await rm(temporary)
     else await fileCalls.rename(temporary, path)
     return bytes
@@ -65,7 +65,7 @@ const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | 
     await fileCalls.write(fd, chunk)
     bytes += chunk.length
   }
-  // What only looks at an open file, or dates it, does not wait for the disk.
+  // Synchronous calls: fstat and futimes on an open file do not wait for the disk.
   const { size } = fstatSync(fd)
   if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
   if (asOf !== undefined) futimesSync(fd, asOf / 1_000, asOf / 1_000)
@@ -73,11 +73,11 @@ const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | 
   return bytes
 }
 
-/** Short parts together until they are long, and long ones as they are. What is short as a whole is a single chunk. */
+/** Joins short chunks until they are large enough, and passes large ones on unchanged. A short file is a single buffer. */
 function* chunksOf(parts: Iterable<Part>): Generator<Buffer, undefined> {
   let chunk: Buffer[] = []
   let length = 0
-  const whole = (): Buffer => {
+  const flush = (): Buffer => {
     const bytes = chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk)
     chunk = []
     length = 0
@@ -85,19 +85,19 @@ function* chunksOf(parts: Iterable<Part>): Generator<Buffer, undefined> {
   }
   for (const part of parts) {
     const bytes = bytesOf(part)
-    if (bytes.length >= LONG_PART && length > 0) yield whole()
+    if (bytes.length >= LONG_PART && length > 0) yield flush()
     chunk.push(bytes)
     length += bytes.length
-    if (length >= LONG_PART) yield whole()
+    if (length >= LONG_PART) yield flush()
   }
-  if (length > 0) yield whole()
+  if (length > 0) yield flush()
 }
 
 const bytesOf = (part: Part): Buffer => (typeof part === 'string' ? Buffer.from(part) : bufferOf(part))
 
-function* all<T>(first: Iterable<T>, then: Iterable<T>): Generator<T> {
+function* all<T>(first: Iterable<T>, second: Iterable<T>): Generator<T> {
   yield* first
-  yield* then
+  yield* second
 }
 
 const holds = (path: string, bytes: Buffer): boolean => fileAt(path)?.size === bytes.length && readFileSync(path).equals(bytes)
@@ -108,11 +108,11 @@ const areAlike = async (one: string, other: string): Promise<boolean> => {
   try {
     const buffers = handles.map(() => Buffer.alloc(LONG_PART))
     for (;;) {
-      const [mine, others] = await Promise.all(
+      const [bytesRead, otherBytesRead] = await Promise.all(
         handles.map(async (handle, index) => (await handle.read(buffers[index] as Buffer)).bytesRead),
       )
-      if (mine !== others || !buffers[0]?.equals(buffers[1] as Buffer)) return false
-      if (mine === 0) return true
+      if (bytesRead !== otherBytesRead || !buffers[0]?.equals(buffers[1] as Buffer)) return false
+      if (bytesRead === 0) return true
     }
   } finally {
     await Promise.all(handles.map((handle) => handle.close()))

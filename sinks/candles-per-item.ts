@@ -11,13 +11,13 @@ import type { Files, Part } from './files.js'
 import { placing } from './placing.js'
 
 /**
- * Puts each item's new candles behind the stored ones that are older than the first of them, or in the place of all where they are the
- * whole history. The file is replaced as a whole. At the end it is told if the market's newest candles are older than its last session.
+ * Appends the new candles of each item to the stored ones that are older than the first new candle. A whole history replaces all stored
+ * candles. The file is rewritten atomically. At the end, warns if the newest candles of the market are older than its last session.
  */
 export const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: Files): Sink => {
   const { exchange, asOf } = context
   const header = `${output.columns.join(',')}\n`
-  const place = placing(({ item, rows, status, whole }) => {
+  const writeItems = placing(({ item, rows, status, whole }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const candles = rows as RowList<readonly unknown[]>
@@ -29,13 +29,13 @@ export const candlesPerItem = (output: CandlesPerItem, context: SinkContext, fil
       : files.read(file).pipe(map((stored) => (stored === undefined ? header : older(from, bufferOf(stored), header))))
     return { file, write$: before$.pipe(switchMap((before) => files.write(file, [before, lines], asOf))) }
   })
-  return (kept$) => kept$.pipe(tellOfLateness(context), place)
+  return (items$) => items$.pipe(tellOfLateness(context), writeItems)
 }
 
-/** Where most of the series failed, nobody knows the market's newest day. */
+/** If most series failed, the newest day of the market is unknown: no warning. */
 const tellOfLateness =
   ({ asOf, notice }: SinkContext): Sink =>
-  (kept$) =>
+  (items$) =>
     defer(() => {
       const newest = new Map<Day, number>()
       let known = 0
@@ -43,18 +43,18 @@ const tellOfLateness =
         if (day !== undefined) newest.set(day, (newest.get(day) ?? 0) + 1)
         known += day === undefined ? -1 : 1
       }
-      const tell = (): void => {
+      const warn = (): void => {
         const text = known > 0 ? behindText(newest, asOf) : undefined
         if (text !== undefined) notice(text)
       }
-      return kept$.pipe(tap({ next: count, complete: tell }))
+      return items$.pipe(tap({ next: count, complete: warn }))
     })
 
 const LINE_FEED = 10
 
 /**
- * The header and the stored rows before a timestamp; the header alone of a file with another one. Walks back from the end, where new
- * candles belong.
+ * Returns the header and the stored rows before a timestamp, or the header alone if the stored one differs. Searches backwards, because
+ * new candles overlap only the end.
  */
 const older = (from: number, stored: Buffer, header: string): Part => {
   if (stored.toString('latin1', 0, header.length) !== header) return header
@@ -63,7 +63,7 @@ const older = (from: number, stored: Buffer, header: string): Part => {
   while (end > header.length) {
     const start = stored.lastIndexOf(LINE_FEED, end - 2) + 1
     const cells = stored.toString('utf8', start, end).split(',').map(Number)
-    // A torn line may begin with a part of a timestamp, and so pass for an old one.
+    // A torn line may start with part of a timestamp, which would look like an older one.
     const isWhole = stored[end - 1] === LINE_FEED && cells.length === columns && !cells.some(Number.isNaN)
     if (isWhole && (cells[0] as number) < from) break
     end = start

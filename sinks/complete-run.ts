@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { isRow } from '../src/model/row.js'
 import type { CompleteRun } from '../src/pipeline/session.js'
 import { writeWhole } from './atomic-file.js'
@@ -9,18 +9,18 @@ import { codeOf } from './file-error.js'
 import { isRecord } from './run-record.js'
 import { stateDocument } from './state-document.js'
 
-/** A file's size in bytes and its modification time, epoch milliseconds. */
+/** The size of a file in bytes and its modification time, epoch milliseconds. */
 type Facts = readonly [bytes: number, modifiedAt: number]
 
-/** A complete run, and every file in the places of its outputs, by its path below the folder. */
+/** A complete run and all its output files, by path relative to the folder. */
 export interface NotedRun {
   readonly run: CompleteRun
   readonly files: Readonly<Record<string, Facts>>
-  /** The last run that asked for a part of it again, and was complete too. */
+  /** The last complete run that fetched only a part of it again. */
   readonly part?: NotedRun
 }
 
-/** Notes that a run is complete, and what it leaves in place: `outputs` are paths below `root` with `*` for any name. */
+/** Records a complete run and its output files. `outputs` are paths relative to `root`, with `*` for any name. */
 export const noteComplete = async (
   path: string,
   run: CompleteRun,
@@ -30,7 +30,7 @@ export const noteComplete = async (
   await writeWhole(path, [`${JSON.stringify(noted)}\n`])
 }
 
-/** Every file in the places of outputs, by its path below `root`. */
+/** Lists all output files by path relative to `root`. */
 export const filesInPlace = async (root: string, outputs: readonly string[]): Promise<NotedRun['files']> => {
   const files: Record<string, Facts> = {}
   for (const output of outputs)
@@ -41,7 +41,7 @@ export const filesInPlace = async (root: string, outputs: readonly string[]): Pr
   return files
 }
 
-/** The run that was noted as complete; nothing if there is none. */
+/** Reads the recorded complete run; `undefined` if there is none. */
 export const notedRun = async (path: string): Promise<NotedRun | undefined> => {
   const noted = await stateDocument(path)
   if (!isNoted(noted)) return undefined
@@ -49,11 +49,11 @@ export const notedRun = async (path: string): Promise<NotedRun | undefined> => {
   return isNoted(part) ? { ...run, part } : run
 }
 
-/** The run, or the last one of a part of it, that suffices. */
-export const sufficingRun = (noted: NotedRun | undefined, suffices: (run: CompleteRun) => boolean): NotedRun | undefined =>
-  [noted, noted?.part].find((one) => one !== undefined && suffices(one.run))
+/** Selects the run, or its last partial run, that makes the requested one unnecessary. */
+export const sufficingRun = (noted: NotedRun | undefined, isReusable: (run: CompleteRun) => boolean): NotedRun | undefined =>
+  [noted, noted?.part].find((candidate) => candidate !== undefined && isReusable(candidate.run))
 
-/** The first file that is no longer as it was noted; nothing if all are. */
+/** Finds the first file that has changed since the run was recorded; `undefined` if none has. */
 export const changedSince = async ({ files }: NotedRun, root: string): Promise<string | undefined> => {
   let changed: string | undefined
   await eachInTurn(Object.entries(files), ([file, [bytes, modifiedAt]]) => {
@@ -63,7 +63,7 @@ export const changedSince = async ({ files }: NotedRun, root: string): Promise<s
   return changed
 }
 
-/** The outputs that were noted and are not there any more, in the order of the note. */
+/** Lists the recorded outputs that no longer exist, in recorded order. */
 export const goneSince = async ({ files }: Pick<NotedRun, 'files'>, root: string): Promise<readonly string[]> => {
   const gone: string[] = []
   await eachInTurn(Object.keys(files), (file) => {
@@ -78,7 +78,7 @@ const isNoted = (noted: unknown): noted is NotedRun & Record<string, unknown> =>
 const isScripts = (scripts: unknown): boolean =>
   isRow(scripts) && Object.values(scripts).every((script) => isRow(script) && isRow(script.items))
 
-/** The files of an output, whose path has `*` for any name; the path itself where it has none. */
+/** Lists the files that match an output path, in which `*` represents any name. A path without `*` is returned as it is. */
 export const filesLike = async (root: string, output: string): Promise<readonly string[]> => {
   const [before = '', after] = output.split('*')
   if (after === undefined) return [output]
@@ -92,10 +92,10 @@ export const filesLike = async (root: string, output: string): Promise<readonly 
 
 const A_TURN = 500
 
-/** Looks at many things, and lets others have their turn every few milliseconds. */
-export const eachInTurn = async <T>(all: readonly T[], look: (one: T) => void): Promise<void> => {
-  for (let from = 0; from < all.length; from += A_TURN) {
-    all.slice(from, from + A_TURN).forEach(look)
-    await othersTurn()
+/** Calls `visit` for each element and yields to the event loop every few milliseconds. */
+export const eachInTurn = async <T>(elements: readonly T[], visit: (element: T) => void): Promise<void> => {
+  for (let from = 0; from < elements.length; from += A_TURN) {
+    elements.slice(from, from + A_TURN).forEach(visit)
+    await yieldToEventLoop()
   }
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
 
-/** Rows as lines of CSV. Numbers, which need no quotes, are written without the library, to the same effect and many times faster. */
+/** Formats rows as lines of CSV. Numbers need no quotes: joining them gives the same text as the library, many times faster. */
 export const csvText = (rows: readonly (readonly unknown[])[]): string =>
   rows.every((row) => row.every(Number.isFinite)) ? rows.map((row) => `${row.join(',')}\n`).join('') : stringify(rows as unknown[][])

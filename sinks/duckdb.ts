@@ -9,7 +9,7 @@ import { doubledIn, lastOf } from './unique.js'
 
 const TARGET = 'target'
 
-/** A DuckDB database file, made if it is not there. Our tables in it are replaced in one transaction; others stay as they are. */
+/** Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged. */
 export const duckdb = (path: string): Export =>
   exportTo(path, async (exporting) => {
     const { connection } = exporting
@@ -33,22 +33,22 @@ const attach = async ({ connection }: Exporting, path: string): Promise<void> =>
     const holder = /PID (\d+)/.exec(message)?.[1]
     if (/lock/i.test(message))
       throw new StorageError(
-        `${path} is held by another process${holder === undefined ? '' : ` (${holder})`}: close it there, and try again`,
+        `${path} is open in another process${holder === undefined ? '' : ` (PID ${holder})`}; close it there and try again`,
       )
-    if (/not a valid DuckDB/i.test(message)) throw new UsageError(`${path} is no DuckDB database: choose another file`)
+    if (/not a valid DuckDB/i.test(message)) throw new UsageError(`${path} is not a DuckDB database; choose another file`)
     throw new UsageError(`${path} cannot be opened as a DuckDB database: ${message.replace(/\s+/g, ' ')}`)
   }
 }
 
-/** Loads as fast as it reads, then looks for keys that are there twice: nearly always there are none. */
+/** Loads first and looks for duplicate keys afterwards: there are nearly always none. */
 const load = async ({ connection }: Exporting, table: Table): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
   const target = `${TARGET}.main.${named(table.name)}`
   await connection.run(`CREATE OR REPLACE TABLE ${target} AS FROM ${named(table.name)}`)
   const all = await countOf({ connection }, target)
-  const doubled = await doubledIn(connection, table, target)
-  if (doubled === undefined) return { rows: all, leftOut: 0 }
-  await connection.run(`DELETE FROM ${target} WHERE ${doubled}`)
-  await connection.run(`INSERT INTO ${target} ${lastOf(table, doubled)}`)
+  const duplicates = await doubledIn(connection, table, target)
+  if (duplicates === undefined) return { rows: all, leftOut: 0 }
+  await connection.run(`DELETE FROM ${target} WHERE ${duplicates}`)
+  await connection.run(`INSERT INTO ${target} ${lastOf(table, duplicates)}`)
   const rows = await countOf({ connection }, target)
   return { rows, leftOut: all - rows }
 }

@@ -1,28 +1,26 @@
 import type { Observable } from 'rxjs'
 
-/** A table as it was loaded. */
+/** The result of loading one table. */
 export interface Loaded {
   readonly table: string
   readonly rows: number
-  /** Rows of the files that are not among them: a key that came again later, or no day that could be read. */
+  /** Rows of the files that were not loaded: their key came again later, or their day is unreadable. */
   readonly leftOut: number
   readonly ms: number
-  /** Whether none of its files are there, so that the place keeps what it holds of it. */
+  /** Whether the table has no files: then the target keeps its old content. */
   readonly isSkipped: boolean
 }
 
 /**
- * Brings the outputs of a folder into a database or files for analysis. What is there afterwards is what the folder holds, however often
- * it is done; until all is in place, it is what was there before. A table of which no file is there is skipped and keeps what it holds:
- * an output that is missing is no output that is empty.
+ * Loads the outputs of a folder into a database or into files for analysis. Loading is idempotent and atomic: the target has either its
+ * old content or that of the folder. A table without files is skipped and keeps its content: a missing output is not an empty one.
  */
 export interface Export {
-  /** Where it goes, without secrets. */
+  /** The target, without secrets. */
   readonly name: string
   /**
-   * Loads all tables, upon subscription and in one step; emits each when all are in place. Unsubscribing takes it back. Errors:
-   * `UsageError` where a package is missing or the place is none, `StorageError` where it cannot be written, `DamagedFile` for an output
-   * that cannot be read.
+   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
+   * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
    */
   write(folder: string): Observable<Loaded>
 }

@@ -10,10 +10,10 @@ import type { Table } from '../src/tables/table.js'
 import { selectOf } from '../src/tables/view.js'
 import type { Export, Loaded } from './export.js'
 
-/** An export under way: DuckDB with a view for each table. */
+/** A running export: DuckDB with a view for each table. */
 export interface Exporting {
   readonly connection: Duck['connection']
-  /** The tables of which files are there. */
+  /** The tables that have files. */
   readonly tables: readonly Table[]
   readonly isStopped: () => boolean
 }
@@ -28,7 +28,7 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
         duck = await openDuck()
         try {
           const tables = await viewsIn(duck, folder, reading)
-          if (tables.length === 0) throw new UsageError(`${out} holds no output to load: make some with "scripstream run --out ${out}"`)
+          if (tables.length === 0) throw new UsageError(`${out} has no outputs to load; create them with "scripstream run --out ${out}"`)
           return await load({ connection: duck.connection, tables, isStopped })
         } finally {
           duck.close()
@@ -37,7 +37,7 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
       }
       const all = async (): Promise<readonly Loaded[]> => {
         const folder = await folderAt(out)
-        // Candle files as a run writes them are read fast; where one is not, all is taken back and read again, more patiently.
+        // The fast reader expects candle files as a run writes them. If one differs, roll back and load again with the tolerant reader.
         return await attempt(folder, 'sound').catch((error: unknown) => {
           if (isStopped() || !/CSV Error|Conversion Error/i.test(messageOf(error))) throw error
           return attempt(folder, 'any')
@@ -54,7 +54,7 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
     }),
 })
 
-/** Makes a view of each table of which files are there, and tells which these are. */
+/** Creates a view for each table that has files, and returns these tables. */
 const viewsIn = async ({ connection }: Duck, folder: Folder, reading: Reading): Promise<readonly Table[]> => {
   const tables: Table[] = []
   for (const table of catalogue) {
@@ -65,15 +65,15 @@ const viewsIn = async ({ connection }: Duck, folder: Folder, reading: Reading): 
   return tables
 }
 
-/** Nobody typed the SQL of an export: what DuckDB finds wrong is not wrong usage. */
+/** Users do not write the SQL of an export: an SQL error is a storage error, not wrong usage. */
 const asStorageError = (error: unknown, name: string): unknown => {
-  const told = error instanceof Error && error.name === 'Error' ? errorOf(error) : error
-  return told instanceof UsageError && told.cause !== undefined
-    ? new StorageError(`${name} cannot be written: ${told.message.replace(/\s+/g, ' ')}`, { cause: told.cause })
-    : told
+  const known = error instanceof Error && error.name === 'Error' ? errorOf(error) : error
+  return known instanceof UsageError && known.cause !== undefined
+    ? new StorageError(`${name} cannot be written: ${known.message.replace(/\s+/g, ' ')}`, { cause: known.cause })
+    : known
 }
 
-/** Loads table by table, unless the export is stopped, and tells of all of the catalogue. */
+/** Loads one table after another until the export is stopped. Returns a result for every table of the catalogue. */
 export const loadedFrom = async (
   { tables, isStopped }: Exporting,
   load: (table: Table) => Promise<Pick<Loaded, 'rows' | 'leftOut'>>,
@@ -81,10 +81,10 @@ export const loadedFrom = async (
   const loaded: Loaded[] = []
   for (const table of catalogue) {
     if (isStopped()) throw new StorageError('the export was stopped')
-    const from = performance.now()
+    const startedAt = performance.now()
     const isSkipped = !tables.includes(table)
     const { rows, leftOut } = isSkipped ? { rows: 0, leftOut: 0 } : await load(table)
-    loaded.push({ table: table.name, rows, leftOut, ms: Math.round(performance.now() - from), isSkipped })
+    loaded.push({ table: table.name, rows, leftOut, ms: Math.round(performance.now() - startedAt), isSkipped })
   }
   return loaded
 }

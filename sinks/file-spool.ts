@@ -6,17 +6,17 @@ import { BETWEEN_RECORDS } from './json-lines.js'
 import type { RecordAt } from './lots.js'
 import { readSlices, type Slice } from './slices.js'
 
-/** Where the records of a line lie: one behind the other from a place in the file on, a byte between two. */
+/** Where the records of a line are in the file: consecutive, with one byte between two. */
 export interface LinePlace {
   readonly at: number
-  /** Where each of them ends, counted from there. */
+  /** The end of each record, relative to `at`. */
   readonly ends: readonly number[]
 }
 
 export interface FileSpool extends Spool<LinePlace> {
-  /** Writes what is waiting. */
+  /** Writes the pending lines. */
   readonly flush: () => void
-  /** What is waiting is not written any more. */
+  /** Discards the pending lines. */
   readonly close: () => void
 }
 
@@ -27,22 +27,22 @@ interface Waiting {
 }
 
 /**
- * Lines of JSON in a new file; those of one turn are written together. They go no further than the system's own memory, which takes no
- * longer than to hand them to another thread would. A line is not made by the `ndjson` package, which reads them: where each record lies
- * in it must be known.
+ * Lines of JSON in a new file. All lines of one turn of the event loop are written together and synchronously: they reach only the page
+ * cache, which takes no longer than a hand-over to another thread. The `ndjson` package cannot format them, because the position of each
+ * record in its line must be known.
  */
 export const openSpool = (path: string): FileSpool => {
   const fd = openSync(path, 'w+')
   let end = 0
   const waiting: Waiting[] = []
-  let alarm: NodeJS.Immediate | undefined
+  let scheduled: NodeJS.Immediate | undefined
   let isOpen = true
   const flush = (): void => {
-    clearImmediate(alarm)
-    alarm = undefined
-    // The list is old where little is written: a new one for each batch would leave it, and all that was in it, to a great collection.
+    clearImmediate(scheduled)
+    scheduled = undefined
+    // Reuse the array: V8 moves it to the old generation, and a new one per batch would keep all its lines until the next major GC.
     const batch = waiting.splice(0)
-    // The number of a closed file may be another file's by now.
+    // After close, the descriptor number may belong to another file.
     if (isOpen) written(fd, batch, path)
   }
   return {
@@ -58,7 +58,7 @@ export const openSpool = (path: string): FileSpool => {
           },
           fail: (error) => subscriber.error(error),
         })
-        alarm ??= setImmediate(flush)
+        scheduled ??= setImmediate(flush)
       }),
     *read(records) {
       if (!isOpen) throw new Error(`${path} is closed`)
@@ -85,9 +85,9 @@ const written = (fd: number, batch: readonly Waiting[], path: string): void => {
 }
 
 function* slicesOf(records: Iterable<RecordAt<LinePlace>>): Generator<Slice, undefined> {
-  for (const [{ at, ends }, nth] of records) {
-    const start = nth === 0 ? 0 : (ends[nth - 1] as number) + 1
-    yield { at: at + start, length: (ends[nth] as number) - start }
+  for (const [{ at, ends }, index] of records) {
+    const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
+    yield { at: at + start, length: (ends[index] as number) - start }
   }
 }
 
@@ -98,13 +98,13 @@ interface PlacedLine {
   readonly place: LinePlace
 }
 
-/** The text of a line with its records in it, and where in the file they lie if it begins at `start`. */
+/** Formats a line with its records, and computes their positions in the file if the line starts at `start`. */
 const lineOf = (line: object, records: readonly string[] | undefined, start: number): PlacedLine => {
   const head = JSON.stringify(line)
   const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
   const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
   const length = Buffer.byteLength(text)
-  // Of most lines each character is a byte: then their records need not be counted one by one.
+  // In most lines each character is one byte: then the length of a text is its number of bytes.
   const lengthOf = length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
   let end = -1
   const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))

@@ -5,64 +5,64 @@ import { writeWhole } from './atomic-file.js'
 import { filesInPlace, notedRun } from './complete-run.js'
 import { stateDocument } from './state-document.js'
 
-/** Files by their path below the folder: the size in bytes that a run left, or null where a later one may have replaced the file. */
+/** Output files by path relative to the folder: their size in bytes after a run, or null if a later run may have replaced them. */
 export type FilesLeft = Readonly<Record<string, number | null>>
 
 const LEFT = 'left.json'
 
-/** What runs that came to their end left in a folder: the last one, and for what that one did not touch those before it. */
+/** Reads the output sizes of the last finished run, and those of earlier runs for files that it did not touch. */
 export const filesLeft = async (state: string): Promise<FilesLeft> => {
-  const [before, complete] = await Promise.all([stateDocument(join(state, LEFT)), notedRun(join(state, 'complete.json'))])
-  const ofRun = Object.entries(complete?.files ?? {}).flatMap(([file, [bytes]]) => (file.startsWith('.') ? [] : [[file, bytes] as const]))
-  const ofEarlier = isRow(before) ? Object.entries(before).filter(isLeft) : []
-  return Object.fromEntries([...ofEarlier, ...ofRun])
+  const [earlier, complete] = await Promise.all([stateDocument(join(state, LEFT)), notedRun(join(state, 'complete.json'))])
+  const newer = Object.entries(complete?.files ?? {}).flatMap(([file, [bytes]]) => (file.startsWith('.') ? [] : [[file, bytes] as const]))
+  const older = isRow(earlier) ? Object.entries(earlier).filter(isLeft) : []
+  return Object.fromEntries([...older, ...newer])
 }
 
-/** Before a run writes: what was left in the places of its outputs may be replaced from now on, but no run takes a file away. */
+/** Call before a run writes: the sizes of its outputs become unknown. Their names stay, because no run deletes a file. */
 export const mayReplace = async (state: string, outputs: readonly string[]): Promise<void> => {
   const isOutput = isAmong(outputs)
-  const left = Object.entries(await filesLeft(state))
+  const sizes = Object.entries(await filesLeft(state))
   await keep(
     state,
-    left.map(([file, bytes]) => [file, isOutput(file) ? null : bytes]),
+    sizes.map(([file, bytes]) => [file, isOutput(file) ? null : bytes]),
   )
 }
 
-/** Before a run of all its items is noted as complete, which then alone says what is in the places of its outputs. */
+/** Call before a run of all items is recorded as complete: from then on only that record describes its outputs. */
 export const forgetLeft = async (state: string, outputs: readonly string[]): Promise<void> => {
   const isOutput = isAmong(outputs)
-  const left = Object.entries(await filesLeft(state))
+  const sizes = Object.entries(await filesLeft(state))
   await keep(
     state,
-    left.filter(([file]) => !isOutput(file)),
+    sizes.filter(([file]) => !isOutput(file)),
   )
 }
 
-/** After a run that ended without being complete: what is in the places of its outputs now. What is gone from there stays known. */
+/** Call after a run that ended incomplete: records the present sizes of its outputs. Missing files stay recorded. */
 export const noteLeft = async (
   state: string,
   { root, outputs }: { readonly root: string; readonly outputs: readonly string[] },
 ): Promise<void> => {
-  const inPlace = Object.entries(await filesInPlace(root, outputs)).map(([file, [bytes]]) => [file, bytes] as const)
-  await keep(state, [...Object.entries(await filesLeft(state)), ...inPlace])
+  const present = Object.entries(await filesInPlace(root, outputs)).map(([file, [bytes]]) => [file, bytes] as const)
+  await keep(state, [...Object.entries(await filesLeft(state)), ...present])
 }
 
-const keep = async (state: string, left: readonly (readonly [string, number | null])[]): Promise<void> => {
+const keep = async (state: string, sizes: readonly (readonly [string, number | null])[]): Promise<void> => {
   const path = join(state, LEFT)
-  if (left.length === 0) await rm(path, { force: true })
-  else await writeWhole(path, [`${JSON.stringify(Object.fromEntries(left))}\n`])
+  if (sizes.length === 0) await rm(path, { force: true })
+  else await writeWhole(path, [`${JSON.stringify(Object.fromEntries(sizes))}\n`])
 }
 
 const isLeft = (entry: [string, unknown]): entry is [string, number | null] => entry[1] === null || Number.isInteger(entry[1])
 
-/** Whether a file is in the place of one of the outputs, which are paths with `*` for any name. */
+/** Creates a test whether a file matches one of the outputs, which are paths with `*` for any name. */
 const isAmong = (outputs: readonly string[]): ((file: string) => boolean) => {
-  const isOf = outputs.map((output) => {
+  const matchers = outputs.map((output) => {
     const [before = '', after] = output.split('*')
     return (file: string): boolean =>
       after === undefined
         ? file === output
         : posix.dirname(file) === posix.dirname(output) && file.startsWith(before) && file.endsWith(after)
   })
-  return (file) => isOf.some((is) => is(file))
+  return (file) => matchers.some((matches) => matches(file))
 }

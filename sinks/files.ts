@@ -3,28 +3,28 @@ import type { Row } from '../src/model/row.js'
 import type { Beginning, Session } from '../src/pipeline/session.js'
 import type { Tail } from '../src/pipeline/storage.js'
 
-/** What a file is put together from: text, or bytes as they are. Bytes of 1 MiB or more only hold until the next part is asked for. */
+/** A chunk of a file: text or bytes. Bytes of 1 MiB or more are valid only until the next chunk is requested. */
 export type Part = string | Uint8Array
 
-/** Bytes of a part that is long. */
+/** The size in bytes from which a chunk is large. */
 export const LONG_PART = 1 << 20
 
-/** Where files lie: the little that the sinks need of a file system. Paths are relative, with `/`. Each call emits once, but `records` and `owners`. */
+/** The file system calls that the sinks need. Paths are relative, with `/`. Each call emits once, except `records` and `owners`. */
 export interface Files {
-  /** All of its bytes; nothing if there is no such file. */
+  /** All bytes of a file; `undefined` if it is missing. */
   read(file: string): Observable<Uint8Array | undefined>
   exists(file: string): Observable<boolean>
-  /** Nothing if there is no such file. */
+  /** `undefined` if the file is missing. */
   tail(file: string): Observable<Tail | undefined>
-  /** The records of a stored JSON array, one by one, without holding them all; none if there is no such file. Errors with `DamagedFile`. */
+  /** The records of a stored JSON array, streamed one by one; none if the file is missing. Errors with `DamagedFileError`. */
   records(file: string): Observable<Row>
-  /** The same records, of which no more need be told than whose they are, `Symbol` and `ISIN`. */
+  /** The same records, of which only `Symbol` and `ISIN` are needed. */
   owners(file: string): Observable<Row>
   /**
-   * Puts a whole file in place of whatever was there, dated `asOf` if given; emits its size in bytes. Readers see the old one or the new
-   * one. A file that holds these very bytes already stays as it is, its date too.
+   * Replaces a file atomically, with `asOf` as its modification time if given; emits its size in bytes. A file with the same bytes is not
+   * touched and keeps its modification time.
    */
   write(file: string, parts: Iterable<Part>, asOf?: number): Observable<number>
-  /** As of `Storage`. */
-  begin(beginning: Beginning): Observable<Session>
+  /** See `Storage`. */
+  begin(request: Beginning): Observable<Session>
 }

@@ -21,16 +21,16 @@ interface Found {
 }
 
 /**
- * The journal of a stream in a file. What is in it already is written anew first, which leaves out a torn last line, items whose files
- * are no longer there as they were noted, and records that were carried over; until that is done the old journal stays.
+ * Opens the journal of a stream in a file. Rewrites an existing one first and drops a torn last line, items whose files have changed, and
+ * carried-over records. The old journal stays until the new one is complete.
  */
 export const openJournal = async (path: string, facts: JournalFacts, root: string): Promise<OpenJournal> => {
-  const beside = `${path}.next`
-  const spool = openSpool(beside)
+  const temporary = `${path}.next`
+  const spool = openSpool(temporary)
   const found: Found = { earlier: new Map(), lots: new Map() }
   try {
     for await (const line of linesIn(path)) if (isLine(line) && isInPlace(line.files, root)) await takeOver(line, { facts, spool, found })
-    await rename(beside, path)
+    await rename(temporary, path)
   } catch (error) {
     spool.close()
     throw storageErrorOf(error, 'written', path)
@@ -38,7 +38,7 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
   return { journal: journalOver(facts, spool, found), close: spool.close }
 }
 
-/** The items, by the names of their files, that a run which continues would find in place. Only reads. */
+/** Reads the items, by file name, that a resumed run would find stored. Read-only. */
 export const itemsInPlace = async (path: string, root: string): Promise<ReadonlySet<string>> => {
   const items = new Set<string>()
   for await (const line of linesIn(path)) {
@@ -65,16 +65,16 @@ const takeOver = async (
   spool.flush()
   const lot = await written
   if (lot) lots.set(line.item, lot)
-  // What may lack rows is asked again; its records hold until then.
+  // An item that may lack rows is fetched again; its records stay valid until then.
   const { item, status, files, remark } = line
   if (line.degraded !== undefined) earlier.delete(item)
   else earlier.set(item, { status, files, rows: facts.offersRows ? rows : [], ...(remark === undefined ? {} : { remark }) })
 }
 
-/** The lines of a journal as far as they are whole; none if there is no such file. */
+/** Reads the whole lines of a journal; none if the file is missing. */
 async function* linesIn(path: string): AsyncGenerator<unknown> {
   if (!existsSync(path)) return
-  // Only a run that is continued has journals to read; the others begin 20 ms sooner without the package and a stream for each of them.
+  // Only a resumed run reads journals; all others start 20 ms sooner without this package and one file stream per journal.
   const { parse } = await import('ndjson')
   const source = createReadStream(path)
   const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
@@ -87,11 +87,11 @@ const isLine = (line: unknown): line is Line => isRow(line) && typeof line.item 
 const isInPlace = (files: Kept['files'], root: string): boolean =>
   Object.entries(files).every(([file, bytes]) => fileAt(join(root, file))?.size === bytes)
 
-/** A journal that is opened when the run is committed; until then it holds nothing. */
+/** Creates a journal that is opened when the run is committed; until then it is empty. */
 export const opensLater = (opened: () => Journal | undefined): Journal => {
   const journal = (): Journal => {
     const found = opened()
-    if (found === undefined) throw new Error('the run is not committed: it has no journals yet')
+    if (found === undefined) throw new Error('the run has no journals before it is committed')
     return found
   }
   return {

@@ -21,25 +21,28 @@ const STATE = '.scripstream'
 const RECORD = 'run.json'
 const JOURNALS = 'journals'
 
-/** Takes a folder for one run: locks it, sweeps it, and finds a run that is complete or unfinished, or begins anew. Unsubscribing gives it back. */
-export const folderSession = (root: string, names: KnownNames, beginning: Beginning): Observable<Session> =>
+/**
+ * Locks a folder for one run, deletes temporary files of killed runs, and looks for a complete run to reuse or an unfinished one to resume.
+ * Unsubscribing releases the folder.
+ */
+export const folderSession = (root: string, names: KnownNames, request: Beginning): Observable<Session> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
-    const giveBack = (): void => {
+    const release = (): void => {
       names.forget()
       for (const close of opened.splice(0).reverse()) close()
     }
-    begun(root, beginning, { names, opened, onLost: (error) => subscriber.error(error) }).then(
+    begun(root, request, { names, opened, onLost: (error) => subscriber.error(error) }).then(
       (session) => {
-        if (subscriber.closed) giveBack()
+        if (subscriber.closed) release()
         else subscriber.next(session)
       },
       (error: unknown) => {
-        giveBack()
+        release()
         subscriber.error(storageErrorOf(error, 'written', join(root, STATE)))
       },
     )
-    return giveBack
+    return release
   })
 
 interface Holding {
@@ -48,19 +51,20 @@ interface Holding {
   readonly onLost: (error: StorageError) => void
 }
 
-const begun = async (root: string, beginning: Beginning, { names, opened, onLost }: Holding): Promise<Session> => {
+const begun = async (root: string, request: Beginning, { names, opened, onLost }: Holding): Promise<Session> => {
   const state = join(root, STATE)
   await mkdir(state, { recursive: true })
   opened.push(await takeLock(join(state, 'lock'), Date.now(), { onLost }))
   await sweep(state)
-  for (const folder of beginning.folders) names.list(join(root, folder), await sweep(join(root, folder)))
+  for (const folder of request.folders) names.list(join(root, folder), await sweep(join(root, folder)))
   const unfinished = await recordIn(join(state, RECORD))
-  const before = unfinished === undefined ? await completeBefore(root, beginning) : {}
-  if (before.complete) return { record: before.complete, isContinued: false, ...before, journals: new Map(), finish: () => of(undefined) }
-  return { ...(await taken(root, beginning, { unfinished, opened })), ...before }
+  const earlier = unfinished === undefined ? await completeBefore(root, request) : {}
+  if (earlier.complete)
+    return { record: earlier.complete, isContinued: false, ...earlier, journals: new Map(), finish: () => of(undefined) }
+  return { ...(await taken(root, request, { unfinished, opened })), ...earlier }
 }
 
-/** The complete run that leaves nothing to do, or why the one that would have does not. */
+/** Finds a complete run that makes this one unnecessary, or the changed file that prevents its reuse. */
 const completeBefore = async (root: string, { suffices }: Beginning): Promise<Pick<Session, 'complete' | 'changed'>> => {
   const noted = sufficingRun(await notedRun(join(root, STATE, 'complete.json')), suffices)
   if (noted === undefined) return {}
@@ -73,9 +77,9 @@ interface Taking {
   readonly opened: (() => void)[]
 }
 
-/** Goes on with the unfinished run, or begins anew, which changes nothing before it is committed. */
-const taken = async (root: string, beginning: Beginning, { unfinished, opened }: Taking): Promise<Session> => {
-  const { streams, choose, isPartOf } = beginning
+/** Resumes the unfinished run or starts a new one. A new run changes nothing before it is committed. */
+const taken = async (root: string, request: Beginning, { unfinished, opened }: Taking): Promise<Session> => {
+  const { streams, choose, isPartOf } = request
   const state = join(root, STATE)
   const record = choose(unfinished)
   const isContinued = unfinished !== undefined && record === unfinished
@@ -90,17 +94,17 @@ const taken = async (root: string, beginning: Beginning, { unfinished, opened }:
   const openAll = async (): Promise<void> => {
     await mkdir(join(state, JOURNALS), { recursive: true })
     for (const facts of streams) journals.set(facts.stream, await openJournal(join(state, JOURNALS, `${facts.stream}.ndjson`), facts, root))
-    // The run may have been unsubscribed meanwhile.
+    // The run may have been unsubscribed while the journals were opened.
     if (isClosed) close()
   }
   if (isContinued) await openAll()
   const commit = async (): Promise<string | undefined> => {
-    const notice = isContinued ? undefined : await replaceRecord(root, beginning, { record, unfinished, isPart })
+    const warning = isContinued ? undefined : await replaceRecord(root, request, { record, unfinished, isPart })
     if (!isContinued) await openAll()
-    // Beside the record of an unfinished run the complete one counts for nothing: it may go last.
-    await mayReplace(state, beginning.outputs)
+    // Last, because the record of a complete run is ignored while that of an unfinished run exists.
+    await mayReplace(state, request.outputs)
     await setAside(state, isPart)
-    return notice
+    return warning
   }
   const ending = { record, isPart, close }
   const end = <T>(act: () => Promise<T>): Observable<T> =>
@@ -111,8 +115,8 @@ const taken = async (root: string, beginning: Beginning, { unfinished, opened }:
     ...(unfinished === undefined || unfinished.endedAt !== undefined || isContinued ? {} : { givenUp: unfinished.run }),
     journals: new Map(streams.map(({ stream }) => [stream, opensLater(() => journals.get(stream)?.journal)])),
     commit: () => end(commit),
-    leave: (endedAt) => end(() => leaveRun(root, beginning, { ...ending, endedAt })),
-    finish: (report) => end(() => finishRun(root, beginning, { ...ending, report })),
+    leave: (endedAt) => end(() => leaveRun(root, request, { ...ending, endedAt })),
+    finish: (report) => end(() => finishRun(root, request, { ...ending, report })),
   }
 }
 
@@ -122,22 +126,22 @@ interface Replacing {
   readonly isPart: boolean
 }
 
-/** The record of the run that begins in the place of what there was of an unfinished one; what there is to say of that. */
+/** Replaces the state of an unfinished run by the record of the new one. Resolves to a warning, if any. */
 const replaceRecord = async (
   root: string,
   { outputs, isPartOf }: Beginning,
   { record, unfinished, isPart }: Replacing,
 ): Promise<string | undefined> => {
   const state = join(root, STATE)
-  // After a part of a run, changes are still told against what was there before the whole of it.
-  const keeps = isPart || (unfinished !== undefined && isPartOf(unfinished))
+  // `diff` after a partial run still compares with the outputs from before the full run.
+  const reusesPrevious = isPart || (unfinished !== undefined && isPartOf(unfinished))
   const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
-  const notice = keeps ? undefined : await keepPrevious({ root, state, outputs, isGivenUp })
-  // The record first: without it no journal is believed.
+  const warning = reusesPrevious ? undefined : await keepPrevious({ root, state, outputs, isGivenUp })
+  // Delete the record first: journals without a record are ignored.
   await rm(join(state, RECORD), { force: true })
   await rm(join(state, JOURNALS), { recursive: true, force: true })
   await writeWhole(join(state, RECORD), [`${JSON.stringify(record, null, 2)}\n`])
-  return notice
+  return warning
 }
 
 interface End {
@@ -146,7 +150,7 @@ interface End {
   readonly close: () => void
 }
 
-/** Record and journals stay, for whoever goes on with the run. */
+/** Ends a run that can be resumed: record and journals stay. */
 const leaveRun = async (
   root: string,
   { folders, outputs }: Beginning,
@@ -160,7 +164,7 @@ const leaveRun = async (
   await writeWhole(join(state, RECORD), [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
 }
 
-/** Record and journals go. */
+/** Ends a run for good: deletes record and journals. */
 const finishRun = async (
   root: string,
   { folders, outputs }: Beginning,
@@ -173,7 +177,7 @@ const finishRun = async (
   await syncFolders([STATE, ...folders].map((folder) => join(root, folder)))
   const { symbols, pairs } = record.chosen ?? {}
   if (report && !isPart && symbols === undefined && pairs === undefined) await forgetLeft(state, outputs)
-  // Beside the record of an unfinished run they count for nothing.
+  // The record of a complete run is ignored until that of the unfinished run is deleted below.
   if (report === undefined || (isPart && !isComplete)) await noteLeft(state, { root, outputs })
   if (isPart) await updateWhole(state, { root, outputs: reported, part: isComplete ? { ...record, report } : undefined })
   else if (report) await noteComplete(join(state, 'complete.json'), { ...record, report }, { root, outputs: reported })
@@ -181,7 +185,7 @@ const finishRun = async (
   await rm(join(state, JOURNALS), { recursive: true, force: true })
 }
 
-/** Takes away what broken-off writes left behind; the names in the folder. */
+/** Deletes temporary files of interrupted writes. Returns the names in the folder. */
 const sweep = async (folder: string): Promise<readonly string[]> => {
   const names = await readdir(folder).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return []

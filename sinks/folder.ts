@@ -15,44 +15,44 @@ import { tailFrom } from './tail-from.js'
 
 const TAIL_BYTES = 1_024
 
-/** Outputs as files below a folder, which is made when the first one is written. */
+/** Stores outputs as files in a folder, which is created with the first file. */
 export const folder = (out: string): Storage => {
   const root = resolve(out)
   const pathOf = (file: string): string => {
     const path = resolve(root, file)
-    if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw new StorageError(`${JSON.stringify(file)} lies outside ${root}`)
+    if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw new StorageError(`${JSON.stringify(file)} is outside ${root}`)
     return path
   }
   const names = knownNames()
-  const reading = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
+  const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
     defer(() => {
       const path = pathOf(file)
       return of(names.lack(path) ? undefined : unlessMissing(path, act))
     })
-  const writing = (file: string, parts: Iterable<Part>, asOf: number | undefined): Observable<number> =>
+  const write = (file: string, parts: Iterable<Part>, asOf: number | undefined): Observable<number> =>
     defer(() => {
       const path = pathOf(file)
       return writingTo(path, (isAborted) => writeWhole(path, parts, { asOf, isAborted, isNew: names.lack(path) })).pipe(
         tap(() => names.add(path)),
       )
     })
-  const records = (file: string, read?: typeof ownerIn): Observable<Row> =>
-    defer(() => from(recordsIn(pathOf(file), file, read))).pipe(
+  const records = (file: string, readLine?: typeof ownerIn): Observable<Row> =>
+    defer(() => from(recordsIn(pathOf(file), file, readLine))).pipe(
       mergeAll(),
       catchError((error: unknown) => (codeOf(error) === 'ENOENT' ? EMPTY : throwError(() => storageErrorOf(error, 'read', pathOf(file))))),
     )
   return storageOver({
-    read: (file) => reading(file, (path) => readFileSync(path)),
-    exists: (file) => reading(file, statSync).pipe(map((found) => found !== undefined)),
+    read: (file) => read(file, (path) => readFileSync(path)),
+    exists: (file) => read(file, statSync).pipe(map((found) => found !== undefined)),
     records: (file) => records(file),
     owners: (file) => records(file, ownerIn),
-    tail: (file) => reading(file, tailOf),
-    write: writing,
-    begin: (beginning) => folderSession(root, names, beginning),
+    tail: (file) => read(file, tailOf),
+    write,
+    begin: (request) => folderSession(root, names, request),
   })
 }
 
-/** Writes on subscription; unsubscribing tells the write, which then leaves things as they were. */
+/** Writes on subscription. Unsubscribing aborts the write, which then leaves the file unchanged. */
 const writingTo = (path: string, write: (isAborted: () => boolean) => Promise<number>): Observable<number> =>
   new Observable((subscriber) => {
     write(() => subscriber.closed).then(
@@ -65,8 +65,8 @@ const writingTo = (path: string, write: (isAborted: () => boolean) => Promise<nu
   })
 
 /**
- * What is read of a file; nothing if there is none. It is read at once: what the system still knows of last evening's files costs a few
- * microseconds that way, and ten times as much in another thread. What it does not know costs less than the sync of what is written.
+ * Reads a file; `undefined` if it is missing. Synchronous: a file of the previous daily run in the page cache takes a few microseconds this
+ * way and ten times as long in another thread. An uncached file takes less time than the sync of the file that replaces it.
  */
 const unlessMissing = <T>(path: string, read: (path: string) => T): T | undefined => {
   try {
@@ -81,12 +81,12 @@ const tailOf = (path: string): Tail => {
   const fd = openSync(path, 'r')
   try {
     const { size, mtimeMs } = fstatSync(fd)
-    const part = (from: number): string => {
+    const readFrom = (position: number): string => {
       const buffer = Buffer.alloc(TAIL_BYTES)
-      return buffer.toString('utf8', 0, readSync(fd, buffer, 0, TAIL_BYTES, from))
+      return buffer.toString('utf8', 0, readSync(fd, buffer, 0, TAIL_BYTES, position))
     }
-    const head = part(0)
-    return tailFrom({ head, end: size > TAIL_BYTES ? part(size - TAIL_BYTES) : head, asOf: Math.round(mtimeMs) })
+    const head = readFrom(0)
+    return tailFrom({ head, end: size > TAIL_BYTES ? readFrom(size - TAIL_BYTES) : head, asOf: Math.round(mtimeMs) })
   } finally {
     closeSync(fd)
   }

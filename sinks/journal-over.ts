@@ -5,34 +5,34 @@ import type { Journal, JournalFacts, Kept } from '../src/pipeline/journal.js'
 import type { Part } from './files.js'
 import { inOrder, type Lot, lotOf, type RecordAt } from './lots.js'
 
-/** A line of a journal: an item, by the name of its file, which is unique within its stream. */
+/** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 export interface Line {
   readonly item: string
   readonly status: Settled['status']
   readonly files: Kept['files']
-  /** Why it may lack rows: then a later run asks again. */
+  /** Why the item may lack rows; a later run fetches it again. */
   readonly degraded?: string
   readonly remark?: string
 }
 
-/** Where the lines of a journal lie. A place is that of all records of a line. */
+/** The storage of a journal's lines. A `Place` locates all records of one line. */
 export interface Spool<Place> {
-  /** Appends a line that carries records, each of them a JSON text; emits where they lie, once the line is written. */
+  /** Appends a line with records, each a JSON text; emits their location once the line is written. */
   readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
-  /** The records in the given order and what stands between two records of an array, in parts as of `takeRecords`. */
+  /** Reads the records in the given order, with array separators, in chunks as described at `takeRecords`. */
   readonly read: (records: Iterable<RecordAt<Place>>) => Iterable<Part>
 }
 
-/** What is left of an item from an unfinished run. */
+/** An item that an unfinished run stored. */
 export type Earlier = Pick<Settled, 'status' | 'rows' | 'remark'> & Pick<Kept, 'files'>
 
-/** The journal of a stream over a spool; `lots` are those of the records that already lie there, by their item. */
+/** Creates the journal of a stream over a spool. `lots` are the records that the spool already has, by item. */
 export const journalOver = <Place>(
   facts: JournalFacts,
   spool: Spool<Place>,
   { earlier, lots }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly lots: Map<string, Lot<Place>> },
 ): Journal => {
-  // Records lie under their item's name: its rank may have changed since an unfinished run.
+  // Records are stored by item name: the rank of an item may have changed since an unfinished run.
   const ranks = new Map<string, number>()
   const carried: (readonly [number, Lot<Place>])[] = []
   return {
@@ -40,8 +40,8 @@ export const journalOver = <Place>(
       const found = earlier.get(item.fileName)
       if (found === undefined) return undefined
       ranks.set(item.fileName, item.rank)
-      const { files, ...settled } = found
-      return { settled: { item, ...settled }, files }
+      const { files, ...outcome } = found
+      return { settled: { item, ...outcome }, files }
     },
     note: (kept) => {
       if (isLost(kept.settled)) return of(kept)
@@ -70,7 +70,7 @@ export const journalOver = <Place>(
   }
 }
 
-/** Appends a line that carries rows; emits their lot, once it is written. */
+/** Appends a line with rows; emits their location once the line is written. */
 export const appended = <Place>(
   line: object,
   rows: readonly unknown[],

@@ -3,13 +3,13 @@ import { bufferOf } from '../src/model/bytes.js'
 import { DamagedFile } from '../src/model/errors.js'
 import type { Files, Part } from './files.js'
 
-/** Between two records of an array. */
+/** The separator between two records of an array. */
 export const BETWEEN_RECORDS = Buffer.from(',\n')
 
-/** A JSON array with one record per line, part by part. `records` are JSON texts. */
+/** Formats a JSON array with one record per line, in chunks. `records` are JSON texts. */
 export const arrayText = (records: Iterable<string>): Iterable<Part> => enclosed(separated(records))
 
-/** The same, of parts that hold the records and what stands between them: large ones pass as they are. */
+/** The same for chunks that already have separators between the records. Large chunks are not copied. */
 export function* enclosed(parts: Iterable<Part>): Generator<Part> {
   let isFirst = true
   for (const part of parts) {
@@ -31,7 +31,7 @@ export function* separated(records: Iterable<string>): Generator<Part> {
 
 const OPENED = Buffer.from('[\n')
 
-/** A stored JSON document; nothing if there is no such file. One that is no JSON is a `DamagedFile`. */
+/** Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is not JSON. */
 export const readDocument = (files: Files, file: string): Observable<unknown> =>
   files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parse(bufferOf(bytes).toString(), file))))
 
@@ -43,6 +43,6 @@ const parse = (text: string, file: string): unknown => {
   }
 }
 
-/** A stored file whose content is needed and cannot be read. */
+/** The error for a stored file that this run needs and cannot read. */
 export const unusable = (file: string): DamagedFile =>
-  new DamagedFile(`${file} is damaged, and what it holds is needed now: move it away and run again`)
+  new DamagedFile(`${file} is damaged, and this run needs its content; move the file away and run again`)

@@ -1,8 +1,8 @@
 import { basename, dirname } from 'node:path'
 
 /**
- * The names in the folders that a run holds, as far as they were listed. The disk need not be asked for what is not there, which is
- * everything in a first run: looking for a name waits for every file that is just being put beside it.
+ * The file names in the folders that a run has locked. They save the lookup of missing files, which are all files in a first run: a lookup
+ * waits for every rename in progress in the same folder.
  */
 export interface KnownNames {
   readonly list: (folder: string, names: readonly string[]) => void

@@ -5,33 +5,33 @@ import { basename, dirname, join } from 'node:path'
 import { codeOf } from './file-error.js'
 import { isRunning } from './lock-holder.js'
 
-/** A lock file as it was read. */
+/** The content of a lock file. */
 export interface Link {
   readonly path: string
   readonly text: string
-  /** When it was last renewed, by the clock of the file system. */
+  /** The time of the last heartbeat, by the clock of the file system. */
   readonly renewedAt: number
 }
 
 /**
- * The lock file, and after it the files of those who took over one from the other and have not moved their own into its place yet. The
- * last one holds the lock. A process that is killed on its way leaves a holder like any other, which the next one takes over.
+ * Reads the lock file and its successors: files of processes that took the lock over and have not renamed theirs to the lock file yet. The
+ * last one has the lock. A process killed during a takeover leaves an ordinary dead holder, from which the next process takes over.
  */
 export const chainAt = (path: string): readonly Link[] => {
   const chain: Link[] = []
-  for (let one = linkAt(path); one !== undefined; one = linkAt(successorOf(path, one))) chain.push(one)
+  for (let file = linkAt(path); file !== undefined; file = linkAt(successorOf(path, file))) chain.push(file)
   return chain
 }
 
-/** The file by which a lock is taken over: as it can be made only once, only one process takes over from a holder. */
+/** The path of the file that takes a lock over. It can be created only once, so only one process takes over from a holder. */
 export const successorOf = (path: string, last: Link): string =>
   `${path}.after-${createHash('sha256').update(basename(last.path)).update('\n').update(last.text).digest('hex').slice(0, 32)}`
 
-/** Deletes what earlier take-overs have left, also those of earlier versions. Who has just made such a file sees that the lock has changed. */
+/** Deletes the files of earlier takeovers, also of older versions. A process that has just created one sees that the lock has changed. */
 export const clearSuccessors = (path: string): void => {
-  const isLeft = (name: string): boolean => /^\.(after-[\da-f]{32}|takeover)$/.test(name.slice(basename(path).length))
+  const isSuccessor = (name: string): boolean => /^\.(after-[\da-f]{32}|takeover)$/.test(name.slice(basename(path).length))
   for (const name of readdirSync(dirname(path)))
-    if (name.startsWith(basename(path)) && isLeft(name)) rmSync(join(dirname(path), name), { force: true })
+    if (name.startsWith(basename(path)) && isSuccessor(name)) rmSync(join(dirname(path), name), { force: true })
 }
 
 const linkAt = (path: string): Link | undefined => {
@@ -49,7 +49,7 @@ const linkAt = (path: string): Link | undefined => {
   }
 }
 
-/** Makes a file in one step with its content, so that nobody ever reads half of it; false if there is one. */
+/** Creates a file with its content in one step, so that no one reads a partial file. Resolves to false if the file exists. */
 export const isMade = async (path: string, content: string): Promise<boolean> => {
   const temporary = besides(path)
   await writeFile(temporary, content, { flag: 'wx' })
@@ -57,9 +57,9 @@ export const isMade = async (path: string, content: string): Promise<boolean> =>
     await link(temporary, path)
     return true
   } catch (error) {
-    // A holder that cannot see this process has swept the temporary file away.
+    // ENOENT: a holder that cannot see this process has deleted the temporary file.
     if (['EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) return false
-    // A file system without links.
+    // The file system has no hard links.
     if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error
     return await writeFile(path, content, { flag: 'wx' }).then(
       () => true,
@@ -73,14 +73,14 @@ export const isMade = async (path: string, content: string): Promise<boolean> =>
   }
 }
 
-/** The time of the file system, which may be another machine's: only with it can the time of a file be compared. */
+/** Reads the clock of the file system, which may be on another machine: file times can be compared only with this clock. */
 export const fileSystemTime = async (path: string): Promise<number> => {
   const probe = besides(path)
   try {
     await writeFile(probe, '', { flag: 'wx' })
     return (await stat(probe)).mtimeMs
   } catch (error) {
-    // Swept away, as above.
+    // Another process has deleted the temporary file, as above.
     if (codeOf(error) === 'ENOENT') return Date.now()
     throw error
   } finally {
@@ -90,17 +90,17 @@ export const fileSystemTime = async (path: string): Promise<number> => {
 
 const besides = (path: string): string => join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
 
-/** Whether a file is a lock that a living process is about to take. */
+/** Whether a file is the temporary lock of a running process that is acquiring the lock. */
 export const isLockOnItsWay = (name: string): boolean => {
   const pid = /^\.lock-(\d+)\./.exec(name)?.[1]
   return pid !== undefined && isRunning(Number(pid))
 }
 
-/** Deletes a file if it still says what we wrote. */
+/** Deletes a file if its content is still ours. */
 export const removeOurs = (path: string, content: string): void => {
   try {
     if (readFileSync(path, 'utf8') === content) unlinkSync(path)
   } catch {
-    // Gone already, with its folder perhaps: nobody is kept out.
+    // The file is already gone, so it blocks no other process.
   }
 }

@@ -2,24 +2,24 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { codeOf } from './file-error.js'
 
-/** The process that holds a lock, as its file says. */
+/** The process that has a lock, as recorded in the lock file. */
 export interface Holder {
   readonly pid: number
   readonly host: string
-  /** When the process started, in clock ticks since boot: a pid that was given out again has another start. Linux only. */
+  /** When the process started, in clock ticks since boot; distinguishes processes that reuse a pid. Linux only. */
   readonly began?: string
   /** When the lock was taken, ISO 8601. */
   readonly since: string
-  /** Random, so that no two locks are alike; only a lock that has one is renewed. */
+  /** Random, so that every lock is unique. Locks without a token (old versions) have no heartbeat. */
   readonly token?: string
-  /** The boot of the kernel, which all containers on it share. Linux only. */
+  /** The boot id of the kernel, which all containers on it share. Linux only. */
   readonly boot?: string
-  /** The PID namespace, outside which the pid means nothing. Linux only. */
+  /** The PID namespace in which the pid is valid. Linux only. */
   readonly pidNamespace?: string
 }
 
 export const HEARTBEAT_MS = 5_000
-/** A lock that was not renewed for so long belongs to nobody: far longer than an event loop is busy or a file server hangs. */
+/** The age at which a lock without heartbeat is stale: far longer than an event loop is busy or a file server hangs. */
 export const STALE_MS = 60_000
 
 const textAt = (read: () => string): string | undefined => {
@@ -35,39 +35,39 @@ const place = {
   pidNamespace: textAt(() => readlinkSync('/proc/self/ns/pid')),
 }
 
-/** What this process writes into the locks that it takes. */
+/** Describes this process for its lock files. */
 export const ourselves = (): Omit<Holder, 'since' | 'token'> =>
   without({ pid: process.pid, host: hostname(), began: startOf(process.pid), ...place })
 
-/** The holder that a lock file names; nothing if the file is damaged. */
+/** Parses the content of a lock file; `undefined` if it is damaged. */
 export const holderIn = (text: string): Holder | undefined => {
   try {
-    const { pid, host, since, ...more } = JSON.parse(text) as Partial<Holder>
+    const { pid, host, since, ...others } = JSON.parse(text) as Partial<Holder>
     if (!Number.isInteger(pid) || Number(pid) <= 0 || typeof host !== 'string') return undefined
-    const { began, token, boot, pidNamespace } = more
+    const { began, token, boot, pidNamespace } = others
     return without({ pid: Number(pid), host, since: String(since), began, token, boot, pidNamespace })
   } catch {
     return undefined
   }
 }
 
-/** Without what is unknown, or no text where a text is due. */
+/** Removes fields that are unknown or have the wrong type. */
 const without = (holder: Pick<Holder, 'pid' | 'host'> & { readonly [name in keyof Holder]?: unknown }): Holder =>
   Object.fromEntries(Object.entries(holder).filter(([name, value]) => name === 'pid' || typeof value === 'string')) as unknown as Holder
 
-/** Whether our process table tells of the holder: it runs on this kernel, since its last boot, and in our PID namespace. */
+/** Whether our process table shows the holder: same kernel, same boot and same PID namespace. */
 export const isInSight = ({ host, token, boot, pidNamespace }: Holder): boolean => {
-  // Before locks were renewed, a file told no more than the host.
+  // Lock files of old versions have no token and identify only the host.
   if (token === undefined) return host === hostname()
   return boot === place.boot && pidNamespace === place.pidNamespace && (boot !== undefined || host === hostname())
 }
 
-/** Whether a holder has ended, of which the last sign of life is so old. */
+/** Whether a holder has ended, given the time since its last heartbeat. */
 export const hasEnded = (holder: Holder, silentMs: number, bootedForMs = uptime() * 1_000): boolean => {
   if (isInSight(holder)) return !isAlive(holder)
   if (holder.token === undefined) return false
   if (silentMs > STALE_MS) return true
-  // It ran on this machine before the last boot. Another machine of the same name would have renewed its lock since then.
+  // The holder ran on this machine before the last boot. Another machine with this name would have renewed its lock since then.
   return holder.host === hostname() && holder.boot !== place.boot && silentMs > Math.max(bootedForMs, 2 * HEARTBEAT_MS)
 }
 
@@ -83,15 +83,15 @@ export const isRunning = (pid: number): boolean => {
   } catch (error) {
     if (codeOf(error) === 'ESRCH') return false
   }
-  // One that has ended and that nobody has asked after yet is still counted.
+  // The process table still lists zombies.
   return !['Z', 'X'].includes(factsOf(pid)[0] ?? '')
 }
 
-/** What the system tells of a process, from its state on; nothing where it does not. */
+/** Reads the fields of `/proc/PID/stat` from the state on; empty where unavailable. */
 const factsOf = (pid: number): readonly string[] => {
   try {
-    const facts = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return facts.slice(facts.lastIndexOf(')') + 2).split(' ')
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return []
   }

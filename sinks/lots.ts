@@ -1,18 +1,18 @@
-/** The records of one line of a journal. Nothing is held for each of them but a few bytes: a market has hundreds of thousands. */
+/** The records of one journal line, reduced to a few bytes for each record: a market has hundreds of thousands. */
 export interface Lot<Place> {
-  /** Where they lie. */
+  /** Where the records are stored. */
   readonly place: Place
   readonly count: number
   readonly keys: Keys | undefined
 }
 
-/** What records are sorted by, of one after the other. Keys of one length, as dates are, take half as much in a single text. */
+/** The sort keys of consecutive records. Keys of equal length, such as dates, need half the memory as one string. */
 type Keys = readonly string[] | { readonly joined: string; readonly length: number }
 
-/** A record by the place of its lot, and which one of it. */
-export type RecordAt<Place> = readonly [place: Place, nth: number]
+/** A record by the place of its journal line and its index in that line. */
+export type RecordAt<Place> = readonly [place: Place, index: number]
 
-/** The lot of records that are sorted by the given keys, or by none at all. */
+/** Groups the records of a line, sorted by the given keys or unsorted. */
 export const lotOf = <Place>(place: Place, count: number, keys: readonly string[] | undefined): Lot<Place> => ({
   place,
   count,
@@ -24,46 +24,46 @@ const keysOf = (keys: readonly string[]): Keys => {
   return keys.every((key) => key.length === length) ? { joined: keys.join(''), length } : keys
 }
 
-/** So much of a key is the day and the hour, where it is a date. */
+/** The length of the head of a key: day and hour of a date. */
 const HEAD = 13
 
-const headOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, 0, HEAD)
+const headOf = (lot: Lot<unknown>, index: number): string => partOf(lot, index, 0, HEAD)
 
-/** What follows the head, which is all that tells records of one head apart: so short a text is a copy, which compares much faster than a part. */
-const tailOf = (lot: Lot<unknown>, nth: number): string => partOf(lot, nth, HEAD)
+/** The rest of a key, which orders records with the same head. V8 copies so short a string; a copy compares much faster than a slice. */
+const tailOf = (lot: Lot<unknown>, index: number): string => partOf(lot, index, HEAD)
 
-const partOf = ({ keys = [] }: Lot<unknown>, nth: number, from: number, to = Number.POSITIVE_INFINITY): string => {
-  if (!('joined' in keys)) return keys[nth]?.slice(from, to) ?? ''
+const partOf = ({ keys = [] }: Lot<unknown>, index: number, from: number, to = Number.POSITIVE_INFINITY): string => {
+  if (!('joined' in keys)) return keys[index]?.slice(from, to) ?? ''
   const { joined, length } = keys
-  return joined.slice(nth * length + Math.min(length, from), nth * length + Math.min(length, to))
+  return joined.slice(index * length + Math.min(length, from), index * length + Math.min(length, to))
 }
 
-/** All records by their keys, greatest first, then by the rank of their lot; a lot's own stay in their order, and so do lots of one rank. */
+/** Sorts all records by key, greatest first, then by rank. Stable: records of a line stay in order, and so do lines of one rank. */
 export function* inOrder<Place>(ranked: readonly (readonly [rank: number, lot: Lot<Place>])[]): Generator<RecordAt<Place>, undefined> {
-  const lots = [...ranked].sort(([one], [other]) => one - other).map(([, lot]) => lot)
-  if (lots.every(({ keys }) => keys === undefined)) {
-    for (const { place, count } of lots) for (let nth = 0; nth < count; nth += 1) yield [place, nth]
+  const groups = [...ranked].sort(([one], [other]) => one - other).map(([, lot]) => lot)
+  if (groups.every(({ keys }) => keys === undefined)) {
+    for (const { place, count } of groups) for (let index = 0; index < count; index += 1) yield [place, index]
     return
   }
-  // Hour by hour: all keys at once would take more memory than anything else of a run.
-  const { heads, records } = byHead(lots)
+  // Sort hour by hour: all keys at once would need more memory than anything else in a run.
+  const { heads, records } = byHead(groups)
   for (const [from, to] of heads)
-    for (const { of, nth } of sorted(lots, records.subarray(from, to))) yield [(lots[of] as Lot<Place>).place, nth]
+    for (const { group, index } of sorted(groups, records.subarray(from, to))) yield [(groups[group] as Lot<Place>).place, index]
 }
 
 interface ByHead {
-  /** Where the records of each head are, the greatest head first. */
+  /** The range of each head in `records`, greatest head first. */
   readonly heads: readonly (readonly [from: number, to: number])[]
-  /** Of each record its lot, and which one of it. */
+  /** Two numbers for each record: the index of its group, and its index in that group. */
   readonly records: Uint32Array
 }
 
-/** All records by the beginning of their keys. */
-const byHead = (lots: readonly Lot<unknown>[]): ByHead => {
+/** Groups all records by the head of their keys (a counting sort). */
+const byHead = (groups: readonly Lot<unknown>[]): ByHead => {
   const counts = new Map<string, number>()
-  for (const lot of lots)
-    for (let nth = 0; nth < lot.count; nth += 1) {
-      const head = headOf(lot, nth)
+  for (const group of groups)
+    for (let index = 0; index < group.count; index += 1) {
+      const head = headOf(group, index)
       counts.set(head, (counts.get(head) ?? 0) + 1)
     }
   let end = 0
@@ -78,12 +78,12 @@ const byHead = (lots: readonly Lot<unknown>[]): ByHead => {
       return [from, end] as const
     })
   const records = new Uint32Array(end)
-  for (const [of, lot] of lots.entries())
-    for (let nth = 0; nth < lot.count; nth += 1) {
-      const head = headOf(lot, nth)
+  for (const [groupIndex, group] of groups.entries())
+    for (let index = 0; index < group.count; index += 1) {
+      const head = headOf(group, index)
       const at = ends.get(head) as number
-      records[at] = of
-      records[at + 1] = nth
+      records[at] = groupIndex
+      records[at + 1] = index
       ends.set(head, at + 2)
     }
   return { heads, records }
@@ -91,15 +91,15 @@ const byHead = (lots: readonly Lot<unknown>[]): ByHead => {
 
 interface Keyed {
   readonly tail: string
-  readonly of: number
-  readonly nth: number
+  readonly group: number
+  readonly index: number
 }
 
-const sorted = (lots: readonly Lot<unknown>[], records: Uint32Array): readonly Keyed[] => {
+const sorted = (groups: readonly Lot<unknown>[], records: Uint32Array): readonly Keyed[] => {
   const keyed: Keyed[] = []
   for (let at = 0; at < records.length; at += 2) {
-    const [of, nth] = [records[at] as number, records[at + 1] as number]
-    keyed.push({ tail: tailOf(lots[of] as Lot<unknown>, nth), of, nth })
+    const [group, index] = [records[at] as number, records[at + 1] as number]
+    keyed.push({ tail: tailOf(groups[group] as Lot<unknown>, index), group, index })
   }
   return keyed.sort((one, other) => (one.tail < other.tail ? 1 : one.tail > other.tail ? -1 : 0))
 }

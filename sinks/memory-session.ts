@@ -4,7 +4,7 @@ import type { Storage } from '../src/pipeline/storage.js'
 import { journalOver, type Spool } from './journal-over.js'
 import { separated } from './json-lines.js'
 
-/** A session that leaves nothing behind: its journals are in memory, so no run can be continued. */
+/** A session whose journals are in memory, so no run can be resumed. */
 export const memorySession: Storage['begin'] = ({ choose, streams }) =>
   defer(() => {
     const session: Session = {
@@ -18,5 +18,5 @@ export const memorySession: Storage['begin'] = ({ choose, streams }) =>
 
 const spool: Spool<readonly string[]> = {
   append: (_, records) => of(records ?? []),
-  read: (records) => separated(Array.from(records, ([texts, nth]) => texts[nth] as string)),
+  read: (records) => separated(Array.from(records, ([texts, index]) => texts[index] as string)),
 }

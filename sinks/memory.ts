@@ -6,10 +6,10 @@ import { storageOver } from './storage-over.js'
 import { recordsOf } from './stored-records.js'
 import { tailFrom } from './tail-from.js'
 
-/** What was written: the text of every file by its path, and the instant as of which it was written (epoch milliseconds). */
+/** The written files by path: text, and the instant for which it is valid (epoch milliseconds). */
 export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: number }>
 
-/** Outputs in memory, all at once and without a promise: for tests on virtual time and for embedding. */
+/** Stores outputs in memory, synchronously: for tests on virtual time and for embedding. */
 export const memory = (files: MemoryFiles = new Map()): Storage => {
   const records = (file: string): Observable<Row> => defer(() => from(recordsOf(files.get(file)?.text ?? '[]', file)))
   return storageOver({
@@ -28,7 +28,7 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
       }),
     write: (file, parts, asOf) =>
       defer(() => {
-        // Each is copied as it comes: a long one may be another by the time that all are there.
+        // Copy each chunk at once: the buffer of a large one may be reused for the next.
         const text = Buffer.concat(
           Array.from(parts, (part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))),
         ).toString()

@@ -26,24 +26,23 @@ import type { Sink } from '../src/pipeline/storage.js'
 import { causeOf } from './file-error.js'
 
 /**
- * Where lines go, one after the other: a Node stream, which says when it is full, or anything that takes text. A promise that it gives
- * back is waited for; what gives back anything else takes lines as fast as they come.
+ * The target of the lines: a Node stream, whose backpressure is respected, or any object that takes text. If `write` returns a promise, the
+ * sink waits for it before the next line.
  */
 export interface LineWriter {
   write(line: string): unknown
 }
 
 /**
- * A sink that writes every record as a line of JSON to a stream, its item's key (a symbol or the name of a list) first under `item`. It
- * does not end the stream, and adds no files. An item is stored once the stream has taken its lines, so that a slow reader slows the
- * requests. A stream that fails or is closed ends the run with a `StorageError`; what it still buffers when the run ends is the caller's to
- * flush. For pipes and for apps that embed a collector.
+ * A sink that writes every record as a line of JSON to a stream: `{"item": …, "row": …}`, where `item` is a symbol or the name of a list.
+ * An item counts as stored once the stream has accepted its lines, so a slow reader slows down the requests. The sink writes no files and
+ * does not end the stream: the caller flushes it. A failed or closed stream ends the run with a `StorageError`.
  */
 export const ndjson =
   (writable: LineWriter): Sink =>
-  (kept$) =>
-    kept$.pipe(
-      concatMap((kept) => concat(written(writable, kept.settled), of(kept))),
+  (items$) =>
+    items$.pipe(
+      concatMap((item) => concat(written(writable, item.settled), of(item))),
       takeUntil(isStream(writable) ? signalsOf(writable).failed$ : NEVER),
     )
 
@@ -51,24 +50,24 @@ const written = (writable: LineWriter, { item, rows }: Settled): Observable<neve
   rows.length === 0
     ? EMPTY
     : encoded(Array.from(rows, (row) => ({ item: item.key, row }))).pipe(
-        mergeMap((all) => all),
+        mergeMap((encodedLines) => encodedLines),
         concatMap((line) => taken(writable, line)),
       )
 
 const encoded = (records: readonly object[]): Observable<readonly string[]> =>
   new Observable((subscriber) => {
     const encoder = lines.stringify()
-    const all: string[] = []
-    encoder.on('data', (line: unknown) => all.push(String(line)))
+    const encodedLines: string[] = []
+    encoder.on('data', (line: unknown) => encodedLines.push(String(line)))
     encoder.on('end', () => {
-      subscriber.next(all)
+      subscriber.next(encodedLines)
       subscriber.complete()
     })
     for (const record of records) encoder.write(record)
     encoder.end()
   })
 
-/** Completes when the writer has room again. */
+/** Completes when the writer accepts more. */
 const taken = (writable: LineWriter, line: string): Observable<never> =>
   defer(() => {
     if (!isStream(writable)) {
@@ -86,18 +85,18 @@ const isStream = (writable: LineWriter): writable is Writable => 'addListener' i
 
 interface Signals {
   readonly drained$: Observable<unknown>
-  /** Errors when the stream does, or when it is closed. */
+  /** Errors when the stream errors or is closed. */
   readonly failed$: Observable<never>
 }
 
 const signals = new WeakMap<Writable, Signals>()
 
-/** All sinks that write to a stream listen to it together: eleven listeners would be a warning of Node's. */
+/** Shares the listeners of all sinks that write to one stream: Node warns at eleven listeners. */
 const signalsOf = (writable: Writable): Signals => {
   const known = signals.get(writable)
   if (known) return known
   const closed$ = fromEvent(writable, 'close').pipe(map(() => new Error('the stream is closed')))
-  const made: Signals = {
+  const created: Signals = {
     drained$: fromEvent(writable, 'drain').pipe(share()),
     failed$: merge(fromEvent(writable, 'error'), closed$).pipe(
       map((error): never => {
@@ -106,8 +105,8 @@ const signalsOf = (writable: Writable): Signals => {
       share(),
     ),
   }
-  signals.set(writable, made)
-  return made
+  signals.set(writable, created)
+  return created
 }
 
 const failure = (error: unknown): StorageError => new StorageError(`the lines cannot be written: ${causeOf(error)}`, { cause: error })

@@ -10,13 +10,13 @@ import { type Exporting, exportTo, loadedFrom } from './exporting.js'
 import { codeOf } from './file-error.js'
 import { doubledIn, uniqueOf } from './unique.js'
 
-/** Where what a table held lies while another takes its place. Nothing but the next export of the table removes it. */
+/** The path of a table's old content while it is replaced. Only the next export of the table removes it. */
 const beforeOf = (target: string, { name }: Table): string => join(target, `.before-${name}`)
 
 /**
- * A folder of Parquet, one folder in it for each table. Candles lie in a folder for each year, `year=2026`, so that a reader opens only
- * the years that it asks for. All is written beside first, then moved into place; an error there moves back what was moved. A kill there
- * can leave some tables new, some as before, and one in `.before-TABLE` alone: the next export puts that one back before it begins.
+ * Exports to Parquet, one folder for each table. Candles are partitioned by year (`year=2026`), so that a reader opens only the years it
+ * needs. All files are written to a temporary folder and then renamed; an error undoes the renames. A kill between renames can leave some
+ * tables new, some old, and one only in `.before-TABLE`: the next export restores that one first.
  */
 export const parquet = (dir: string): Export =>
   exportTo(dir, async (exporting) => {
@@ -38,31 +38,33 @@ export const parquet = (dir: string): Export =>
 
 const load = async ({ connection }: Exporting, table: Table, folder: string): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
   await mkdir(folder)
-  const doubled = await doubledIn(connection, table, named(table.name))
-  const unique = uniqueOf(table, doubled)
+  const duplicates = await doubledIn(connection, table, named(table.name))
+  const unique = uniqueOf(table, duplicates)
   const isCandles = table.key !== undefined
   const select = isCandles ? `SELECT *, year(date) AS year FROM (${unique})` : unique
-  const [place, options] = isCandles ? [folder, ', PARTITION_BY (year)'] : [join(folder, 'data.parquet'), '']
-  const result = await connection.run(`COPY (${select}) TO ${quoted(place)} (FORMAT parquet, COMPRESSION zstd${options})`)
+  const [path, options] = isCandles ? [folder, ', PARTITION_BY (year)'] : [join(folder, 'data.parquet'), '']
+  const result = await connection.run(`COPY (${select}) TO ${quoted(path)} (FORMAT parquet, COMPRESSION zstd${options})`)
   const rows = Number(result.rowsChanged)
   const all =
-    doubled === undefined ? rows : Number((await connection.runAndReadAll(`SELECT count(*) FROM ${named(table.name)}`)).getRows()[0]?.[0])
+    duplicates === undefined
+      ? rows
+      : Number((await connection.runAndReadAll(`SELECT count(*) FROM ${named(table.name)}`)).getRows()[0]?.[0])
   return { rows, leftOut: all - rows }
 }
 
-/** Moves every table into place or, upon an error, none: what was moved goes back. */
-const moveAll = async (tables: readonly Table[], made: string, target: string): Promise<void> => {
+/** Renames all tables into the target. An error undoes the renames. */
+const moveAll = async (tables: readonly Table[], source: string, target: string): Promise<void> => {
   const moved: Table[] = []
   try {
     for (const table of tables) {
       await rm(beforeOf(target, table), { recursive: true, force: true })
       await moveIfThere(join(target, table.name), beforeOf(target, table))
       moved.push(table)
-      await rename(join(made, table.name), join(target, table.name))
+      await rename(join(source, table.name), join(target, table.name))
     }
   } catch (error) {
     for (const table of moved) {
-      await moveIfThere(join(target, table.name), join(made, table.name))
+      await moveIfThere(join(target, table.name), join(source, table.name))
       await moveIfThere(beforeOf(target, table), join(target, table.name))
     }
     throw error
@@ -70,16 +72,16 @@ const moveAll = async (tables: readonly Table[], made: string, target: string): 
   for (const table of tables) await rm(beforeOf(target, table), { recursive: true, force: true })
 }
 
-/** What a kill left between two moves. */
+/** Restores a table after a kill between two renames. */
 const putBack = async (target: string, table: Table): Promise<void> => {
-  const isThere = await readdir(join(target, table.name)).then(
+  const exists = await readdir(join(target, table.name)).then(
     () => true,
     (error: unknown) => {
       if (codeOf(error) === 'ENOENT') return false
       throw error
     },
   )
-  if (!isThere) await moveIfThere(beforeOf(target, table), join(target, table.name))
+  if (!exists) await moveIfThere(beforeOf(target, table), join(target, table.name))
 }
 
 const moveIfThere = (from: string, to: string): Promise<void> =>
@@ -87,7 +89,7 @@ const moveIfThere = (from: string, to: string): Promise<void> =>
     if (codeOf(error) !== 'ENOENT') throw error
   })
 
-/** A folder that bears the name of a table and holds other things than Parquet was not made here. */
+/** Throws if a folder named like a table has files that no export creates. */
 const mustBeOurs = async (target: string, { name }: Table): Promise<void> => {
   const names = await readdir(join(target, name), { recursive: true }).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return []
@@ -95,7 +97,7 @@ const mustBeOurs = async (target: string, { name }: Table): Promise<void> => {
   })
   const foreign = names.find((file) => !/(^|[\\/])(year=[^\\/]+|[^\\/]+\.parquet)$/.test(file))
   if (foreign !== undefined)
-    throw new UsageError(`${join(target, name)} holds ${foreign}, which no export made: choose another folder, or move it away`)
+    throw new UsageError(`${join(target, name)} has a file that no export creates: ${foreign}; choose another folder or move it away`)
 }
 
 const guarded = async (dir: string, act: () => Promise<unknown>): Promise<void> => {

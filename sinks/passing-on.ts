@@ -6,8 +6,8 @@ import type { Session } from '../src/pipeline/session.js'
 import type { Storage } from '../src/pipeline/storage.js'
 
 /**
- * Stores nothing: hands the items that are meant for one output on, one after the other. An item is held to be stored when what `pass`
- * gives for it completes, so that whoever is slow to take them slows the asking down.
+ * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable
+ * completes, so a slow consumer slows down the requests.
  */
 export const passingOn = (wanted: Output | undefined, pass: (item: Collected) => Observable<unknown>): Storage => ({
   stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
@@ -18,13 +18,13 @@ export const passingOn = (wanted: Output | undefined, pass: (item: Collected) =>
       return concat(of(session), NEVER)
     }),
   open: (output) =>
-    concatMap((kept) => {
-      const { settled } = kept
-      const passed$ = output === wanted ? pass({ ...settled, rows: [...settled.rows] }) : EMPTY
-      return concat(passed$.pipe(ignoreElements()), of(kept))
+    concatMap((item) => {
+      const { settled: outcome } = item
+      const passed$ = output === wanted ? pass({ ...outcome, rows: [...outcome.rows] }) : EMPTY
+      return concat(passed$.pipe(ignoreElements()), of(item))
     }),
   keep: () => of(undefined),
 })
 
-/** What is passed on need not be found again: the records of a whole market would fill the memory. */
+/** Records nothing: the records of a whole market would fill the memory. */
 const forgetful: Journal = { earlier: () => undefined, note: (kept) => of(kept), carry: () => of(undefined), takeRecords: () => [] }

@@ -11,9 +11,9 @@ import { type Exporting, exportTo, loadedFrom } from './exporting.js'
 import { loadPostgres } from './postgres-package.js'
 import { doubledIn, uniqueOf } from './unique.js'
 
-/** How a PostgreSQL database is loaded. */
+/** Options of an export to PostgreSQL. */
 export interface PostgresOptions {
-  /** The schema that holds the tables; `scripstream` if absent. Made if it is not there. */
+  /** The schema of the tables, created if missing. Default: `scripstream`. */
   readonly schema?: string
 }
 
@@ -27,8 +27,8 @@ const TYPES: Readonly<Record<SqlType, string>> = {
 }
 
 /**
- * A schema of a PostgreSQL database, in one transaction. Candles are merged, so that only those that differ are written; the rows of the
- * other tables are replaced. Without an address, that of the environment (PGHOST and so on).
+ * Exports to a schema of a PostgreSQL database, in one transaction. Candles are merged, so that only changed ones are written; the rows of
+ * other tables are replaced. An empty `url` uses the environment (PGHOST and so on).
  */
 export const postgres = (url: string, { schema = 'scripstream' }: PostgresOptions = {}): Export => {
   const redact = redactorOf({ headers: { password: passwordIn(url) } })
@@ -41,7 +41,7 @@ export const postgres = (url: string, { schema = 'scripstream' }: PostgresOption
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
-      throw new StorageError(`PostgreSQL cannot be loaded: ${redact(messageOf(error) || codeIn(error))}`)
+      throw new StorageError(`export to PostgreSQL failed: ${redact(messageOf(error) || codeIn(error))}`)
     } finally {
       await sql.end({ timeout: 1 })
     }
@@ -59,8 +59,8 @@ const opened = async (url: string): Promise<Sql> => {
   try {
     return url === '' ? connect(options) : connect(url, options)
   } catch {
-    // Its message holds the address.
-    throw new UsageError('the address of PostgreSQL cannot be read: postgres://user:password@host:5432/database')
+    // Drop the original message: it contains the address with the password.
+    throw new UsageError('invalid PostgreSQL address; use postgres://user:password@host:5432/database')
   }
 }
 
@@ -79,24 +79,28 @@ interface Place {
   readonly schema: string
 }
 
-const load = async (exporting: Exporting, sql: TransactionSql | ReservedSql, place: Place): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
-  const { table, schema } = place
+const load = async (
+  exporting: Exporting,
+  sql: TransactionSql | ReservedSql,
+  destination: Place,
+): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
+  const { table, schema } = destination
   const target = `${named(schema)}.${named(table.name)}`
   const names = columnsOf(table).map(({ name }) => named(name))
   for (const statement of tableOf(target, table)) await sql.unsafe(statement)
   const staging = named(`staging_${table.name}`)
   await sql.unsafe(`CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`)
-  const doubled = await doubledIn(exporting.connection, table, named(table.name))
-  const rows = await copy(exporting, sql, { from: uniqueOf(table, doubled), into: `${staging} (${names.join(', ')})`, table })
+  const duplicates = await doubledIn(exporting.connection, table, named(table.name))
+  const rows = await copy(exporting, sql, { from: uniqueOf(table, duplicates), into: `${staging} (${names.join(', ')})`, table })
   for (const statement of mergeOf(target, staging, table)) await sql.unsafe(statement)
   const all =
-    doubled === undefined
+    duplicates === undefined
       ? rows
       : Number((await exporting.connection.runAndReadAll(`SELECT count(*) FROM ${named(table.name)}`)).getRows()[0]?.[0])
   return { rows, leftOut: all - rows }
 }
 
-/** The table as it should be; one of an earlier version gets the columns that it lacks. */
+/** The statements that create a table, or add missing columns to a table of an older version. */
 const tableOf = (target: string, table: Table): readonly string[] => {
   const columns = columnsOf(table)
   const key = (table.key ?? []).map(named)
@@ -109,17 +113,17 @@ const tableOf = (target: string, table: Table): readonly string[] => {
   ]
 }
 
-/** Afterwards the table holds what was staged and nothing else. */
+/** The statements after which the table has exactly the staged rows. */
 const mergeOf = (target: string, staging: string, table: Table): readonly string[] => {
   const names = columnsOf(table).map(({ name }) => named(name))
   const insert = `INSERT INTO ${target} AS t (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${staging}`
   if (table.key === undefined) return [`DELETE FROM ${target}`, insert]
   const key = table.key.map(named)
   const others = names.filter((name) => !key.includes(name))
-  const given = others.map((name) => `excluded.${name}`)
+  const values = others.map((name) => `excluded.${name}`)
   return [
     `ANALYZE ${staging}`,
-    `${insert} ON CONFLICT (${key.join(', ')}) DO UPDATE SET (${others.join(', ')}) = (${given.join(', ')}) WHERE (${others.map((name) => `t.${name}`).join(', ')}) IS DISTINCT FROM (${given.join(', ')})`,
+    `${insert} ON CONFLICT (${key.join(', ')}) DO UPDATE SET (${others.join(', ')}) = (${values.join(', ')}) WHERE (${others.map((name) => `t.${name}`).join(', ')}) IS DISTINCT FROM (${values.join(', ')})`,
     `DELETE FROM ${target} AS t WHERE NOT EXISTS (SELECT FROM ${staging} AS s WHERE ${key.map((name) => `s.${name} = t.${name}`).join(' AND ')})`,
   ]
 }
@@ -130,7 +134,7 @@ interface Copy {
   readonly table: Table
 }
 
-/** Streams rows into a table, as lines that DuckDB has put together; tells how many. */
+/** Streams rows into a table, as lines that DuckDB formats. Resolves to their number. */
 const copy = async (
   { connection, isStopped }: Exporting,
   sql: TransactionSql | ReservedSql,
@@ -150,7 +154,7 @@ const copy = async (
   return rows
 }
 
-/** A cell in the text form of COPY. A character 0, which PostgreSQL does not take, is left out. */
+/** Formats a cell for the text format of COPY. Drops NUL characters, which PostgreSQL rejects. */
 const cellOf = (name: string, type: SqlType): string => {
   if (type !== 'VARCHAR' && type !== 'JSON') return `CAST(${name} AS VARCHAR)`
   const pairs = [

@@ -9,18 +9,18 @@ import { stateDocument } from './state-document.js'
 const FOLDER = 'previous'
 const NOTE = 'note.json'
 
-/** What was in place before the last run, which `diff` compares with what is there now. */
+/** The outputs before the last run, with which `diff` compares the present ones. */
 export interface PreviousOutputs {
-  /** Where the files lie, by the same names. */
+  /** The folder of the files, which have the same names as the outputs. */
   readonly root: string
-  /** The outputs that were kept, as paths with `*` for any name. An output of theirs that is not there did not exist. */
+  /** The saved outputs, as paths with `*` for any name. A missing file did not exist before the run. */
   readonly outputs: readonly string[]
-  /** The run that had left them, and its "now" in ISO 8601; absent where there had been none. */
+  /** The run that wrote them, and its "now" in ISO 8601; absent if there was none. */
   readonly run?: string
   readonly asOf?: string
 }
 
-/** What a run before the last one left; nothing where none was kept. */
+/** Reads the outputs of the run before the last one; `undefined` if none were saved. */
 export const previousOutputs = async (state: string): Promise<PreviousOutputs | undefined> => {
   const root = join(state, FOLDER)
   const note = await stateDocument(join(root, NOTE))
@@ -33,46 +33,46 @@ export const previousOutputs = async (state: string): Promise<PreviousOutputs | 
 export interface Keeping {
   readonly root: string
   readonly state: string
-  /** What the run may replace, as paths below `root` with `*` for any name. */
+  /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
   readonly outputs: readonly string[]
-  /** Whether the run before this one did not end: then what was kept before it is still what changes are told against. */
+  /** Whether the last run did not end: then `diff` still compares with the outputs from before that run. */
   readonly isGivenUp: boolean
 }
 
 /**
- * Keeps what is in place before a run begins, under a second name: files are never written to, only replaced, so that a link stays as it
- * was and costs neither time nor space. Candles are left out, whose days tell by themselves what is new. Where it cannot be done, nothing
- * is kept, and the run goes on: resolves to what there is to say of that.
+ * Saves the outputs before a run as hard links. Outputs are replaced, never modified, so a link keeps the old content at no cost. Candle
+ * files are left out: the days of their rows show what is new. If saving fails, nothing is saved and the run continues; resolves to a warning
+ * then.
  */
 export const keepPrevious = async ({ root, state, outputs, isGivenUp }: Keeping): Promise<string | undefined> => {
-  const kept = outputs.filter((output) => output.endsWith('.json'))
-  const beside = join(state, `${FOLDER}.next`)
+  const saved = outputs.filter((output) => output.endsWith('.json'))
+  const temporary = join(state, `${FOLDER}.next`)
   try {
-    const before = isGivenUp ? await previousOutputs(state) : undefined
-    if (before && kept.every((output) => before.outputs.includes(output))) return undefined
-    await removed(beside)
+    const earlier = isGivenUp ? await previousOutputs(state) : undefined
+    if (earlier && saved.every((output) => earlier.outputs.includes(output))) return undefined
+    await removed(temporary)
     const report = await stateDocument(join(state, 'report.json'))
     const { run, asOf } = isRow(report) ? report : {}
-    mkdirSync(beside, { recursive: true })
-    for (const output of kept) {
-      mkdirSync(join(beside, dirname(output)), { recursive: true })
-      await eachInTurn(await filesLike(root, output), (file) => linked(`${root}/${file}`, `${beside}/${file}`))
+    mkdirSync(temporary, { recursive: true })
+    for (const output of saved) {
+      mkdirSync(join(temporary, dirname(output)), { recursive: true })
+      await eachInTurn(await filesLike(root, output), (file) => linked(`${root}/${file}`, `${temporary}/${file}`))
     }
-    writeFileSync(join(beside, NOTE), `${JSON.stringify({ run, asOf, outputs: kept })}\n`)
+    writeFileSync(join(temporary, NOTE), `${JSON.stringify({ run, asOf, outputs: saved })}\n`)
     await removed(join(state, FOLDER))
-    renameSync(beside, join(state, FOLDER))
+    renameSync(temporary, join(state, FOLDER))
     return undefined
   } catch (error) {
-    // Neither a full disk nor a file system without links may cost the run anything; what is half kept would tell of changes that are none.
-    for (const folder of [beside, join(state, FOLDER)]) await removed(folder).catch(() => undefined)
-    return `what diff compares with could not be kept: ${causeOf(error)}`
+    // A full disk or a file system without links must not fail the run. Partly saved outputs would show false changes: delete them.
+    for (const folder of [temporary, join(state, FOLDER)]) await removed(folder).catch(() => undefined)
+    return `the previous outputs could not be saved for diff: ${causeOf(error)}`
   }
 }
 
-/** What systems say that have no links, or no more of them for this file. */
+/** Error codes of file systems without hard links, or with too many links to a file. */
 const NO_LINKS: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
 
-/** What is no file is passed over. */
+/** Links a file, or copies it where links are not possible. Ignores everything that is not a file. */
 const linked = (from: string, to: string): void => {
   if (fileAt(from) === undefined) return
   try {
@@ -83,7 +83,7 @@ const linked = (from: string, to: string): void => {
   }
 }
 
-/** Removes a folder and what is in it. Its note goes first: without that nothing in it counts. */
+/** Removes a folder recursively. The note goes first: a folder without it is ignored. */
 const removed = async (folder: string): Promise<void> => {
   const entries = readEntries(folder)
   if (entries === undefined) return

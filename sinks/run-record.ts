@@ -2,7 +2,7 @@ import { isRow } from '../src/model/row.js'
 import type { RunRecord } from '../src/pipeline/session.js'
 import { stateDocument } from './state-document.js'
 
-/** The record of an unfinished run; nothing if there is none. */
+/** Reads the record of an unfinished run; `undefined` if there is none. */
 export const recordIn = async (path: string): Promise<RunRecord | undefined> => {
   const record = await stateDocument(path)
   return isRecord(record) ? record : undefined

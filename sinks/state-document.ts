@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { codeOf } from './file-error.js'
 
-/** A JSON document about the runs in a folder; nothing if there is none that is whole. */
+/** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */
 export const stateDocument = async (path: string): Promise<unknown> => {
   try {
     return JSON.parse(await readFile(path, 'utf8'))

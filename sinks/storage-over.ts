@@ -11,7 +11,7 @@ import { readDocument } from './json-lines.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 import { textFile } from './text-file.js'
 
-/** The storage that writes every shape of output to the given files. */
+/** Creates a storage that writes every output shape to the given files. */
 export const storageOver = (files: Files): Storage => ({
   stored: {
     exists: files.exists,

@@ -3,24 +3,24 @@ import { readFile } from 'node:fs/promises'
 import { isRow, type Row } from '../src/model/row.js'
 import { unusable } from './json-lines.js'
 
-/** The records of a stored array; anything else in it is passed over. Throws `DamagedFile` if the text is no array. */
+/** Parses the records of a stored array and ignores other elements. Throws `DamagedFileError` if the text is not an array. */
 export const recordsOf = (text: string, file: string): readonly Row[] => {
   const records = parsed(text, file)
   if (!Array.isArray(records)) throw unusable(file)
   return records.filter(isRow)
 }
 
-/** How the line of a record is read. */
+/** Parses the line of a record. */
 type ReadLine = (line: Buffer, file: string) => unknown
 
-/** The records of a stored array, many at a time where it is laid out as we do, a record a line; else it is read as a whole. */
+/** Reads the records of a stored array: in batches if it has one record per line, as a run writes it; otherwise the whole file at once. */
 export async function* recordsIn(path: string, file: string, read: ReadLine = recordIn): AsyncGenerator<readonly Row[]> {
-  // Both may come in bunches of their own.
-  const toCome: ((line: Buffer) => boolean)[] = [(line) => isText(line, '['), (line) => isRecord(line) || isText(line, ']')]
+  // Checks of the first two lines, which may arrive in different batches.
+  const checks: ((line: Buffer) => boolean)[] = [(line) => isText(line, '['), (line) => isRecord(line) || isText(line, ']')]
   let last: Buffer | undefined
   for await (const lines of linesIn(path)) {
-    for (const line of lines.slice(0, toCome.length))
-      if (toCome.shift()?.(line) === false) return yield recordsOf(await readFile(path, 'utf8'), file)
+    for (const line of lines.slice(0, checks.length))
+      if (checks.shift()?.(line) === false) return yield recordsOf(await readFile(path, 'utf8'), file)
     if (last === undefined) lines.shift()
     last = lines.at(-1) ?? last ?? OPENING
     if (isText(last, ']')) lines.pop()
@@ -29,7 +29,7 @@ export async function* recordsIn(path: string, file: string, read: ReadLine = re
   if (!isText(last, ']')) throw unusable(file)
 }
 
-/** Reads no more of a record than whose it is, which stands first where we wrote it. */
+/** Reads only `Symbol` and `ISIN` of a record, which come first in files that a run wrote. */
 export const ownerIn: ReadLine = (line, file) => {
   const owner = isRecord(line) ? OWNER.exec(line.toString('latin1', 0, OWNER_BYTES)) : undefined
   return owner ? { Symbol: owner[1], ISIN: owner[2] } : recordIn(line, file)
@@ -48,22 +48,22 @@ const OPENING = Buffer.from('[')
 
 const isText = (line: Buffer | undefined, text: string): boolean => line?.length === text.length && line.toString() === text
 
-/** The lines of a file, as many at a time as are read at once; what follows the last line end is one, too, unless there is nothing. */
+/** Reads the lines of a file, one batch for each chunk. Text after the last line feed is a line, too. */
 async function* linesIn(path: string): AsyncGenerator<Buffer[]> {
-  let begun: Buffer[] = []
+  let incomplete: Buffer[] = []
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
     const lines: Buffer[] = []
     let from = 0
     for (let end = chunk.indexOf(LINE_FEED as number); end >= 0; end = chunk.indexOf(LINE_FEED as number, from)) {
       const part = chunk.subarray(from, end)
-      lines.push(begun.length === 0 ? part : Buffer.concat([...begun, part]))
-      begun = []
+      lines.push(incomplete.length === 0 ? part : Buffer.concat([...incomplete, part]))
+      incomplete = []
       from = end + 1
     }
-    if (from < chunk.length) begun.push(chunk.subarray(from))
+    if (from < chunk.length) incomplete.push(chunk.subarray(from))
     if (lines.length > 0) yield lines
   }
-  if (begun.length > 0) yield [Buffer.concat(begun)]
+  if (incomplete.length > 0) yield [Buffer.concat(incomplete)]
 }
 
 const parsed = (text: string, file: string): unknown => {

@@ -1,15 +1,15 @@
 import { open } from 'node:fs/promises'
 import { codeOf } from './file-error.js'
 
-/** What was moved into place must be there after a power cut too, before the journals that could mend it go. */
+/** Syncs folders, so that renames survive a power cut. Call before deleting the journals, from which a lost file could be restored. */
 export const syncFolders = async (folders: readonly string[]): Promise<void> => {
   for (const folder of folders) await synced(folder)
 }
 
-/** What systems say that cannot sync a folder, or of one that no output needed. */
+/** Error codes of systems that cannot sync a folder, and of folders that no output needed. */
 const NOTHING_TO_SYNC: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
 
-/** Brings the names in a folder to the disk, where the system knows how to; a disk that fails at it is an error. */
+/** Syncs the names in a folder to the disk, if the system supports it. A disk failure is an error. */
 const synced = async (folder: string): Promise<void> => {
   try {
     const handle = await open(folder, 'r')

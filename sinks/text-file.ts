@@ -3,7 +3,7 @@ import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { Files } from './files.js'
 import { placing } from './placing.js'
 
-/** Writes an item's rows, which are lines of text. */
+/** Writes the rows of each item, which are lines of text. */
 export const textFile = (output: TextFile, { exchange, asOf }: SinkContext, files: Files): Sink =>
   placing(({ item, rows, status }) => {
     if (status !== 'success') return undefined

@@ -5,11 +5,11 @@ import type { Table } from '../src/tables/table.js'
 
 type Connection = Duck['connection']
 
-/** The items of a table of candles in `source` of which a day is there twice, or cannot be read, as a condition; nothing where there are none. */
+/** Finds the items of a candle table in `source` with a duplicate or unreadable day, as an SQL condition; `undefined` if there are none. */
 export const doubledIn = async (connection: Connection, table: Table, source: string): Promise<string | undefined> => {
   if (table.key === undefined) return undefined
   const item = table.key.filter((name) => name !== 'date').map(named)
-  // A bit for each day costs a tenth of a set of days. Days beyond the ends share a bit, which only means a second look.
+  // A bit per day costs a tenth of a set of days. Days out of range share a bit, which only means that their items are deduplicated.
   const days = "bit_count(bitstring_agg(greatest(0, least(99999, date - DATE '1900-01-01')), 0, 99999))"
   const reader = await connection.runAndReadAll(
     `SELECT ${item.join(', ')} FROM ${source} GROUP BY ALL HAVING count(*) <> coalesce(${days}, 0)`,
@@ -19,16 +19,16 @@ export const doubledIn = async (connection: Connection, table: Table, source: st
   return `(${item.join(', ')}) IN (${rows.map((row) => `(${row.map((value) => quoted(String(value))).join(', ')})`).join(', ')})`
 }
 
-/** The rows of a table's view, each key once: of several the last in the file's order; none without a day. `doubled` says where to look. */
-export const uniqueOf = (table: Table, doubled: string | undefined): string => {
+/** Selects the rows of a table's view, each key once. `duplicates` are the items to deduplicate, as of `duplicateKeys`. */
+export const uniqueOf = (table: Table, duplicates: string | undefined): string => {
   const names = columnsOf(table).map((column) => named(column.name))
   const all = `SELECT ${names.join(', ')} FROM ${named(table.name)}`
-  return doubled === undefined ? all : `${all} WHERE NOT (${doubled}) UNION ALL ${lastOf(table, doubled)}`
+  return duplicates === undefined ? all : `${all} WHERE NOT (${duplicates}) UNION ALL ${lastOf(table, duplicates)}`
 }
 
-/** The rows of the items that `doubled` names, each key once. */
-export const lastOf = (table: Table, doubled: string): string => {
+/** Selects the rows of the given items, each key once: the last one in file order. Drops rows without a day. */
+export const lastOf = (table: Table, duplicates: string): string => {
   const names = columnsOf(table).map((column) => named(column.name))
   const key = (table.key ?? []).map(named)
-  return `SELECT ${names.join(', ')} FROM (SELECT *, row_number() OVER () AS place FROM ${named(table.name)} WHERE ${doubled}) WHERE date IS NOT NULL QUALIFY row_number() OVER (PARTITION BY ${key.join(', ')} ORDER BY place DESC) = 1 ORDER BY ${key.join(', ')}`
+  return `SELECT ${names.join(', ')} FROM (SELECT *, row_number() OVER () AS place FROM ${named(table.name)} WHERE ${duplicates}) WHERE date IS NOT NULL QUALIFY row_number() OVER (PARTITION BY ${key.join(', ')} ORDER BY place DESC) = 1 ORDER BY ${key.join(', ')}`
 }

@@ -197,9 +197,9 @@ describe('what was there before', () => {
     await again(folder)
     const { outcome, scripts } = JSON.parse(folder.text('.scripstream/report.json'))
     expect(outcome).toBe('complete')
-    expect(JSON.stringify(scripts).match(/could not be kept/g)).toHaveLength(1)
+    expect(JSON.stringify(scripts).match(/could not be saved/g)).toHaveLength(1)
     expect(scripts['master-data'].problems).toEqual([
-      { reason: 'what diff compares with could not be kept: a file is in the way of its folder' },
+      { reason: 'the previous outputs could not be saved for diff: a file has the name of its folder' },
     ])
     expect((await told(folder)).since).toBeNull()
   })

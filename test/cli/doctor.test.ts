@@ -142,12 +142,12 @@ describe('the lock of a folder', () => {
   }
 
   it('is told with the process that holds it', () => {
-    const found = `held by process ${process.pid} on ${hostname()}, since ${SINCE}, which is running`
+    const found = `held by process ${process.pid} on ${hostname()}, since ${SINCE}, still running`
     expect(lockIn(JSON.stringify(holder))).toEqual({ what: 'lock', result: 'warn', found })
   })
 
   it('is told with a doubt where it is of another machine', () => {
-    const found = `held by process ${process.pid} on elsewhere, since ${SINCE}, and nothing tells whether it still runs`
+    const found = `held by process ${process.pid} on elsewhere, since ${SINCE}, unknown whether still running`
     expect(lockIn(JSON.stringify({ ...holder, host: 'elsewhere' }))).toEqual({ what: 'lock', result: 'warn', found })
   })
 

@@ -60,12 +60,12 @@ describe('a folder that may not be written', () => {
 
 describe('something in the way', () => {
   it.each([
-    ['a folder where a file belongs', 'market_news', (path: string) => mkdirSync(path, { recursive: true }), 'a directory is in the way'],
+    ['a folder where a file belongs', 'market_news', (path: string) => mkdirSync(path, { recursive: true }), 'a directory has that name'],
     [
       'a file where a folder belongs',
       'company_filings',
       (path: string) => writeFileSync(path, 'mine'),
-      'a file is in the way of its folder',
+      'a file has the name of its folder',
     ],
   ])('is named: %s', async (_, name, put, cause) => {
     const { simulator, env } = await provider()
@@ -126,7 +126,7 @@ describe('two runs into one folder', () => {
     while (Object.keys(simulator.stats().endpoints).length === 0) await new Promise((resolve) => setImmediate(resolve))
     const second = await run(['run', ...EVENING, '--out', out], { cwd, env })
     expect(second.code).toBe(1)
-    expect(second.stderr).toMatch(/another run holds this folder: process \d+ on /)
+    expect(second.stderr).toMatch(/another run is using this folder: process \d+ on /)
     expect((await first).code).toBe(0)
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'previous', 'report.json', 'source.json'])
     expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toMatchObject({ outcome: 'complete' })

@@ -27,7 +27,7 @@ describe('a lock', () => {
     const second = takeLock(path, NOW)
     await expect(second).rejects.toThrow(StorageError)
     await expect(second).rejects.toThrow(
-      `another run holds this folder: process ${process.pid} on ${hostname()}, since 2026-02-12T14:30:00.000Z, which is running. Wait until it ends, or choose another folder`,
+      `another run is using this folder: process ${process.pid} on ${hostname()}, since 2026-02-12T14:30:00.000Z, still running. Wait until it ends, or choose another folder`,
     )
     giveBack()
     ;(await takeLock(path, NOW))()
@@ -136,7 +136,7 @@ describe('a lock of a process that the process table does not show', () => {
     const path = renewed(heldBy({ ...AFAR, host: 'elsewhere' }), 20_000)
     const seen = new Date(statSync(path).mtimeMs).toISOString()
     await expect(takeLock(path, NOW)).rejects.toThrow(
-      `process ${process.pid} on elsewhere, since 2026-02-12T14:30:00.000Z, last seen at ${seen}, 20 s ago. Wait until it ends, or choose another folder. If it was killed, the folder is free 60 s after it was last seen`,
+      `process ${process.pid} on elsewhere, since 2026-02-12T14:30:00.000Z, last seen at ${seen}, 20 s ago. Wait until it ends, or choose another folder. If it was killed, the lock expires 60 s after it was last seen`,
     )
     expect(holderOf(path)).toMatchObject({ host: 'elsewhere', known: 'by its heartbeat' })
     expect(holderOf(renewed(path, STALE_MS + 1_000))).toBe('nobody')
@@ -248,7 +248,7 @@ describe('the heartbeat', () => {
       vi.advanceTimersByTime(HEARTBEAT_MS)
       const ended = await run
       expect(ended).toBeInstanceOf(StorageError)
-      expect(String(ended)).toContain('another run has taken this folder')
+      expect(String(ended)).toContain('another run has taken over this folder')
       expect(readFileSync(path, 'utf8')).toContain('elsewhere')
     })
   })

@@ -74,7 +74,7 @@ describe('what diff compares with', () => {
   ])('is nothing at all where the disk is full at %s, and that is said', async (_, fill) => {
     const { root, state, keep } = await folderToKeep()
     fill()
-    expect(await keep()).toBe('what diff compares with could not be kept: the disk is full')
+    expect(await keep()).toBe('the previous outputs could not be saved for diff: the disk is full')
     expect(await previousOutputs(state)).toBeUndefined()
     expect(readdirSync(state)).toEqual([])
     expect(Object.keys(filesIn(root))).toEqual(FILES)

@@ -64,6 +64,6 @@ describe('slices of a file', () => {
   })
 
   it('that lie beyond its end are an error', () => {
-    expect(() => reading(Buffer.from('short'))([{ at: 2, length: 9 }])).toThrow(/records is shorter than what was written to it/)
+    expect(() => reading(Buffer.from('short'))([{ at: 2, length: 9 }])).toThrow(/records is shorter than it was when written/)
   })
 })
