@@ -1,14 +1,64 @@
+import {
+  concat,
+  count,
+  defer,
+  EMPTY,
+  filter,
+  from,
+  ignoreElements,
+  type MonoTypeOperatorFunction,
+  mergeMap,
+  type Observable,
+  tap,
+} from 'rxjs'
+import { thresholds } from '../src/market/never-worse.js'
 import type { Row } from '../src/model/row.js'
+import type { Kept } from '../src/pipeline/journal.js'
 import { type DocumentPerItem, fileOf } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { Files } from './files.js'
 import { placing } from './placing.js'
 
-/** Writes one JSON document for each item that has rows, as soon as it is settled. Holds nothing. */
-export const documentPerItem = (output: DocumentPerItem, { exchange, asOf }: SinkContext, files: Files): Sink =>
-  placing(({ item, rows, status }) => {
+/**
+ * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An item without rows keeps the
+ * file of an earlier run; if these are many at once, the answers are wrong, and the stream ends as partial.
+ */
+export const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: Files): Sink => {
+  const { exchange, asOf } = context
+  const write = placing(({ item, rows, status }) => {
     if (status !== 'success') return undefined
     const file = fileOf(output, exchange, item)
     const document = output.document([...rows] as readonly Row[], item)
     return { file, write$: files.write(file, [`${JSON.stringify(document)}\n`], asOf) }
   })
+  return (kept$) => write(kept$.pipe(refuseManyEmpty(output, context, files)))
+}
+
+const { least, share } = thresholds.emptied
+
+/** Counts the items that answer nothing although they have a file, and refuses them at the end if they are too many. */
+const refuseManyEmpty = (output: DocumentPerItem, context: SinkContext, files: Files): MonoTypeOperatorFunction<Kept> => {
+  const { exchange, accepts, refuse } = context
+  return (kept$) =>
+    defer(() => {
+      const empty: string[] = []
+      let written = 0
+      const add = ({ settled: { item, status } }: Kept): void => {
+        if (status === 'success') written += 1
+        else if (status === 'empty') empty.push(fileOf(output, exchange, item))
+      }
+      const judge = (emptied: number): void => {
+        if (emptied < least || emptied <= share * (emptied + written) || accepts('shrink')) return
+        refuse('shrink', `${emptied} of ${emptied + written} items with a file answered nothing: their files stay as they are`)
+      }
+      const check$ = defer(() => (empty.length < least ? EMPTY : countExisting(empty, files))).pipe(tap(judge), ignoreElements())
+      return concat(kept$.pipe(tap(add)), check$)
+    })
+}
+
+const countExisting = (names: readonly string[], files: Files): Observable<number> =>
+  from(names).pipe(
+    mergeMap((name) => files.exists(name), 8),
+    filter((exists) => exists),
+    count(),
+  )

@@ -28,7 +28,7 @@ import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { Files } from './files.js'
 import { enclosed } from './json-lines.js'
 
-/** The stocks of a stream by what became of them, each by its place in the list. */
+/** The stocks of a stream by outcome, each as its rank in the list. */
 interface Gathered {
   readonly answered: Set<number>
   readonly empty: Set<number>
@@ -36,17 +36,17 @@ interface Gathered {
 }
 
 /**
- * Writes the records of all stocks from the journal when the stream ends; holds none of them. Records of listed stocks that were not
- * asked for, or whose request failed, are carried over from the earlier file; if all failed, it stays as it is. If stocks that had
- * records answer nothing now, theirs go, unless it is so many at once that something must be wrong.
+ * Writes the records of all stocks from the journal when the stream ends; buffers none. Records of listed stocks that were not requested
+ * or that failed are carried over from the earlier file; if all failed, the file stays unchanged. Stocks that had records and have none
+ * now lose theirs, unless they are so many at once that the provider must be wrong.
  */
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: Files): Sink => {
   const { exchange, asOf, listed, journal } = context
   const file = fileOf(output, exchange, { fileName: '' })
-  const written = (gathered: Gathered, had$: Observable<ReadonlySet<number>>): Observable<never> => {
-    const { answered, hasLost } = gathered
+  const writeAll = (results: Gathered, earlier$: Observable<ReadonlySet<number>>): Observable<never> => {
+    const { answered, hasLost } = results
     if (answered.size === 0 && hasLost) return EMPTY
-    const carriedOver$ = emptiedAtOnce(had$, gathered, context).pipe(
+    const carriedOver$ = emptiedAtOnce(earlier$, results, context).pipe(
       switchMap((emptied) => {
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
         return ranked(files.records(file), listed).pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
@@ -56,19 +56,19 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
     const write$ = defer(() => files.write(file, enclosed(journal.takeRecords()), asOf))
     return concat(carriedOver$, write$).pipe(ignoreElements())
   }
-  return (kept$) =>
+  return (items$) =>
     defer(() => {
-      const gathered: Gathered = { answered: new Set(), empty: new Set(), hasLost: false }
-      const had$ = new AsyncSubject<ReadonlySet<number>>()
+      const results: Gathered = { answered: new Set(), empty: new Set(), hasLost: false }
+      const earlier$ = new AsyncSubject<ReadonlySet<number>>()
       let reading: Subscription | undefined
-      const take = (kept: Kept): void => {
-        gather(gathered, kept)
-        // While answers are waited for, there is time to read what will be compared with them.
-        if (isMuchEmpty(gathered, context)) reading ??= ranksIn(ranked(files.owners(file), listed)).subscribe(had$)
+      const onItem = (item: Kept): void => {
+        gather(results, item)
+        // Read the earlier file while other answers are still on their way.
+        if (isMuchEmpty(results, context)) reading ??= ranksIn(ranked(files.owners(file), listed)).subscribe(earlier$)
       }
       return concat(
-        kept$.pipe(tap(take)),
-        defer(() => written(gathered, had$)),
+        items$.pipe(tap(onItem)),
+        defer(() => writeAll(results, earlier$)),
       ).pipe(finalize(() => reading?.unsubscribe()))
     })
 }
@@ -78,35 +78,35 @@ interface Ranked {
   readonly rank: number
 }
 
-const gather = (gathered: Gathered, { settled }: Kept): void => {
-  const { rank } = settled.item
-  if (isLost(settled)) gathered.hasLost = true
-  if (isAnswered(settled)) gathered.answered.add(rank)
-  if (settled.status === 'empty') gathered.empty.add(rank)
+const gather = (results: Gathered, { settled: outcome }: Kept): void => {
+  const { rank } = outcome.item
+  if (isLost(outcome)) results.hasLost = true
+  if (isAnswered(outcome)) results.answered.add(rank)
+  if (outcome.status === 'empty') results.empty.add(rank)
 }
 
 const isMuchEmpty = ({ empty }: Gathered, { accepts }: SinkContext): boolean => empty.size >= thresholds.emptied.least && !accepts('shrink')
 
-/** The stocks that have a record. A damaged file is only in the way of who needs its records. */
+/** Collects the stocks that have a record. A damaged file counts as empty: only its records would be an error. */
 const ranksIn = (earlier$: Observable<Ranked>): Observable<ReadonlySet<number>> =>
   earlier$.pipe(
     reduce((ranks, { rank }) => ranks.add(rank), new Set<number>()),
     catchError((error: unknown) => (error instanceof DamagedFile ? of(NONE) : throwError(() => error))),
   )
 
-/** The stocks that had records and answer nothing now, if they are so many that they must keep them; says so. */
+/** Finds the stocks that had records and have none now, if they are so many that their records must stay; reports them. */
 const emptiedAtOnce = (
-  had$: Observable<ReadonlySet<number>>,
-  gathered: Gathered,
+  earlier$: Observable<ReadonlySet<number>>,
+  results: Gathered,
   context: SinkContext,
 ): Observable<ReadonlySet<number>> => {
-  if (!isMuchEmpty(gathered, context)) return of(NONE)
-  return had$.pipe(
+  if (!isMuchEmpty(results, context)) return of(NONE)
+  return earlier$.pipe(
     map((ranks) => {
-      const had = [...ranks].filter((rank) => gathered.answered.has(rank))
-      const emptied = new Set(had.filter((rank) => gathered.empty.has(rank)))
-      if (emptied.size < thresholds.emptied.least || emptied.size <= thresholds.emptied.share * had.length) return NONE
-      context.notice(`${emptied.size} of ${had.length} stocks that had records answer nothing now: their records are kept`)
+      const earlier = [...ranks].filter((rank) => results.answered.has(rank))
+      const emptied = new Set(earlier.filter((rank) => results.empty.has(rank)))
+      if (emptied.size < thresholds.emptied.least || emptied.size <= thresholds.emptied.share * earlier.length) return NONE
+      context.refuse('shrink', `${emptied.size} of ${earlier.length} stocks with earlier records have none now; their earlier records stay`)
       return emptied
     }),
   )
@@ -119,13 +119,13 @@ const ranked = (records$: Observable<Row>, listed: readonly Item[]): Observable<
     const rankOf = ranksOf(listed)
     return records$.pipe(
       map((record) => ({ record, rank: rankOf(record) })),
-      filter((one): one is Ranked => one.rank !== undefined),
+      filter((entry): entry is Ranked => entry.rank !== undefined),
     )
   })
 
 /**
- * Finds the place of a record's stock by symbol and ISIN, by the ISIN alone where the stock was renamed, or by the symbol alone where its
- * ISIN is no longer listed (a face value split, a merger) and no other stock has that symbol.
+ * Creates a lookup of the rank of a record's stock: by symbol and ISIN, by ISIN alone if the stock was renamed, or by symbol alone if the
+ * ISIN is no longer listed (face value split, merger) and no other stock has that symbol.
  */
 const ranksOf = (listed: readonly Item[]): ((row: Row) => number | undefined) => {
   const ranks = new Map<string, number>()

@@ -1,27 +1,28 @@
 /**
- * What follows an error, by its class alone: `await-host` (try again when the host is back, however often), `wait` (after the pause that
- * the host asks for), `retry` (after a back-off), `give-up` (this item is lost, the run goes on), `stop` (the run ends).
+ * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
+ * `wait`: try again after the pause that the host requests. `retry`: try again after a back-off. `give-up`: this item fails, the run
+ * continues. `stop`: the run ends.
  */
 export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
 
-/** The statuses of the interface document; an item ends with exactly one of them. */
+/** The statuses of the interface document. Each item ends with exactly one. */
 export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${number}` | 'error'
 
-/** Every failure that this collector foresees. Anything else that is thrown is a bug and stops the run. */
+/** The base class of all expected failures. Any other error is a bug and stops the run. */
 export abstract class CollectError extends Error {
   abstract readonly verdict: Verdict
   abstract readonly status: Status
-  /** Names the kind of failure for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
+  /** The kind of failure, for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
   abstract readonly code: string
-  /** Whether the same request may well succeed later: the host was away, slow or overloaded. */
+  /** Whether the same request may succeed later: the host was down, slow or overloaded. */
   isTemporary = false
-  /** What was asked of which service, if the failure is that of a request: `POST static /staticscanx/lodr`. Names no stock. */
+  /** The request that failed, without the stock: `POST static /staticscanx/lodr`. Absent if no request failed. */
   asked?: string
-  /** What was answered, if anything was: its type, its size, and how it begins. */
+  /** The reply, if there was one: its type, its size and its beginning. */
   answered?: string
 }
 
-/** The host answered 429: it is asked again after a pause, which uses up no retries. */
+/** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
 export class Throttled extends CollectError {
   override readonly name = 'Throttled'
   readonly verdict = 'wait'
@@ -29,16 +30,16 @@ export class Throttled extends CollectError {
   readonly code = 'rate_limit'
   override isTemporary = true
 
-  /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
+  /** @param retryAfterMs the pause in the reply's `Retry-After`, if it is valid */
   constructor(readonly retryAfterMs: number | undefined) {
-    super('429: the provider limits the rate')
+    super('the provider answered 429: rate limited')
   }
 }
 
-/** Statuses by which a host says that it is overloaded or away, not that the request was wrong. */
+/** Statuses that mean that the host is overloaded or down, not that the request was wrong. */
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504])
 
-/** Any other status than 200. Some say that the host has trouble now; the rest is the provider's last word. */
+/** Any other status than 200. Some are temporary trouble of the host; the others are final. */
 export class HttpError extends CollectError {
   override readonly name = 'HttpError'
   readonly verdict: Verdict
@@ -46,7 +47,7 @@ export class HttpError extends CollectError {
   override readonly code: `http_${number}`
   override isTemporary: boolean
 
-  /** @param retryAfterMs what the answer's `Retry-After` asked for, if it could be read */
+  /** @param retryAfterMs the pause in the reply's `Retry-After`, if it is valid */
   constructor(
     readonly statusCode: number,
     readonly retryAfterMs?: number,
@@ -59,7 +60,7 @@ export class HttpError extends CollectError {
   }
 }
 
-/** The host refused every request, or was away, for longer than the settings wait for it: the request was not sent. */
+/** Fail fast: the host refused every request, or was down, for longer than the settings allow. The request was not sent. */
 export class HostClosed extends CollectError {
   override readonly name = 'HostClosed'
   readonly verdict = 'give-up'
@@ -75,7 +76,7 @@ export class HostClosed extends CollectError {
   }
 }
 
-/** The host is away, and the circuit is open: the request is sent again when the host is back, which uses up no retries. */
+/** The host is down and its circuit is open. The request is sent again when the host is back, which does not count as a retry. */
 export class HostAwayError extends CollectError {
   override readonly name = 'HostAwayError'
   readonly verdict = 'await-host'
@@ -84,10 +85,10 @@ export class HostAwayError extends CollectError {
   override isTemporary = true
 }
 
-/** Why no whole answer came: `slow` is a deadline on a full line, `fd` too few file descriptors on this machine. */
+/** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
 export type TransportReason = 'deadline' | 'slow' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
 
-/** A host that cannot be reached is not the request's fault: it waits until the host is back, or given up. */
+/** A request to an unreachable host waits until the host is back or given up: the request itself is not at fault. */
 const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   slow: 'wait',
   connect: 'wait',
@@ -97,14 +98,14 @@ const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   fd: 'stop',
 }
 
-/** No whole answer arrived. Too few file descriptors (fd) are this machine's trouble, not the item's: the run ends. */
+/** No complete reply arrived. With too few file descriptors (`fd`) the run ends, because this machine is at fault, not the item. */
 export class TransportError extends CollectError {
   override readonly name = 'TransportError'
   readonly verdict: Verdict
   readonly status = 'error'
   readonly code: TransportReason
   override isTemporary: boolean
-  /** Whether part of an answer had arrived. */
+  /** Whether part of a reply had arrived. */
   readonly hasBegun: boolean
 
   constructor(
@@ -120,7 +121,7 @@ export class TransportError extends CollectError {
   }
 }
 
-/** A 200 whose body is not what the endpoint gives: an HTML page, cut JSON, another envelope, another stock's data. Often a passing mood. */
+/** A 200 with an unusable body: an HTML page, truncated JSON, another envelope, another stock's data. Often a retry succeeds. */
 export class BadAnswer extends CollectError {
   override readonly name = 'BadAnswer'
   readonly verdict = 'retry'
@@ -129,16 +130,16 @@ export class BadAnswer extends CollectError {
   override isTemporary: boolean
 
   constructor(
-    readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'identity' | 'truncated',
+    readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'other-stock' | 'truncated',
     message: string,
   ) {
     super(`${reason}: ${message}`)
     this.code = reason
-    this.isTemporary = reason !== 'schema' && reason !== 'identity'
+    this.isTemporary = reason !== 'schema' && reason !== 'other-stock'
   }
 }
 
-/** Nothing that could be asked gave an answer (all tiers, all chunks, all days). The message holds each one's reason. */
+/** Every alternative failed (all tiers, all chunks, all days). The message lists the reason of each. */
 export class NothingAnswered extends CollectError {
   override readonly name = 'NothingAnswered'
   readonly verdict = 'give-up'
@@ -146,8 +147,8 @@ export class NothingAnswered extends CollectError {
   override isTemporary: boolean
 
   /**
-   * @param isTemporary whether a request failed for a reason that may be gone later
-   * @param code the kind of failure, where all that failed did so for the same one
+   * @param isTemporary whether at least one failure is temporary
+   * @param code the kind of failure, if it is the same for all
    */
   constructor(
     message: string,
@@ -159,7 +160,7 @@ export class NothingAnswered extends CollectError {
   }
 }
 
-/** The folder cannot be written or read: the run ends, what is already there stays as it is. */
+/** The folder cannot be written or read. The run ends; existing files stay as they are. */
 export class StorageError extends CollectError {
   override readonly name = 'StorageError'
   readonly verdict = 'stop'
@@ -167,7 +168,7 @@ export class StorageError extends CollectError {
   readonly code = 'storage'
 }
 
-/** A file of an earlier run cannot be read, and what it holds is needed: it stays as it is, and what needed it is lost. */
+/** A required file of an earlier run cannot be read. The file stays as it is; the items that need it fail. */
 export class DamagedFile extends CollectError {
   override readonly name = 'DamagedFile'
   readonly verdict = 'give-up'
@@ -175,7 +176,7 @@ export class DamagedFile extends CollectError {
   readonly code = 'damaged-file'
 }
 
-/** A setting, a name or a symbol is wrong or missing. The message names it, where it came from, and the way out. */
+/** A setting, a name or a symbol is wrong or missing. The message names it, its source and the remedy. */
 export class UsageError extends CollectError {
   override readonly name = 'UsageError'
   readonly verdict = 'stop'
@@ -183,7 +184,7 @@ export class UsageError extends CollectError {
   readonly code = 'usage'
 }
 
-/** The text of anything that was thrown, on one line; of a failed request with what was asked and, in brackets, what came back. */
+/** Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply. */
 export const messageOf = (error: unknown): string =>
   (error instanceof CollectError ? exchangeOf(error) : error instanceof Error ? error.message : String(error))
     .replace(/\s+/g, ' ')
@@ -194,5 +195,5 @@ const LONGEST_MESSAGE = 600
 const exchangeOf = ({ asked, message, answered }: CollectError): string =>
   `${asked === undefined ? '' : `${asked}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
 
-/** Whether a failure costs one item at most, so that the run goes on. */
+/** Whether a failure affects one item only, so that the run continues. */
 export const isLoss = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

@@ -5,7 +5,7 @@ import type { FleetState, ItemCounts, Problem, Rewritten, RunOutcome, RunReport,
 const FAILURES_KEPT = 10
 const NOTICES_KEPT = 5
 
-/** A stream as it stands while a run goes on. */
+/** The state and the counts of one stream during a run. */
 export interface StreamTally {
   readonly name: string
   state: 'waiting' | 'running' | ScriptOutcome
@@ -13,37 +13,39 @@ export interface StreamTally {
   finishedAt: number | undefined
   total: number | undefined
   settled: number
-  /** Settled items that were lost to an error. */
+  /** Items that failed. */
   lost: number
   requests: number
   retries: number
   rateLimited: number
   degraded: number
-  /** Items that were lost or may lack rows for a reason that may be gone later. */
+  /** Items that failed or may lack rows for a temporary reason. */
   temporary: number
-  /** Every item that was lost or may lack rows. */
+  /** How often stored data was kept because an answer looked wrong. */
+  refusals: number
+  /** All items that failed or may lack rows. */
   incomplete: string[]
-  /** Items that an unfinished run had in place. */
+  /** Items that were resumed from an unfinished run. */
   takenOver: number
   files: number
   bytes: number
   items: ItemCounts
   failures: Problem[]
-  /** What is worth knowing and no failure. */
+  /** Problems that are no failure. */
   notices: Problem[]
   /** Stored files that were replaced as a whole or repaired. */
   rewritten: Rewritten[]
   error: string | undefined
 }
 
-/** Adds up a run's events; progress, the summary and the report all read from one. */
+/** Adds up the events of a run, for the progress display, the summary and the report. */
 export interface Tally {
   readonly record: (event: RunEvent) => void
   readonly streams: () => readonly StreamTally[]
   readonly stocks: () => number
-  /** Who works for the run; nothing where no fleet does. */
+  /** The workers of the run; undefined without a fleet. */
   readonly fleet: () => FleetState | undefined
-  /** The report of the run so far. `end` says how it ended where the streams' own outcomes do not. */
+  /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
   readonly report: (finishedAt: number, end?: { readonly outcome: RunOutcome; readonly error?: string }) => RunReport
 }
 
@@ -53,9 +55,9 @@ export const createTally = (): Tally => {
   let stocks = 0
   let fleet: FleetState | undefined
 
-  const change = (event: RunEvent & { readonly stream: string }): void => {
-    const tally = streams.get(event.stream)
-    if (tally) count(tally, event)
+  const update = (event: RunEvent & { readonly stream: string }): void => {
+    const stats = streams.get(event.stream)
+    if (stats) count(stats, event)
   }
   return {
     record(event) {
@@ -64,13 +66,13 @@ export const createTally = (): Tally => {
         for (const { name, state } of event.streams) streams.set(name, newTally(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'fleet') fleet = event.fleet
-      else if ('stream' in event) change(event)
+      else if ('stream' in event) update(event)
     },
     streams: () => [...streams.values()],
     stocks: () => stocks,
     fleet: () => fleet,
     report(finishedAt, end) {
-      const scripts = Object.fromEntries([...streams.values()].map((tally) => [tally.name, scriptReport(tally, finishedAt)]))
+      const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, scriptReport(stats, finishedAt)]))
       return {
         run: run.id,
         asOf: new Date(run.asOf).toISOString(),
@@ -100,6 +102,7 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   rateLimited: 0,
   degraded: 0,
   temporary: 0,
+  refusals: 0,
   incomplete: [],
   takenOver: 0,
   files: 0,
@@ -111,50 +114,54 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   error: undefined,
 })
 
-const count = (tally: StreamTally, event: RunEvent): void => {
+const count = (stats: StreamTally, event: RunEvent): void => {
   switch (event.type) {
     case 'stream-started':
-      tally.state = 'running'
-      tally.startedAt = event.at
+      stats.state = 'running'
+      stats.startedAt = event.at
       break
     case 'items-known':
-      tally.total = event.total
+      stats.total = event.total
       break
     case 'requested':
-      tally.requests += 1
+      stats.requests += 1
       break
     case 'retried':
-      tally.retries += 1
+      stats.retries += 1
       break
     case 'rate-limited':
-      tally.rateLimited += 1
+      stats.rateLimited += 1
       break
     case 'settled':
-      tally.settled += 1
-      if (event.isTakenOver) tally.takenOver += 1
-      tally.items[event.status] = (tally.items[event.status] ?? 0) + 1
-      if (event.remark !== undefined) tally.rewritten.push({ item: event.item, reason: event.remark })
-      if (isLost(event) || event.degraded !== undefined) tally.incomplete.push(event.item)
-      if (event.isTemporary) tally.temporary += 1
+      stats.settled += 1
+      if (event.isTakenOver) stats.takenOver += 1
+      stats.items[event.status] = (stats.items[event.status] ?? 0) + 1
+      if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
+      if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
+      if (event.isTemporary) stats.temporary += 1
       if (isLost(event)) {
-        tally.lost += 1
-        note(tally.failures, FAILURES_KEPT, problemOf(event, event.reason ?? event.status))
+        stats.lost += 1
+        note(stats.failures, FAILURES_KEPT, problemOf(event, event.reason ?? event.status))
       } else if (event.degraded !== undefined) {
-        tally.degraded += 1
-        note(tally.failures, FAILURES_KEPT, problemOf(event, event.degraded))
+        stats.degraded += 1
+        note(stats.failures, FAILURES_KEPT, problemOf(event, event.degraded))
       }
       break
     case 'stored':
-      tally.files += 1
-      tally.bytes += event.bytes
+      stats.files += 1
+      stats.bytes += event.bytes
       break
     case 'noticed':
-      note(tally.notices, NOTICES_KEPT, { reason: event.text })
+      if (event.code === undefined) note(stats.notices, NOTICES_KEPT, { reason: event.text })
+      else {
+        stats.refusals += 1
+        note(stats.failures, FAILURES_KEPT, { code: event.code, reason: event.text })
+      }
       break
     case 'stream-finished':
-      tally.state = event.outcome
-      tally.finishedAt = event.at
-      tally.error = event.error
+      stats.state = event.outcome === 'success' && stats.refusals > 0 ? 'partial' : event.outcome
+      stats.finishedAt = event.at
+      stats.error = event.error
   }
 }
 
@@ -164,8 +171,8 @@ const problemOf = ({ item, status, code }: RunEvent & { readonly type: 'settled'
   reason,
 })
 
-const note = (problems: Problem[], most: number, problem: Problem): void => {
-  if (problems.length < most) problems.push(problem)
+const note = (problems: Problem[], limit: number, problem: Problem): void => {
+  if (problems.length < limit) problems.push(problem)
 }
 
 const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
@@ -173,22 +180,22 @@ const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
     ? 'partial'
     : 'complete'
 
-export const NOT_BEGUN = 'the run ended before this began'
+export const NOT_BEGUN = 'the run ended before this stream started'
 
-/** A stream that had not ended when the run did counts as failed if it had begun, as skipped, with that reason, if it had not. */
-const scriptReport = (tally: StreamTally, now: number): ScriptReport => ({
-  outcome: tally.state === 'running' ? 'failed' : tally.state === 'waiting' ? 'skipped' : tally.state,
-  durationMs: tally.startedAt === undefined ? 0 : (tally.finishedAt ?? now) - tally.startedAt,
-  requests: tally.requests,
-  retries: tally.retries,
-  rateLimited: tally.rateLimited,
-  items: { ...tally.items },
-  degraded: tally.degraded,
-  takenOver: tally.takenOver,
-  files: tally.files,
-  bytes: tally.bytes,
-  problems: [...tally.failures, ...tally.notices],
-  ...(tally.rewritten.length === 0 ? {} : { rewritten: [...tally.rewritten] }),
-  ...(tally.error === undefined ? {} : { error: tally.error }),
-  ...(tally.state === 'waiting' ? { error: NOT_BEGUN } : {}),
+/** A stream that was still running when the run ended counts as failed; one that had not started, as skipped with that reason. */
+const scriptReport = (stats: StreamTally, now: number): ScriptReport => ({
+  outcome: stats.state === 'running' ? 'failed' : stats.state === 'waiting' ? 'skipped' : stats.state,
+  durationMs: stats.startedAt === undefined ? 0 : (stats.finishedAt ?? now) - stats.startedAt,
+  requests: stats.requests,
+  retries: stats.retries,
+  rateLimited: stats.rateLimited,
+  items: { ...stats.items },
+  degraded: stats.degraded,
+  takenOver: stats.takenOver,
+  files: stats.files,
+  bytes: stats.bytes,
+  problems: [...stats.failures, ...stats.notices],
+  ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
+  ...(stats.error === undefined ? {} : { error: stats.error }),
+  ...(stats.state === 'waiting' ? { error: NOT_BEGUN } : {}),
 })

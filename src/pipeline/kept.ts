@@ -7,7 +7,6 @@ import type { Output, RowsInOneFile } from './output.js'
 import type { Run } from './run.js'
 import type { SinkContext } from './storage.js'
 
-/** What the journal of a stream must know of it. */
 export const journalFactsOf = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
   const gathered = outputs.find((output): output is RowsInOneFile => output.shape === 'rows-in-one-file')
   const offersRows = offers !== undefined
@@ -21,14 +20,14 @@ export const journalFactsOf = ({ name, outputs, offers }: StreamDefinition): Jou
 
 export interface Keeping {
   readonly journal: Journal
-  /** Counts items from the beginning of their work until they are kept. */
+  /** Counts items from the beginning of their work until they are stored. */
   readonly inWork: Part
   readonly run: Run
 }
 
 /**
- * Puts everything that a stream settled in its place: first the files of single items, then each item's line in the journal, at last,
- * from the journal, the files of all items. What an unfinished run had in place is only counted. Emits once, when all is in place.
+ * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal, finally, from the journal, the
+ * files of all items. Items that an unfinished run has stored are only counted. Emits the number of items once everything is stored.
  */
 export const intoSinks = (stream: StreamDefinition, keeping: Keeping): OperatorFunction<Settled, number> => {
   const { journal, inWork, run } = keeping
@@ -54,12 +53,12 @@ export const intoSinks = (stream: StreamDefinition, keeping: Keeping): OperatorF
       connect((shared$) =>
         forkJoin([
           shared$.pipe(count()),
-          // The files of all items are built at the end: that is work too.
+          // The files of all items are built at the end: the stream is active until then.
           merge(takenOver(shared$), fresh(shared$)).pipe(tap({ complete: inWork.begin }), through(isGathered), count()),
         ]),
       ),
       map(([settled, kept]) => {
-        if (settled !== kept) throw new Error(`the sinks of ${stream.name} kept ${kept} of ${settled} items`)
+        if (settled !== kept) throw new Error(`the sinks of ${stream.name} stored ${kept} of ${settled} items`)
         return kept
       }),
     )
@@ -75,4 +74,5 @@ const contextOf = ({ name }: StreamDefinition, { journal, run }: Keeping): SinkC
   journal,
   wrote: (bytes) => run.emit({ type: 'stored', stream: name, bytes }),
   notice: (text) => run.emit({ type: 'noticed', stream: name, text }),
+  refuse: (code, reason) => run.emit({ type: 'noticed', stream: name, text: `${code}: ${reason}`, code }),
 })

@@ -6,57 +6,59 @@ import type { Output } from './output.js'
 import type { Beginning, Session } from './session.js'
 
 /**
- * Stores what a stream settled. Emits each item again, with the files that it added, once that item's data is safely in place; completes
- * when all is. Errors only when storing itself is impossible (`StorageError`).
+ * Stores the outcomes of a stream. Emits each item again, with the files that it added, once the data of that item is on disk. Errors only
+ * if storing itself is impossible (`StorageError`).
  */
 export type Sink = MonoTypeOperatorFunction<Kept>
 
-/** What a stored file of lines begins and ends with. */
+/** The first and last lines of a stored file. */
 export interface Tail {
   /** The file's first line, without its end. */
   readonly header: string
-  /** The last whole lines after it, two at most, the newest last; one without its line end does not count. */
+  /** The last complete lines after it, at most two, the newest last; one without its line end does not count. */
   readonly lines: readonly string[]
   /** The instant as of which the file was written, epoch milliseconds. */
   readonly asOf: number
 }
 
-/** What earlier runs left. Paths are relative to the output folder. Each emits once. */
+/** Reads the files of earlier runs. Paths are relative to the output folder. Each method emits once. */
 export interface Stored {
   exists(file: string): Observable<boolean>
-  /** Nothing if there is no such file. */
+  /** `undefined` if the file does not exist. */
   tail(file: string): Observable<Tail | undefined>
-  /** The whole text; nothing if there is no such file. */
+  /** The whole text; `undefined` if the file does not exist. */
   text(file: string): Observable<string | undefined>
-  /** A JSON document; nothing if there is no such file. Errors with `DamagedFile` if it is none. */
+  /** A JSON document; `undefined` if the file does not exist. Errors with `DamagedFileError` if it is not JSON. */
   document(file: string): Observable<unknown>
 }
 
-/** What a sink needs to know of the run. */
+/** The parts of a run that a sink uses. */
 export interface SinkContext {
   readonly exchange: string
   readonly asOf: number
-  /** Every listed stock, in the master list's order, whether this run asks for it or not; known when a sink ends. */
+  /** Every listed stock, in the order of the master list, even if this run does not request it; filled by the time a sink ends. */
   readonly listed: readonly Item[]
-  /** Whether the run stores what this rule refuses. */
+  /** Whether the run accepts answers that this rule refuses. */
   readonly accepts: (code: RefusalCode) => boolean
-  /** Where the records of an output that is one file lie until the stream ends. */
+  /** Holds the records of a one-file output until the stream ends. */
   readonly journal: Journal
-  /** Tells the report that a file is in place. */
+  /** Reports a written file. */
   readonly wrote: (bytes: number) => void
-  /** Tells the report something that is no failure. */
+  /** Adds a warning to the report. */
   readonly notice: (text: string) => void
+  /** Reports that stored data was kept because an answer looks wrong by this rule. The stream ends as partial. */
+  readonly refuse: (code: RefusalCode, text: string) => void
 }
 
-/** A place that outputs go to: a folder, memory, or one of your own. */
+/** The destination of outputs: a folder, memory, or your own implementation. */
 export interface Storage {
   readonly stored: Stored
   /**
-   * Puts itself into the hands of one run, until it is unsubscribed; emits once. Errors with a `StorageError` that says who holds it
-   * while another run does.
+   * Opens a session for one run, and emits it once; unsubscribing closes it. Errors with a `StorageError` that names the holder if another
+   * run has the storage locked.
    */
   begin(beginning: Beginning): Observable<Session>
   open(output: Output, context: SinkContext): Sink
-  /** Keeps a document about the run itself, such as its report. */
+  /** Stores a document about the run itself, such as its report. */
   keep(name: string, document: unknown): Observable<void>
 }

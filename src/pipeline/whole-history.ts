@@ -11,10 +11,10 @@ import { refuse } from './refuse.js'
 import type { RescaleWatch } from './rescale-watch.js'
 import { candlesFrom, FIRST_CANDLE, type Series } from './series.js'
 
-/** Why the whole history is asked for again. */
+/** Why the full history is fetched again. */
 export interface Reason {
   readonly remark: string
-  /** Whether a corporate action is known that divides all earlier prices. */
+  /** Whether a known corporate action divides all earlier prices. */
   readonly isAdjusted?: boolean
 }
 
@@ -25,8 +25,8 @@ interface Replacing {
 }
 
 /**
- * Asks for the whole history, which takes the place of the stored one if it is one of the same instrument and not much shorter, if its new
- * candles can be, and if its prices are no multiple of the stored ones that only an error makes.
+ * Fetches the full history. It replaces the stored one if it belongs to the same instrument, is not much shorter, its new candles are
+ * plausible, and its prices are not a multiple of the stored ones that only an error explains.
  */
 export const wholeHistory = (reason: Reason, replacing: Replacing): Observable<Found<Candle>> => {
   const { series, tools } = replacing
@@ -46,13 +46,13 @@ const replaced = ({ rows, text, reason }: Answered, { series, tools, watch }: Re
   const likeness = likenessOf(stored.closes, rows)
   const isOfAnother = isAnother(likeness)
   if (isOfAnother) {
-    const shared = `${likeness.same} of ${likeness.moves} moves from day to day are those of the stored one`
-    refuse(tools, 'identity', `the whole history is that of another instrument (${shared})`)
+    const shared = `${likeness.same} of ${likeness.moves} daily moves match the stored candles`
+    refuse(tools, 'identity', `the full history belongs to another instrument (${shared})`)
   }
   checkLength(rows, stored, { tools, remark: reason.remark })
   if (rows.length === 0) return of(found(rows))
   return checkNew(newIn(rows, stored, likeness), series, tools).pipe(
-    // What is accepted as another stock's is no multiple of this one's.
+    // The factor means nothing for a history that was accepted although it belongs to another instrument.
     switchMap(() => (isOfAnother ? of(undefined) : checkFactor(likeness, reason, { tools, watch }))),
     map(() => ({ ...found(rows), whole: true, remark: reason.remark })),
   )
@@ -64,37 +64,37 @@ const checkLength = (
   { tools, remark }: { readonly tools: Tools; readonly remark: string },
 ): void => {
   const end = rows.at(-1)?.[0] ?? 0
-  const stays = `so the stored file stays: move it away to take the new one (${remark})`
+  const stays = `the stored file is unchanged; move it away to accept the new history (${remark})`
   if (rows.length < count * thresholds.leastShare)
-    refuse(tools, 'shrink', `the whole history holds ${rows.length} candles instead of ${count}, ${stays}`)
-  else if (end < newest) refuse(tools, 'shrink', `the whole history ends on ${dayAt(end * 1_000)}, before the stored one, ${stays}`)
+    refuse(tools, 'shrink', `the full history has ${rows.length} candles instead of ${count}, ${stays}`)
+  else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${dayAt(end * 1_000)}, before the stored one, ${stays}`)
 }
 
-/** The candles that the stored history lacks, and those of its last days that are other ones by far. */
+/** The candles that the stored history lacks, and recent ones that differ from it by more than 25 %. */
 const newIn = (rows: Candles, { closes, newest }: StoredCloses, { factor }: Likeness): readonly NewCandle[] => {
   const isNew = ([, [time, , , , close]]: NewCandle): boolean => {
     const stored = closes.get(dayNumberOf(time))
     if (stored === undefined) return time > newest
-    return !(Math.abs(close / (stored * factor) - 1) <= thresholds.prices.changed)
+    return close !== stored && !(Math.abs(close / (stored * factor) - 1) <= thresholds.prices.changed)
   }
   return newest === 0 ? [] : inPairs([...rows]).filter(isNew)
 }
 
-/** Multiples that a corporate action explains pass, and those of single stocks; many at once, and those that no action makes, do not. */
+/** Accepts a multiple of the stored prices if a corporate action explains it, or if few series have one and it is not impossible. */
 const checkFactor = (
   { factor }: Likeness,
   { isAdjusted = false }: Reason,
   { tools, watch }: Pick<Replacing, 'tools' | 'watch'>,
 ): Observable<unknown> => {
   if (!isMultiple(factor)) watch.agrees()
-  if (!isMultiple(factor) || (isAdjusted && factor <= thresholds.rescale.raised)) return of(undefined)
-  const times = `${Number(factor.toPrecision(3))} times as high`
+  if (!isMultiple(factor) || (isAdjusted && factor <= thresholds.rescale.raised && !isErrorFactor(factor))) return of(undefined)
+  const times = `${Number(factor.toPrecision(3))} times the stored prices`
   watch.disagrees()
-  if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains how the stored prices have changed (${times})`)
+  if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${times})`)
   if (tools.accepts('rescale')) return of(undefined)
   return watch.areMany().pipe(
     map((areMany) => {
-      if (areMany) refuse(tools, 'rescale', `the stored prices of many series have changed in this run alone (${times})`)
+      if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${times})`)
     }),
   )
 }

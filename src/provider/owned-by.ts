@@ -4,8 +4,10 @@ import { type Row, textOf } from '../model/row.js'
 const FIELDS = ['isin', 'Isin', 'ISIN'] as const
 
 /**
- * Hands on records of the stock with an ISIN. One that names another stock makes the whole answer a stranger's (an answer that came too
- * late on a kept connection, say); one that names none passes.
+ * Returns the records if none names another ISIN; records without an ISIN pass. A wrong ISIN means that the whole answer belongs to another
+ * stock, such as a late answer on a reused connection.
+ *
+ * @throws BadAnswerError (identity)
  */
 export const ownedBy = <R extends Row>(isin: string, rows: readonly R[]): readonly R[] => {
   for (const row of rows) {
@@ -13,7 +15,7 @@ export const ownedBy = <R extends Row>(isin: string, rows: readonly R[]): readon
       const value = row[field]
       if (value === undefined || value === isin) continue
       const named = textOf(value)
-      if (named !== '' && named !== isin) throw new BadAnswer('identity', `the answer is about another stock (${named}, not ${isin})`)
+      if (named !== '' && named !== isin) throw new BadAnswer('other-stock', `the answer is about another stock (${named}, not ${isin})`)
     }
   }
   return rows

@@ -2,27 +2,29 @@ import { isRow, type Row } from '../model/row.js'
 import { readDay } from '../model/trading-day.js'
 import { bitOf, isContainer, type Known, kindOf, pathTo, type ShapeNode } from './shape-node.js'
 
-/** The figures by which it is told that a required field is gone. Shares are of 1. */
+/** The thresholds for a missing required field. Shares are fractions of 1. */
 export interface FieldRules {
-  /** Gone means: from this share of the records of an answer. */
+  /** A field is missing if this share of the records of an answer lacks it. */
   readonly offShare: number
-  /** An answer of so many records is judged by itself, */
+  /** An answer with this many records is judged by itself, */
   readonly fewest: number
-  /** one of so many where other answers of the run have the field, or where it may be absent. */
+  /** with this many where other answers of the run have the field, or where it may be absent. */
   readonly fewestIfUsual: number
-  /** A field is usual in a run once so many answers had it, and this share of all; smaller answers without it are refused after as many. */
+  /** A field is usual in a run once this many answers and `usualShare` of all had it; after this many without it, small ones are refused too. */
   readonly answers: number
   readonly usualShare: number
+  /** After this many answers in a row without it, a field no longer counts as usual. */
+  readonly inARow: number
 }
 
-/** How answers are judged that lack required fields. */
+/** What to do with answers that lack required fields. */
 export interface Requiring {
   readonly rules: FieldRules
-  /** Throws, where the run takes no such answers. */
+  /** Throws unless the run accepts such answers. */
   readonly refuse: (why: string) => void
 }
 
-/** What is wrong with a required field: absent, of another type, null everywhere, or not in the format that it had. */
+/** The fault of a required field: absent, wrong type, null in all records, or wrong format. */
 export type Fault = 'gone' | 'type' | 'null' | 'format'
 
 export interface Off<Layout> {
@@ -30,18 +32,20 @@ export interface Off<Layout> {
   readonly field: Known<Layout>
   readonly path: string
   readonly fault: Fault
-  /** The first value that was seen instead. */
+  /** The first wrong value. */
   readonly seen: unknown
-  /** How many records were looked at first. */
+  /** Number of records in the sample. */
   readonly sampled: number
   readonly isRefused: boolean
 }
 
 interface Check<Layout> {
   readonly field: Known<Layout>
-  /** Answers of this run that held such records, and in how many of them the field was off. */
+  /** Answers of this run with such records, and how many of them had a fault in the field. */
   answers: number
   off: number
+  /** How many of the latest answers had the fault, without one in between that did not. */
+  offInARow: number
 }
 
 interface Place<Layout> {
@@ -50,7 +54,7 @@ interface Place<Layout> {
   readonly checks: readonly Check<Layout>[]
 }
 
-/** Looks for required fields that are off in an answer. Three records of each list stand for all of it, until they have no such field. */
+/** Returns a check of an answer's required fields. It samples three records of each list, and reads all only if the sample has a fault. */
 export const requiredIn = <Layout>(root: ShapeNode<Layout>, rules: FieldRules): ((answer: unknown) => readonly Off<Layout>[]) => {
   const places = placesIn(root)
   const offIn = (answer: unknown, { steps, node, checks }: Place<Layout>): readonly Off<Layout>[] => {
@@ -58,7 +62,12 @@ export const requiredIn = <Layout>(root: ShapeNode<Layout>, rules: FieldRules): 
     return checks.flatMap((check) => {
       const { field } = check
       if (sample.length > 0) check.answers += 1
-      if (sample.length === 0 || sample.some((record) => faultOf(record, field, node) === undefined)) return []
+      if (sample.length === 0) return []
+      check.offInARow += 1
+      if (sample.some((record) => faultOf(record, field, node) === undefined)) {
+        check.offInARow = 0
+        return []
+      }
       const all = recordsAt(answer, steps, (list) => list)
       const off = all.filter((record) => faultOf(record, field, node) !== undefined)
       const [first] = off
@@ -74,7 +83,7 @@ export const requiredIn = <Layout>(root: ShapeNode<Layout>, rules: FieldRules): 
 
 const placesIn = <Layout>(node: ShapeNode<Layout>, steps: readonly string[] = []): readonly Place<Layout>[] => {
   const fields = [...node.known.values()]
-  const checks = fields.filter(({ isRequired }) => isRequired).map((field) => ({ field, answers: 0, off: 0 }))
+  const checks = fields.filter(({ isRequired }) => isRequired).map((field) => ({ field, answers: 0, off: 0, offInARow: 0 }))
   return [
     ...(checks.length === 0 ? [] : [{ steps, node, checks }]),
     ...fields.flatMap(({ name, inner }) => (inner === undefined ? [] : placesIn(inner, [...steps, name]))),
@@ -85,18 +94,18 @@ interface Evidence<Layout> {
   readonly check: Check<Layout>
   readonly fault: Fault
   readonly records: number
-  /** Whether fields that nobody knows stand beside it: it was renamed. */
+  /** Unknown fields are present, so it was probably renamed. */
   readonly isReplaced: boolean
 }
 
 /**
- * One odd record must not cost its stock, so a small answer is refused only where there is more evidence: another type or name, or that
- * answers of this run lack the field as a rule.
+ * One odd record must not fail its stock. A small answer is refused only with more evidence: a wrong type, a new name, or that most answers
+ * of this run lack the field.
  */
 const mustRefuse = <Layout>({ check, fault, records, isReplaced }: Evidence<Layout>, rules: FieldRules): boolean => {
-  const { field, answers, off } = check
-  const held = answers - off - 1
-  const isUsual = held >= rules.answers && held >= answers * rules.usualShare
+  const { field, answers, off, offInARow } = check
+  const present = answers - off - 1
+  const isUsual = present >= rules.answers && present >= answers * rules.usualShare && offInARow < rules.inARow
   const mayBeAbsent = !field.isExpected || field.isUsual
   if (mayBeAbsent && isContainer(field)) return true
   if (records >= (isUsual || mayBeAbsent ? rules.fewestIfUsual : rules.fewest)) return true
@@ -119,7 +128,7 @@ const absenceOf = <Layout>(record: Row, field: Known<Layout>, node: ShapeNode<La
   return field.mayBeNull ? undefined : 'null'
 }
 
-/** The years 1990 to 2100: figures in seconds or microseconds lie far outside. */
+/** The years 1990 to 2100; values in seconds or microseconds are far outside. */
 const [FIRST_MILLIS, LAST_MILLIS] = [Date.UTC(1990), Date.UTC(2100)] as const
 
 const isMillis = (value: unknown): boolean => typeof value === 'number' && value >= FIRST_MILLIS && value <= LAST_MILLIS
@@ -135,20 +144,20 @@ type Take = <T>(list: readonly T[]) => readonly T[]
 
 const ends: Take = (list) => (list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)].filter((one) => one !== undefined))
 
-/** The records at the end of a path of names, each of which may hold a list of them or a single one. */
+/** Collects the records at the end of a path of names; each step may be a list or a single record. */
 const recordsAt = (value: unknown, steps: readonly string[], take: Take): readonly Row[] => {
   const here = (Array.isArray(value) ? take(value) : [value]).filter(isRow)
   const [step, ...further] = steps
   return step === undefined ? here : here.flatMap((record) => recordsAt(record[step], further, take))
 }
 
-/** Says of a required field what is wrong with it. */
+/** Describes the fault of a required field. */
 export const offText = <Layout>({ path, fault, field, seen }: Off<Layout>): string => {
-  const what: Readonly<Record<Fault, string>> = {
-    gone: 'is gone from the answer',
+  const descriptions: Readonly<Record<Fault, string>> = {
+    gone: 'is missing from the answer',
     type: `is ${kindOf(seen)} instead of ${field.expected.replaceAll('|', ' or ')}`,
     null: 'is null in all records',
-    format: field.format === 'day' ? 'does not begin with a day, YYYY-MM-DD' : 'is not in epoch milliseconds',
+    format: field.format === 'day' ? 'does not start with a date (YYYY-MM-DD)' : 'is not in epoch milliseconds',
   }
-  return `${path} ${what[fault]}`
+  return `${path} ${descriptions[fault]}`
 }

@@ -107,6 +107,14 @@ describe('the report of a run', () => {
     expect([outcome, scripts.news?.problems]).toStrictEqual(['complete', [{ reason: '3 rows were left out' }]])
   })
 
+  it('is partial where stored data was kept because an answer looked wrong', () => {
+    const refusal = { type: 'noticed', stream: 'news', text: 'shrink: 20 of 60 items answered nothing', code: 'shrink' } as const
+    const { outcome, scripts } = reportOf(begin, refusal, finish)
+
+    expect([outcome, scripts.news?.outcome]).toStrictEqual(['partial', 'partial'])
+    expect(scripts.news?.problems).toStrictEqual([{ code: 'shrink', reason: refusal.text }])
+  })
+
   it('takes its outcome from how the run ended, where it is told', () => {
     const report = tallyOf(begin, settled('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
 

@@ -25,12 +25,12 @@ describe('an answer without a required field', () => {
   const shape = dataOf({ 'title!': 'text|key', 'other?': 'text' })
 
   it('is refused when three records lack it, whatever else is there', () => {
-    expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe('data[].title is gone from the answer')
+    expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe('data[].title is missing from the answer')
     expect(judge(shape).see({ data: [{ other: 'x' }, { other: 'x' }, { title: 'a' }] })).toBeUndefined()
   })
 
   it('is refused with a single record, if something unknown stands beside it or it has another type', () => {
-    expect(judge(shape).see({ data: [{ headline: 'x' }] })).toBe('data[].title is gone from the answer')
+    expect(judge(shape).see({ data: [{ headline: 'x' }] })).toBe('data[].title is missing from the answer')
     expect(judge(shape).see({ data: [{ title: ['x'] }] })).toBe('data[].title is list instead of text')
     expect(judge(shape).see({ data: [{ other: 'x' }] })).toBeUndefined()
   })
@@ -60,6 +60,16 @@ describe('an answer without a required field', () => {
     ])
   })
 
+  it('is refused after ten small answers in a row without it, however many had it before', () => {
+    const { see } = judge(shape)
+    for (const _ of times(1_000, 0)) see({ data: [{ title: 'a' }] })
+    const refusals = times(12, { data: [{ headline: 'x' }] }).map((answer) => see(answer) !== undefined)
+    expect(refusals.indexOf(true)).toBe(9)
+    expect(refusals.slice(9)).toEqual([true, true, true])
+    expect(see({ data: [{ title: 'a' }] })).toBeUndefined()
+    expect(see({ data: [{ headline: 'x' }] })).toBeUndefined()
+  })
+
   it('has nothing to lack where there are no records', () => {
     for (const answer of [{ data: [] }, { data: null }, {}]) expect(judge(shape).see(answer)).toBeUndefined()
   })
@@ -80,7 +90,7 @@ describe('a required field', () => {
     expect(see('2026-02-12 23:56:04')).toBeUndefined()
     expect(see('2026-02-12')).toBeUndefined()
     for (const date of ['12-02-2026', '12 Feb 2026', '2026-02-31', ''])
-      expect(see(date)).toBe('data[].date does not begin with a day, YYYY-MM-DD')
+      expect(see(date)).toBe('data[].date does not start with a date (YYYY-MM-DD)')
     expect(see(1_770_890_400_000)).toBe('data[].date is number instead of day')
   })
 
@@ -95,8 +105,8 @@ describe('a required field', () => {
     const shape = dataOf({ 'acts!': oneOrMore({ 'on!': 'day' }), 'deep!': record({ 'x!': 'text' }) })
     const row = { acts: [{ on: '2026-02-12' }], deep: { x: 'a' } }
     expect(judge(shape).see({ data: times(3, row) })).toBeUndefined()
-    expect(judge(shape).see({ data: times(3, { ...row, acts: { when: '2026-02-12' } }) })).toBe('data[].acts[].on is gone from the answer')
-    expect(judge(shape).see({ data: times(3, { ...row, deep: { y: 'a' } }) })).toBe('data[].deep.x is gone from the answer')
+    expect(judge(shape).see({ data: times(3, { ...row, acts: { when: '2026-02-12' } }) })).toBe('data[].acts[].on is missing from the answer')
+    expect(judge(shape).see({ data: times(3, { ...row, deep: { y: 'a' } }) })).toBe('data[].deep.x is missing from the answer')
     expect(judge(shape).see({ data: times(3, { ...row, deep: null }) })).toBe('data[].deep is null in all records')
   })
 
@@ -117,13 +127,13 @@ describe('a list that may be left out', () => {
     { answer: { code: 0, data: null, records: [{ a: 1 }] }, isRefused: true },
     { answer: { code: 0, data: [{ a: 1 }], records: [{ a: 1 }] }, isRefused: false },
   ])('is gone where another list stands in its place: $answer', ({ answer, isRefused }) => {
-    expect(judge(maybeDataOf({})).see(answer)).toBe(isRefused ? 'data is gone from the answer' : undefined)
+    expect(judge(maybeDataOf({})).see(answer)).toBe(isRefused ? 'data is missing from the answer' : undefined)
   })
 
   it('is gone however many answers have it', () => {
     const { see, found } = judge(record({ 'data?!': rows({}) }))
     for (const _ of times(20, 0)) see({ data: [{}] })
-    expect(see({ items: [{ a: 1 }] })).toBe('data is gone from the answer')
+    expect(see({ items: [{ a: 1 }] })).toBe('data is missing from the answer')
     expect(found()).toContainEqual(expect.objectContaining({ kind: 'gone', field: 'data', required: true, answers: 1 }))
   })
 })

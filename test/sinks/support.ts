@@ -30,6 +30,7 @@ export const contextOf = (listed = 0, asOf = NOW): Context => ({
   asOf,
   accepts: () => false,
   notice: () => undefined,
+  refuse: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
 

@@ -48,7 +48,7 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), ...row }, { ...headOf(GAMMA), ...row }))
     expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
     expect(script.problems).toEqual([
-      expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^POST \S+ \S+: identity: .*INE999999999/) }),
+      expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^POST \S+ \S+: other-stock: .*INE999999999/) }),
     ])
   })
 

@@ -64,7 +64,7 @@ it('a thousand swapped answers are all refused as another stock’s', async () =
   for (const stream of ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators']) {
     const { script, stored } = await outcome({ stream, answer })
     expect(script.outcome).toBe('failed')
-    expect(script.error).toMatch(/identity: the answer is about another stock \(INE/)
+    expect(script.error).toMatch(/other-stock: the answer is about another stock \(INE/)
     expect(stored).toEqual([])
   }
   expect(swapped).toBeGreaterThanOrEqual(1_000)
@@ -76,6 +76,6 @@ it('news of another stock are no news of the one that was asked for', async () =
     data: { latest_news: [{ ...item, isin: stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS]?.Isin }] },
   })
   const { script, files } = await collect({ stream: 'market-news', answer, master: stocks, settings: { retries: 0 } })
-  expect(script).toMatchObject({ outcome: 'failed', items: { error: STOCKS }, error: expect.stringContaining('identity: ') })
+  expect(script).toMatchObject({ outcome: 'failed', items: { error: STOCKS }, error: expect.stringContaining('other-stock: ') })
   expect([...files.keys()].filter((file) => file.startsWith('market_news/'))).toEqual([])
 })

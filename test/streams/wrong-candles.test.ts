@@ -146,6 +146,20 @@ describe('a second evening on which some answers are wrong', () => {
     expect([codes, script.items]).toMatchObject([['rescale'], { error: 1, success: STOCKS - 1 }])
   })
 
+  it.each([
+    { factor: 0.5, code: undefined },
+    { factor: 0.001, code: 'rescale' },
+  ])('judges the history of a stock with a known split by its factor: $factor', async ({ factor, code }) => {
+    const files = await firstEvening()
+    const split = [{ Sym: 'S3', CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY, RecDate: TODAY, Note: '1:2' }] }]
+    files.set('history_corporate_actions.json', { text: JSON.stringify(split), asOf: 0 })
+    const { script } = await run(
+      answering(times(factor), (sid) => sid === 1_003),
+      files,
+    )
+    expect(script.problems.map((problem) => problem.code)).toEqual(code === undefined ? [] : [code])
+  })
+
   it('replaces histories whose last stored close alone was corrected, however many they are', async () => {
     const corrected: Wrong = ({ c, h, ...others }) => ({
       ...others,
