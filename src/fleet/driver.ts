@@ -83,13 +83,13 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
   const redis = await connect(address, packages, { allowVolatile: options.allowVolatile ?? false })
   const queues = queuesOn(redis, address, options.version, packages)
   const blobs = blobsIn(options.blobs)
-  const census = createCensus(run.clock)
+  const workerStats = createCensus(run.clock)
   const watching = new Subscription()
   const { record } = run.session
   const names = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : []))
   let isOver = false
 
-  const holds = holdsOn(redis, queues.prefix, ({ address: limited, ms }) => {
+  const backoffs = holdsOn(redis, queues.prefix, ({ address: limited, ms }) => {
     const affected = hosts.filter((host) => run.settings.urls[host] !== undefined && addressOf(run.settings, host) === limited)
     const at = run.clock()
     if (affected.length === 0) return
@@ -113,7 +113,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
     barriers?.stop()
     // The timeout is for a server that is down.
     await lastValueFrom(race(from(release()), timer(LETS_GO_MS)), { defaultValue: undefined })
-    holds.close()
+    backoffs.close()
     redis.disconnect()
   }
   let lease: Awaited<ReturnType<typeof takeReins>> | undefined
@@ -141,9 +141,9 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
       ? error
       : new StorageError(`cannot use the shared folder ${options.blobs}: ${messageOf(error)}`, { cause: error })
   }
-  const driving = { run, plan, queues, barriers, blobs, census }
+  const dependencies = { run, plan, queues, barriers, blobs, workerStats }
   let connected: readonly string[] | undefined
-  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: census.state(connected) })
+  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.state(connected) })
   const countWorkers = async (): Promise<void> => {
     const [first = ''] = names
     connected = undefined
@@ -167,7 +167,7 @@ const open = async ({ address, ...options }: Opening, run: Run, plan: readonly P
           const remaining = items.filter((_, index) => earlier[index] === undefined)
           return merge(
             from(earlier.filter((outcome) => outcome !== undefined)),
-            settledByFleet(stage, remaining, driving).pipe(tap({ complete: emitWorkers })),
+            settledByFleet(stage, remaining, dependencies).pipe(tap({ complete: emitWorkers })),
           )
         }),
       ),

@@ -8,10 +8,10 @@ import type { WorkerSite } from './site.js'
 
 export interface FleetGatesOptions {
   readonly site: Pick<WorkerSite, 'gates' | 'settings'>
-  readonly holds: Holds
-  readonly pulse: Pick<Pulse, 'check'>
+  readonly backoffs: Holds
+  readonly stallDetector: Pick<Pulse, 'check'>
   /** Pauses the queues whose items send requests to the host. */
-  readonly pause: (backoff: Held) => Promise<void>
+  readonly pauseQueues: (backoff: Held) => Promise<void>
   /** Puts the item back into its queue until the host may be requested again. */
   readonly requeue: () => void
 }
@@ -20,7 +20,7 @@ export interface FleetGatesOptions {
  * The limiters of one item on a worker: those of this process, preceded by the back-offs of the whole fleet. If a host backs off or answers
  * 429, the item is requeued without losing an attempt. A request that other items share is sent again after the back-off.
  */
-export const fleetGates = ({ site, holds, pulse, pause, requeue }: FleetGatesOptions): Gates => ({
+export const fleetGates = ({ site, backoffs, stallDetector, pauseQueues, requeue }: FleetGatesOptions): Gates => ({
   notices: site.gates.notices,
   line: site.gates.line,
   of: (endpoint) => {
@@ -33,20 +33,20 @@ export const fleetGates = ({ site, holds, pulse, pause, requeue }: FleetGatesOpt
     }
     const through = <T>(attempt$: Observable<T>, asker: Asker): Observable<T> =>
       defer(() => {
-        pulse.check()
-        const backoff = holds.of(address)
+        stallDetector.check()
+        const backoff = backoffs.of(address)
         if (backoff.ms > 0) return retryLater(backoff, attempt$, asker)
         return gate.through(attempt$, asker).pipe(
-          tap(() => holds.serve(address, backoff.generation)),
+          tap(() => backoffs.serve(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof Throttled)) return throwError(() => error)
-            return from(holds.refuse(address, backoff.generation, error.retryAfterMs, site.settings)).pipe(
+            return from(backoffs.refuse(address, backoff.generation, error.retryAfterMs, site.settings)).pipe(
               mergeMap((next) => {
                 if (next.ms <= 0) return throwError(() => error)
                 // After a final refusal the queues are not paused: their items fail at once.
                 return next.isFinal
                   ? retryLater(next, attempt$, asker)
-                  : from(pause(next)).pipe(mergeMap(() => retryLater(next, attempt$, asker)))
+                  : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$, asker)))
               }),
             )
           }),

@@ -11,50 +11,50 @@ import { type Asked, NOTHING_ASKED, type Outcome, putAway, type Work } from './o
 import type { WorkerSite } from './site.js'
 
 /** The dependencies of the item jobs of one stream. */
-export interface JobTools extends Pick<FleetGatesOptions, 'holds' | 'pulse' | 'pause'> {
+export interface JobTools extends Pick<FleetGatesOptions, 'backoffs' | 'stallDetector' | 'pauseQueues'> {
   /** The name of the worker. */
   readonly by: string
   readonly blobs: Blobs
   /** Includes the requests of requeued items: the next outcome reports them. */
-  readonly told: Told
+  readonly unreported: Told
   /** Creates the error that puts the job back into its queue. */
-  readonly givenBack: () => Error
+  readonly createRequeueError: () => Error
 }
 
 /** What a worker has not reported yet for a stream, and the drift that it reported last. */
 export interface Told {
-  asked: Asked
+  requestCounts: Asked
   drift: string
 }
 
-export const nothingTold = (): Told => ({ asked: NOTHING_ASKED, drift: '[]' })
+export const nothingTold = (): Told => ({ requestCounts: NOTHING_ASKED, drift: '[]' })
 
 /** Processes one item on a worker. Emits its outcome without secrets, after its rows are stored. */
 export const itemJob = (
   stream: StreamDefinition,
   work: Work,
   site: WorkerSite,
-  { by, blobs, told, givenBack, ...gate }: JobTools,
+  { by, blobs, unreported, createRequeueError, ...limiterOptions }: JobTools,
 ): Observable<Outcome> =>
   new Observable((subscriber) => {
     const warnings: string[] = []
     const emit = (event: RunEvent): void => {
       if (event.type === 'noticed') warnings.push(site.redact(event.text))
-      const [requests, retries, rateLimited] = told.asked
-      if (event.type === 'requested') told.asked = [requests + 1, retries, rateLimited]
-      if (event.type === 'retried') told.asked = [requests, retries + 1, rateLimited]
-      if (event.type === 'rate-limited') told.asked = [requests, retries, rateLimited + 1]
+      const [requests, retries, rateLimited] = unreported.requestCounts
+      if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]
+      if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
+      if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
-    const gates = fleetGates({ ...gate, site, requeue: () => subscriber.error(givenBack()) })
-    const outcomeOf = (rest: Omit<Outcome, 'by' | 'asked'>): Outcome => {
-      const { asked } = told
-      told.asked = NOTHING_ASKED
-      const drift = driftOf(stream, site, told)
+    const gates = fleetGates({ ...limiterOptions, site, requeue: () => subscriber.error(createRequeueError()) })
+    const outcomeOf = (rest: Omit<Outcome, 'by' | 'requestCounts'>): Outcome => {
+      const { requestCounts } = unreported
+      unreported.requestCounts = NOTHING_ASKED
+      const drift = driftOf(stream, site, unreported)
       return {
         by,
         ...withoutSecrets(rest, site.redact),
-        ...(asked === NOTHING_ASKED ? {} : { asked }),
-        ...(warnings.length > 0 ? { notices: warnings } : {}),
+        ...(requestCounts === NOTHING_ASKED ? {} : { requestCounts }),
+        ...(warnings.length > 0 ? { warnings } : {}),
         ...(drift ? { drift } : {}),
       }
     }
@@ -80,10 +80,10 @@ const ownSlot = () =>
   })
 
 /** All drift seen in a stream so far, if it differs from the last report. */
-const driftOf = ({ name }: StreamDefinition, { drift, redact }: WorkerSite, told: Told): readonly Drift[] | undefined => {
+const driftOf = ({ name }: StreamDefinition, { drift, redact }: WorkerSite, unreported: Told): readonly Drift[] | undefined => {
   const found = drift.found().filter(({ stream }) => stream === name)
   const text = JSON.stringify(found)
-  if (text === told.drift) return undefined
-  told.drift = text
+  if (text === unreported.drift) return undefined
+  unreported.drift = text
   return found.map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 }

@@ -28,8 +28,8 @@ export interface Outcome extends Omit<Settled, 'item' | 'rows'> {
   readonly by: string
   readonly rows?: BlobFacts
   /** Absent if no request was made. */
-  readonly asked?: Asked
-  readonly notices?: readonly string[]
+  readonly requestCounts?: Asked
+  readonly warnings?: readonly string[]
   /** All drift that the worker has seen in the stream so far; absent if unchanged since its last report. */
   readonly drift?: readonly Drift[]
 }
@@ -50,7 +50,7 @@ export const putAway = async (
   work: Work,
   { item: _, rows, ...rest }: Settled,
   blobs: Blobs,
-): Promise<Omit<Outcome, 'by' | 'asked'>> => {
+): Promise<Omit<Outcome, 'by' | 'requestCounts'>> => {
   if (rows.length === 0) return rest
   const { form, bytes } = packed(rows)
   const facts: BlobFacts = { length: rows.length, bytes: bytes.length, form }
@@ -60,7 +60,7 @@ export const putAway = async (
 
 /** The outcome of the item, with its rows from the blob. Missing or damaged rows make it an error. */
 export const takenBack = async (stream: string, work: Work, outcome: Outcome, blobs: Blobs): Promise<Settled> => {
-  const { by: _, asked: __, notices: ___, drift: ____, rows, ...rest } = outcome
+  const { by: _, requestCounts: __, warnings: ___, drift: ____, rows, ...rest } = outcome
   const { item } = work
   if (rows === undefined) return { ...rest, item, rows: [] }
   try {

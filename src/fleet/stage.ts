@@ -26,7 +26,7 @@ export interface Driving {
   readonly queues: Queues
   readonly barriers: Barriers
   readonly blobs: Blobs
-  readonly census: Census
+  readonly workerStats: Census
 }
 
 /** An item that a worker has finished. */
@@ -36,15 +36,15 @@ interface Ended {
 }
 
 /** Hands the items of a stage to the fleet, and emits their outcomes as they finish; completes at the barrier of the stage. */
-export const settledByFleet = (stage: Stage, items: readonly Item[], driving: Driving): Observable<Settled> => {
+export const settledByFleet = (stage: Stage, items: readonly Item[], dependencies: Driving): Observable<Settled> => {
   if (items.length === 0) return EMPTY
-  const { run, blobs } = driving
+  const { run, blobs } = dependencies
   const { stream, inWork, hasRoom } = stage
-  return ended(stage, items, driving).pipe(
+  return ended(stage, items, dependencies).pipe(
     mergePulled(
       ({ item, outcome }) => {
         inWork.begin()
-        tell(stream.name, outcome, driving)
+        tell(stream.name, outcome, dependencies)
         return new Observable<Settled>((subscriber) => {
           takenBack(stream.name, { run: run.session.record.run, item }, outcome, blobs).then(
             (settled) => {
@@ -61,20 +61,24 @@ export const settledByFleet = (stage: Stage, items: readonly Item[], driving: Dr
   )
 }
 
-const tell = (stream: string, { by, asked = NOTHING_ASKED, notices = [], drift }: Outcome, { run, census }: Driving): void => {
-  census.count(by)
+const tell = (
+  stream: string,
+  { by, requestCounts = NOTHING_ASKED, warnings = [], drift }: Outcome,
+  { run, workerStats }: Driving,
+): void => {
+  workerStats.count(by)
   const emitTimes = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
     for (let index = 0; index < count; index += 1) run.emit({ type, stream })
   }
-  const [requested, retried, rateLimited] = asked
+  const [requested, retried, rateLimited] = requestCounts
   emitTimes(requested, 'requested')
   emitTimes(retried, 'retried')
   emitTimes(rateLimited, 'rate-limited')
-  for (const text of notices) run.emit({ type: 'noticed', stream, text })
+  for (const text of warnings) run.emit({ type: 'noticed', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }
 
-const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barriers, blobs, census }: Driving): Observable<Ended> =>
+const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barriers, blobs, workerStats }: Driving): Observable<Ended> =>
   new Observable((subscriber) => {
     const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
@@ -95,7 +99,7 @@ const ended = (stage: Stage, items: readonly Item[], { run, plan, queues, barrie
       const listeners: Heard = {
         completed: ({ jobId, returnvalue }) => finish(jobId, returnvalue as unknown as Outcome),
         failed: ({ failedReason }) => fail(failureOf(failedReason)),
-        stalled: () => census.stall(),
+        stalled: () => workerStats.stall(),
       }
       subscriber.add(listen(events, listeners))
       await events.waitUntilReady()

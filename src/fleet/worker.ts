@@ -83,11 +83,11 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
   const redis = await connect(address, packages, { allowVolatile })
   const queues = queuesOn(redis, address, options.version, packages)
   const blobs = blobsIn(options.blobs)
-  const sites = sitesOf({ blobs, streams, headers })
-  const holds = holdsOn(redis, queues.prefix)
+  const runs = sitesOf({ blobs, streams, headers })
+  const backoffs = holdsOn(redis, queues.prefix)
   const stalled$ = new Subject<void>()
   const lost$ = new Subject<readonly string[]>()
-  const pulse = createPulse(
+  const stallDetector = createPulse(
     STOOD_MS,
     () => redis.status === 'ready',
     () => stalled$.next(),
@@ -97,7 +97,7 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
   let recalled: readonly [WorkerSite, Promise<unknown>] | undefined
 
   const openRun = async (id: string, isQueued: () => Promise<boolean>): Promise<WorkerSite> => {
-    const site = await sites.of(id).catch(async (error: unknown) => {
+    const site = await runs.of(id).catch(async (error: unknown) => {
       // A driver of another run removes the queues and the folder of the previous run.
       if (!(await isQueued())) throw new Elsewhere('the run was removed')
       fail(error)
@@ -109,7 +109,7 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
     }
     if (recalled?.[0] !== site) {
       const addresses = new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))
-      const recall = Promise.all([...addresses].map(holds.recall))
+      const recall = Promise.all([...addresses].map(backoffs.recall))
       recalled = [site, recall]
       // After an error, the next item reads the back-offs again.
       recall.catch(() => {
@@ -138,8 +138,8 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
       // If this process was stalled after it got the job, another worker may have the job by now.
       if (site.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('the job was received too long ago')
       const tools = {
-        ...{ by: name, blobs, told: unreported, holds, pulse, pause: pauseQueues(site) },
-        givenBack: () => new packages.bullmq.RateLimitError(),
+        ...{ by: name, blobs, unreported, backoffs, stallDetector, pauseQueues: pauseQueues(site) },
+        createRequeueError: () => new packages.bullmq.RateLimitError(),
       }
       const reassigned$ = merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
         mergeMap(() => throwError(() => new Elsewhere('the job was given to another worker'))),
@@ -170,9 +170,9 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
         quiet(() => active === 0),
       ),
     )
-    pulse.stop()
-    holds.close()
-    await sites.close()
+    stallDetector.stop()
+    backoffs.close()
+    await runs.close()
     redis.disconnect()
   }
 }

@@ -15,7 +15,7 @@ const ROWS = [
   { __proto__: null, empty: '', deep: [{ x: [] }] },
 ]
 
-const BY: Pick<Outcome, 'by' | 'asked'> = { by: 'a', asked: [1, 0, 0] }
+const BY: Pick<Outcome, 'by' | 'requestCounts'> = { by: 'a', requestCounts: [1, 0, 0] }
 const RUN = '20260212T143000Z-0001'
 
 /** What comes back of what a worker settled, after someone had the folder. */
