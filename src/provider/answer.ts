@@ -6,12 +6,12 @@ import { isDeeperThan } from './depth.js'
 import { nextDataIn } from './next-data.js'
 import type { Seen } from './shape.js'
 
-/** Far deeper than any answer is; what recurses over one is safe down to there. */
+/** Far deeper than any real answer, and still safe for recursive code. */
 const DEEPEST = 64
 
-// Each of these does as an endpoint's `read`: what was asked is of no interest to it, and what was parsed is shown to `seen`.
+// Each function makes a `read` for an endpoint. It ignores the input of the request and passes the parsed answer to the drift check.
 
-/** Reads a JSON text in the given shape. */
+/** Reads JSON and validates it by a schema. */
 export const json =
   <T>(shape: z.ZodType<T>) =>
   (text: string, _?: unknown, seen?: Seen): T => {
@@ -20,7 +20,7 @@ export const json =
     return shaped(shape, value)
   }
 
-/** Reads the JSON inside a call, as the spreadsheet service wraps it: `…setResponse({…});`. */
+/** Reads JSON inside a function call, as the spreadsheet service sends it: `…setResponse({…});`. */
 export const wrappedJson =
   <T>(shape: z.ZodType<T>) =>
   (text: string, _?: unknown, seen?: Seen): T => {
@@ -32,16 +32,16 @@ export const wrappedJson =
     return shaped(shape, value)
   }
 
-/** Reads the JSON that a page of the web site carries in its script element `__NEXT_DATA__`. */
+/** Reads the JSON in the script element `__NEXT_DATA__` of a page of the web site. */
 export const pageJson =
   <T>(shape: z.ZodType<T>) =>
   (text: string): T => {
     const data = nextDataIn(text)
-    if (data === undefined) throw new BadAnswer('schema', 'the page holds no whole __NEXT_DATA__')
+    if (data === undefined) throw new BadAnswer('schema', 'the page has no complete __NEXT_DATA__ element')
     return shaped(shape, parsed(data))
   }
 
-/** Reads a CSV into records by its header; header names and cells are trimmed and stay text. `columns` must be among the header's. */
+/** Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns` must be in the header. */
 export const csv =
   (columns: readonly string[]) =>
   (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
@@ -52,20 +52,20 @@ export const csv =
     seen?.([columnNames, ...rows.slice(1, 3).map(() => columnNames)])
     const missing = columns.filter((column) => !header.includes(column))
     if (missing.length > 0) throw new BadAnswer('schema', `the CSV has no column ${missing.join(', ')}`)
-    return rows.map((cells) => Object.fromEntries(header.map((name, place) => [name, (cells[place] ?? '').trim()])))
+    return rows.map((cells) => Object.fromEntries(header.map((name, index) => [name, (cells[index] ?? '').trim()])))
   }
 
-/** Reads a CSV that is never without rows. */
+/** Reads a CSV; one without rows is an error. */
 export const filledCsv = (columns: readonly string[]) => {
   const read = csv(columns)
   return (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
     const rows = read(text, undefined, seen)
-    if (rows.length === 0) throw new BadAnswer('schema', 'the CSV holds nothing but its header')
+    if (rows.length === 0) throw new BadAnswer('schema', 'the CSV has a header but no rows')
     return rows
   }
 }
 
-/** The first that fits ends a line; a text may have all of them. */
+/** Tried in this order; one text may mix them. */
 const LINE_ENDS = ['\r\n', '\n', '\r']
 
 /** The cells of a CSV, trimmed, row by row. */
@@ -79,7 +79,7 @@ export const tableOf = (text: string): string[][] => {
 
 const parsed = (text: string): unknown => {
   const value = parsedJson(text)
-  if (isDeeperThan(DEEPEST, value, text)) throw new BadAnswer('schema', `the answer is nested more than ${DEEPEST} deep`)
+  if (isDeeperThan(DEEPEST, value, text)) throw new BadAnswer('schema', `the answer is nested more than ${DEEPEST} levels deep`)
   return value
 }
 
@@ -87,15 +87,15 @@ const parsedJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw unreadable(text, error instanceof SyntaxError ? 'broken or cut JSON' : messageOf(error))
+    throw unreadable(text, error instanceof SyntaxError ? 'invalid or truncated JSON' : messageOf(error))
   }
 }
 
-/** A 200 can still be a failure, by its own words: it must not pass for an empty answer. */
+/** Rejects a 200 whose body reports a failure; it must not count as an empty answer. */
 const succeeded = (value: unknown): unknown => {
   if (!isRow(value) || hasContent(value.data) || !saysFailure(value)) return value
-  const said = textOf(value.message) || textOf(value.error) || JSON.stringify(value).slice(0, 80)
-  throw new BadAnswer('schema', `the provider says that it failed: ${said}`)
+  const message = textOf(value.message) || textOf(value.error) || JSON.stringify(value).slice(0, 80)
+  throw new BadAnswer('schema', `the provider reports a failure: ${message}`)
 }
 
 const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
@@ -103,7 +103,7 @@ const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
   /^false$/i.test(textOf(success)) ||
   /^(error|fail|failed|failure)$/i.test(textOf(status)) ||
   [status, code].some((number) => Number(textOf(number)) >= 400) ||
-  [error, errors].some((what) => what === true || textOf(what) !== '' || hasContent(what))
+  [error, errors].some((detail) => detail === true || textOf(detail) !== '' || hasContent(detail))
 
 const hasContent = (data: unknown): boolean => (Array.isArray(data) ? data.length > 0 : isRow(data) && Object.keys(data).length > 0)
 
@@ -111,11 +111,11 @@ const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {
   const result = shape.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw new BadAnswer('schema', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'has another shape'}`)
+  throw new BadAnswer('schema', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'unexpected shape'}`)
 }
 
-const unreadable = (text: string, what: string): BadAnswer => {
+const unreadable = (text: string, reason: string): BadAnswer => {
   const start = text.trimStart()
-  if (start.startsWith('<')) return new BadAnswer('html', 'a page came instead')
-  return new BadAnswer('parse', start === '' ? 'the body is empty' : what)
+  if (start.startsWith('<')) return new BadAnswer('html', 'the answer is an HTML page')
+  return new BadAnswer('parse', start === '' ? 'the body is empty' : reason)
 }

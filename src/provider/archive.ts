@@ -5,7 +5,7 @@ import { compactDmy, type Day, instantOf } from '../model/trading-day.js'
 import { get } from './endpoint.js'
 import { type Fields, rows, type Seen } from './shape.js'
 
-/** A CSV that the archive publishes on the evening of each trading day. `{date}` is `DDMMYYYY`. */
+/** Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`. */
 export const dailyCsv = (
   name: string,
   read: (text: string, input: unknown, seen?: Seen) => readonly Row[],

@@ -8,46 +8,46 @@ import type { Watch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import type { Gates } from './gate/gates.js'
 import type { HostGate } from './gate/host-gate.js'
-import { transferOn } from './gate/line.js'
+import { createTransfer } from './gate/network-link.js'
 import { type RequestEnd, reading } from './reading.js'
 import { requestsTo } from './request.js'
 import { retryAfterMs } from './retry-after.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
 
 /**
- * Asks the provider. Emits the answer once, or errors with what is left after the retries; it is the only place that retries, and
- * what it repeats is one request. Unsubscribing aborts the request.
+ * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. This is the only place that
+ * retries, and it repeats one request, never a whole item. Unsubscribing aborts the request.
  */
 export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskHow) => Observable<Answer>
 
 export interface AskHow {
-  /** There is another source to turn to: while the host is away the request fails at once instead of waiting for it. */
+  /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
   readonly failFast?: boolean
 }
 
-/** An answer may take so many times the longest silence in all. */
+/** The total timeout is this multiple of the idle timeout. */
 const TOTAL_FACTOR = 6
 
 export interface AskOptions {
   readonly transport: Transport
   readonly settings: Settings
-  /** Of all streams of the run: they share what a host allows. */
+  /** Shared by all streams of the run. */
   readonly gates: Gates
-  /** The longest time without a byte that one attempt is granted, six times as long in all; waiting for the host's gate is none of it. */
+  /** Idle timeout of one attempt (no byte received); the total timeout is six times as long. Time in the limiter's queue does not count. */
   readonly timeoutMs: number
   readonly random: () => number
-  /** The current instant, epoch milliseconds; dates in `Retry-After` count from it. */
+  /** The current instant, epoch milliseconds; the base of `Retry-After`. */
   readonly clock: () => number
-  /** Looks at the shape of what a call answers. */
+  /** The drift check of an endpoint's answers. */
   readonly drift?: (endpoint: AnyEndpoint) => Watch | undefined
-  /** Whether the items are a few lists, not stocks or indices. */
+  /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
-  /** Hears how each request ended. */
+  /** Receives the end of each request. */
   readonly watch?: ((end: RequestEnd) => void) | undefined
 }
 
-/** How an item asks: with its worker, which is free again as soon as its answers are in, before they are read. */
+/** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
 export const createAsk = ({
   transport,
   settings,
@@ -59,51 +59,51 @@ export const createAsk = ({
   drift,
   watch,
   isList = false,
-}: AskOptions): ((slot: Slot, whom?: string) => Ask) => {
+}: AskOptions): ((slot: Slot, item?: string) => Ask) => {
   const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
   const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
-  const known = new Map<AnyEndpoint, Known>()
-  const knownOf = (endpoint: AnyEndpoint): Known => {
-    const one = known.get(endpoint) ?? { request: requestsTo(endpoint, settings, timeoutMs), gate: gates.of(endpoint) }
-    known.set(endpoint, one)
-    return one
+  const prepared = new Map<AnyEndpoint, Known>()
+  const prepare = (endpoint: AnyEndpoint): Known => {
+    const target = prepared.get(endpoint) ?? { request: requestsTo(endpoint, settings, timeoutMs), limiter: gates.of(endpoint) }
+    prepared.set(endpoint, target)
+    return target
   }
-  const accepted = (reply: HttpReply): HttpReply => {
+  const acceptReply = (reply: HttpReply): HttpReply => {
     if (reply.status === 200 && reply.body.length === 0) throw new BadAnswer('empty', 'the body is empty')
     if (reply.status === 200) return reply
-    const askedForMs = retryAfterMs(reply.retryAfter, clock())
-    if (reply.status !== 429) throw new HttpError(reply.status, askedForMs)
+    const pauseMs = retryAfterMs(reply.retryAfter, clock())
+    if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
     tell('rate-limited')
-    throw new Throttled(askedForMs)
+    throw new Throttled(pauseMs)
   }
-  return (slot, whom = '') =>
+  return (slot, item = '') =>
     (endpoint, input, { failFast = false } = {}) => {
-      const { request: requestFor, gate } = knownOf(endpoint)
-      const request = requestFor(input)
-      const asker = { item: whom, isList, idleMs: timeoutMs, failFast }
+      const { request: toRequest, limiter } = prepare(endpoint)
+      const request = toRequest(input)
+      const options = { item, isList, idleMs: timeoutMs, failFast }
       return new Observable((subscriber) => {
         const { hold, give } = slot.use()
         let sent = 0
         const attempt$ = defer(() => {
           if (sent++ > 0) tell('retried')
           tell('requested')
-          // No subject: what each request holds while it waits is copied by every collection of young memory.
-          let inTime = (): void => undefined
-          const arrived$ = new Observable<void>((waiting) => {
-            inTime = () => waiting.next()
+          // No Subject: every minor GC would copy the state that each waiting request keeps.
+          let notifyArrival = (): void => undefined
+          const arrived$ = new Observable<void>((observer) => {
+            notifyArrival = () => observer.next()
           })
           const arrived = (): void => {
-            inTime()
-            // A host that is just coming back is asked again for what it owes before it is asked for more.
-            if (!gate.isInTrouble()) give()
+            notifyArrival()
+            // While the host recovers, retries of started items go before requests of new ones.
+            if (!limiter.isInTrouble()) give()
           }
-          const transfer = transferOn(gates.line)
+          const transfer = createTransfer(gates.line)
           return transport({ ...request, arrived, transfer }).pipe(
             deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
-            reading(endpoint, (reply) => answerOf(endpoint, accepted(reply), input, drift?.(endpoint), whom), { clock, watch }),
+            reading(endpoint, (reply) => answerOf(endpoint, acceptReply(reply), input, drift?.(endpoint), item), { clock, watch }),
           )
         })
-        hold(gate.through(attempt$, asker)).pipe(retryFailures(policy)).subscribe(subscriber)
+        hold(limiter.through(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
         subscriber.add(give)
       })
     }
@@ -111,7 +111,7 @@ export const createAsk = ({
 
 interface Known {
   readonly request: (input: unknown) => HttpRequest
-  readonly gate: HostGate
+  readonly limiter: HostGate
 }
 
 const answerOf = <Input, Answer>(
@@ -119,17 +119,17 @@ const answerOf = <Input, Answer>(
   reply: HttpReply,
   input: Input,
   drift: Watch | undefined,
-  whom: string,
+  item: string,
 ): Answer => {
   const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(textOf(reply, endpoint), input, drift?.of(whom))
+  if (answer === undefined) return endpoint.read(textOf(reply, endpoint), input, drift?.of(item))
   drift?.asExpected()
   return answer
 }
 
-/** Where nothing told the length of a body, a cut JSON or page still shows by its missing end; a CSV that lost its last lines looks whole. */
+/** Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost its last lines looks complete. */
 const textOf = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
-  if (isUnframed && type === 'text/csv') throw new BadAnswer('truncated', 'the CSV may be cut: nothing tells its length')
+  if (isUnframed && type === 'text/csv') throw new BadAnswer('truncated', 'the CSV may be incomplete: the reply states no length')
   return decoded(body)
 }
 

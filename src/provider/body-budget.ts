@@ -1,28 +1,28 @@
-/** The part of a budget that one answer takes. */
+/** The share of the budget that one response body uses. */
 export interface BodyShare {
-  /** Bytes of the answer have come; calls `pause` if they are too many for now. */
+  /** Counts received bytes; calls `pause` if the budget is exceeded. */
   readonly take: (bytes: number) => void
-  /** The answer is read, or will not be; harmless more than once. */
+  /** The body was decoded or discarded. Idempotent. */
   readonly release: () => void
 }
 
-/** Bounds the bytes of all answers that are on their way, or wait to be read. */
+/** Bounds the bytes of all response bodies that are being received or wait to be decoded. */
 export interface BodyBudget {
   readonly open: (flow: { readonly pause: () => void; readonly resume: () => void }) => BodyShare
 }
 
-/** Far more than usual answers take together, and two of the largest allowed. */
+/** Far more than usual bodies need together; two bodies of the maximum size. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * Beyond the limit one answer at a time is read on, so that it ends and makes room; the others are not read until then, and what they
- * would bring waits at the host. All together never hold more than the limit and one largest answer.
+ * Above the limit only one body is received further, until it ends and frees memory; the other sockets are paused (back-pressure). Memory
+ * never exceeds the limit plus one body of the maximum size.
  */
 export const createBodyBudget = (limit = MAX_BYTES): BodyBudget => {
   const paused = new Set<{ readonly go: () => void }>()
   let total = 0
   let favoured: object | undefined
-  const makeRoom = (): void => {
+  const resumePaused = (): void => {
     for (const next of paused) {
       if (total > limit && favoured !== undefined) return
       if (total > limit) favoured = next
@@ -50,7 +50,7 @@ export const createBodyBudget = (limit = MAX_BYTES): BodyBudget => {
           own = 0
           paused.delete(share)
           if (favoured === share) favoured = undefined
-          if (paused.size > 0) makeRoom()
+          if (paused.size > 0) resumePaused()
         },
       }
     },

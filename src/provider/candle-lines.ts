@@ -5,15 +5,15 @@ const NAMES = ['"Time"', '"o"', '"h"', '"l"', '"c"', '"v"'] as const
 
 const [TAB, LINE_FEED, RETURN, SPACE, COMMA, POINT, ZERO, NINE, CLOSE] = [9, 10, 13, 32, 44, 46, 48, 57, 93] as const
 
-/** A decimal of so many characters is the one that JavaScript writes for the number it stands for. */
+/** A decimal of up to this many characters is exactly what JavaScript prints for its number. */
 const LONGEST = 15
-/** Below 0.000001 JavaScript writes an exponent. */
+/** Below 0.000001 JavaScript prints an exponent. */
 const LONGEST_BELOW_ONE = '0.000001'.length
 
 /**
- * The candles of an answer as lines of CSV, from bytes to bytes: six cursors walk its columns side by side, and nothing is made of a row
- * but its line. Nothing where anything is not just as it usually is, such as a number that JavaScript would write in another way, a name
- * twice, a column that is missing or shorter, or no candle at all: then the answer must be parsed, which also tells what is wrong.
+ * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by side, and no row becomes an
+ * object. Returns nothing for anything unusual (a number that JavaScript would print differently, a duplicate name, a missing or shorter
+ * column, no candle at all): then the answer must be parsed as JSON, which also finds the error.
  */
 export const candleLines = (answer: Uint8Array): Candles | undefined => {
   const bytes = bufferOf(answer)
@@ -21,7 +21,7 @@ export const candleLines = (answer: Uint8Array): Candles | undefined => {
   return columns && linesOf(bytes, columns)
 }
 
-/** Where the first values of the six columns stand. What is in the columns is not looked at. */
+/** Finds the first value of each of the six columns, without reading the columns. */
 const columnsIn = (bytes: Buffer): Int32Array | undefined => {
   const columns = new Int32Array(NAMES.length)
   let at = 0
@@ -45,12 +45,9 @@ const columnsIn = (bytes: Buffer): Int32Array | undefined => {
   return takes('}', '}') && afterSpace(bytes, at) === bytes.length && !columns.includes(0) ? columns : undefined
 }
 
-/**
- * Walks the columns to their common end, moving the cursors. Digits are copied as they come; whether they were a number as JavaScript
- * writes it shows where they end.
- */
+/** Walks the columns to their common end, moving the cursors. Digits are copied first and validated at the end of each number. */
 const linesOf = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
-  // A column's values and what separates them are as long as its part of the lines, or longer.
+  // Large enough: a value and its separator in the answer are never shorter than in the CSV.
   const csv = Buffer.allocUnsafe(bytes.length)
   let [to, length, newest] = [0, 0, 0]
   let follows: number | undefined = COMMA
@@ -81,7 +78,7 @@ const linesOf = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
   return follows === CLOSE ? candlesIn(csv.subarray(0, to), length) : undefined
 }
 
-/** The whole number at a place; 0 if there is none. */
+/** Reads the whole number at an offset; 0 if there is none. */
 const timeAt = (bytes: Buffer, from: number): number => {
   let time = 0
   for (let at = from; ; at += 1) {
@@ -91,7 +88,7 @@ const timeAt = (bytes: Buffer, from: number): number => {
   }
 }
 
-/** Copies the digits at a place; where they end. */
+/** Copies the digits at an offset; returns the offset behind them. */
 const copyDigits = (bytes: Buffer, from: number, csv: Buffer, start: number): number => {
   let at = from
   let to = start
@@ -103,7 +100,7 @@ const copyDigits = (bytes: Buffer, from: number, csv: Buffer, start: number): nu
   return at
 }
 
-/** Where a fraction ends without the zeros at its end. */
+/** The end of a fraction without its trailing zeros. */
 const withoutZeros = (csv: Buffer, end: number): number => {
   let to = end
   while (csv[to - 1] === ZERO) to -= 1
@@ -112,7 +109,7 @@ const withoutZeros = (csv: Buffer, end: number): number => {
 
 const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE
 
-/** Where the next token of JSON begins. */
+/** The offset of the next JSON token. */
 const afterSpace = (bytes: Buffer, from: number): number => {
   let at = from
   while (isSpace(bytes[at] as number)) at += 1

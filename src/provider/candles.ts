@@ -11,7 +11,7 @@ const Nothing = z.array(z.unknown()).length(0)
 const Columns = z.looseObject({ Time: z.array(z.int()).nullish(), o: Column, h: Column, l: Column, c: Column, v: Column })
 const Answer = z.looseObject({ data: z.union([Columns, Nothing]).nullish() })
 
-/** The candle call, for stocks or for indices. Answers candles ascending by timestamp, each once; none if nothing lies in the range. */
+/** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; a range without candles is empty. */
 export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
   post({
     name,
@@ -41,15 +41,15 @@ const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly C
   const { Time, o, h, l, c, v } = data as z.output<typeof Columns>
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
   const lengths = columns.map(({ length }) => length)
-  if (new Set(lengths).size > 1) throw new BadAnswer('schema', `the six candle columns have ${lengths.join(', ')} values`)
+  if (new Set(lengths).size > 1) throw new BadAnswer('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
   if (Time?.some((time) => time > LATEST)) throw new BadAnswer('schema', 'the timestamps of the candles are not in seconds')
-  const rows = (Time ?? []).map((_, place) => columns.map((column) => column[place]) as unknown as Candle)
+  const rows = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
   return isAscending(rows) ? rows : inOrder(rows)
 }
 
 const isAscending = (rows: readonly Candle[]): boolean =>
-  rows.every(([time], place) => place === 0 || time > (rows[place - 1] as Candle)[0])
+  rows.every(([time], index) => index === 0 || time > (rows[index - 1] as Candle)[0])
 
-/** Of two candles with one timestamp the later answered counts. */
+/** Of two candles with the same timestamp, the last one in the answer wins. */
 const inOrder = (rows: readonly Candle[]): readonly Candle[] =>
   [...new Map(rows.map((row) => [row[0], row])).values()].sort((one, other) => one[0] - other[0])

@@ -5,11 +5,11 @@ import { type Watch, watchOf } from './shape-watch.js'
 
 export type { Watch }
 
-/** Gathers what drifted in a run: call by call, in how many of how many answers. */
+/** Collects the drift of a run, by endpoint, with counts of answers and records. */
 export interface DriftWatch {
-  /** Watches the calls of a stream, those that state a shape. */
+  /** Checks the endpoints of a stream that declare a shape. */
   readonly ofStream: (stream: string) => (endpoint: AnyEndpoint) => Watch | undefined
-  /** What another process of the run has seen so far; what it told before counts no more, though it may come later. */
+  /** Replaces the drift that another process of the run has reported so far; a late report with fewer answers is ignored. */
   readonly add: (source: string, seen: readonly Drift[]) => void
   /** The most frequent first. */
   readonly found: () => readonly Drift[]
@@ -17,17 +17,17 @@ export interface DriftWatch {
 
 const MOST_TOLD = 48
 
-/** Without `requiring`, answers are only compared. */
+/** Without a policy for required fields, drift is recorded and no answer is refused. */
 export const createDriftWatch = (requiring?: Requiring): DriftWatch => {
   const watched: (() => readonly Drift[])[] = []
   const streams = new Map<string, ReturnType<DriftWatch['ofStream']>>()
-  const elsewhere = new Map<string, readonly Drift[]>()
+  const byProcess = new Map<string, readonly Drift[]>()
   return {
     ofStream: (stream) => {
-      const before = streams.get(stream)
-      if (before) return before
+      const existing = streams.get(stream)
+      if (existing) return existing
       const watches = new Map<AnyEndpoint, Watch>()
-      const watching = (endpoint: AnyEndpoint): Watch | undefined => {
+      const watchEndpoint = (endpoint: AnyEndpoint): Watch | undefined => {
         const known = watches.get(endpoint)
         if (known || endpoint.shape === undefined) return known
         const { watch, found } = watchOf({ stream, endpoint: endpoint.name, shape: endpoint.shape }, requiring)
@@ -35,14 +35,14 @@ export const createDriftWatch = (requiring?: Requiring): DriftWatch => {
         watched.push(found)
         return watch
       }
-      streams.set(stream, watching)
-      return watching
+      streams.set(stream, watchEndpoint)
+      return watchEndpoint
     },
     add: (source, seen) => {
-      if (answersIn(seen) >= answersIn(elsewhere.get(source) ?? [])) elsewhere.set(source, seen)
+      if (answersIn(seen) >= answersIn(byProcess.get(source) ?? [])) byProcess.set(source, seen)
     },
     found: () =>
-      addedUp([...watched.flatMap((found) => found()), ...[...elsewhere.values()].flat()])
+      addedUp([...watched.flatMap((found) => found()), ...[...byProcess.values()].flat()])
         .sort((one, other) => other.answers - one.answers)
         .slice(0, MOST_TOLD),
   }
@@ -50,7 +50,7 @@ export const createDriftWatch = (requiring?: Requiring): DriftWatch => {
 
 const answersIn = (drifts: readonly Drift[]): number => drifts.reduce((sum, { answers }) => sum + answers, 0)
 
-/** The same drift, seen by several processes, once. */
+/** Merges the same drift seen by several processes. */
 const addedUp = (all: readonly Drift[]): Drift[] => {
   const sums = new Map<string, Drift>()
   for (const one of all) {

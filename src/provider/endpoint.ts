@@ -4,65 +4,65 @@ import type { SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
 import type { Seen, Shape } from './shape.js'
 
-/** The header sets of the interface document: a helper's usual ones, with an Origin besides, none of them, or a browser's. */
+/** The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a browser's. */
 export type HeaderSet = 'usual' | 'origin' | 'bare' | 'browser'
 
 /**
- * One call that the provider answers: how it is asked, how its answer is read, and what the embedded provider says to it.
+ * One endpoint of the provider: its request, how to read its answer, and what the simulator answers.
  * A POST sends `Input` as its JSON body; a GET fills the `{placeholders}` of its path from it.
  */
 export interface Endpoint<Input, Answer> {
   readonly name: string
   readonly host: Host
   readonly method: 'GET' | 'POST'
-  /** Below the host's base address; may hold a query and `{placeholders}`. */
+  /** Relative to the host's base address; may have a query and `{placeholders}`. */
   readonly path: string
   readonly headers: HeaderSet
-  /** What may be asked. Strict: the embedded provider refuses anything else with a 400 that names the field. */
+  /** The schema of the request. Strict: the simulator refuses anything else with a 400 that names the field. */
   readonly input: z.ZodType<Input>
   /**
-   * Reads the text of a 200; throws `BadAnswer` if it is not what this call gives, or not what `input` asked for. Of a text that was
-   * cut anywhere it must not take what is there for the whole, a CSV excepted.
+   * Reads the text of a 200. Must refuse a truncated text, except a CSV.
+   *
+   * @throws BadAnswerError the text is not an answer of this endpoint, or not to this input
    */
   readonly read: (text: string, input: Input, seen?: Seen) => Answer
-  /** What an answer looks like, if it is watched for drift: `read` then shows it to `seen` as soon as it is parsed. */
+  /** The shape of an answer, for the drift check: `read` passes the parsed answer to its third parameter. */
   readonly shape?: Shape
   /**
-   * Reads the bytes of a 200 to the same answer as `read` does, only faster. Wherever it cannot be sure it returns nothing: then `read`
-   * answers, or refuses.
+   * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then `read` decides.
    */
   readonly readBytes?: (body: Uint8Array) => Answer | undefined
-  /** What the embedded provider answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
+  /** What the simulator answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
   readonly sample?: (input: Input, market: SampleMarket) => unknown
   /** Content type of a sample that is text. */
   readonly type?: 'text/csv' | 'text/html' | 'application/json'
 }
 
-/** A call of any kind, where calls are listed. */
+/** An endpoint of any kind, for lists of endpoints. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of endpoints of every kind; inputs are checked by each one's schema
 export type AnyEndpoint = Endpoint<any, unknown>
 
-/** A call as `get` and `post` are given it: the method follows, and headers are the usual ones if absent. */
+/** The definition that `get` and `post` take: without the method; headers default to `usual`. */
 export type Described<Input, Answer> = Omit<Endpoint<Input, Answer>, 'method' | 'headers'> & { readonly headers?: HeaderSet }
 
-/** A call with a JSON body. */
+/** Defines an endpoint that takes a JSON body. */
 export const post = <Input, Answer>(endpoint: Described<Input, Answer>): Endpoint<Input, Answer> => ({
   headers: 'usual',
   ...endpoint,
   method: 'POST',
 })
 
-/** A call with everything in its address. */
+/** Defines an endpoint whose whole request is its URL. */
 export const get = <Input extends Record<string, string>, Answer>(endpoint: Described<Input, Answer>): Endpoint<Input, Answer> => ({
   headers: 'usual',
   ...endpoint,
   method: 'GET',
 })
 
-/** A part of a request that is always the same. */
+/** The schema of a part of a request that is always the same. */
 export const exactly = <const T>(value: T): z.ZodType<T> =>
   z.custom<T>((given) => isDeepStrictEqual(given, value), `must be ${JSON.stringify(value)}`)
 
-/** The path with its placeholders filled; a value keeps its slashes and nothing else that an address could mistake. */
+/** Fills the placeholders of a path. Values are percent-encoded, except for slashes. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').split('/').map(encodeURIComponent).join('/'))

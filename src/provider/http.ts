@@ -11,7 +11,7 @@ import { LONGEST_BODY, unpack } from './unpack.js'
 
 export interface Connections {
   readonly send: Transport
-  /** Closes every socket at once; what is still in flight errors. */
+  /** Closes every socket at once; requests in flight error. */
   readonly close: () => void
 }
 
@@ -19,11 +19,11 @@ const LONGEST_CONNECT_MS = 5_000
 
 export interface ConnectionOptions {
   readonly redirect?: Redirect
-  /** The most connections to an origin, as many as its streams have requests at the same time; for any other there is no bound. */
+  /** The maximum of connections by origin; other origins are unbounded. */
   readonly most?: ReadonlyMap<string, number>
 }
 
-/** Keep-alive connections, one pool an origin. */
+/** Opens keep-alive connections, one pool per origin. */
 export const openConnections = ({ redirect = () => undefined, most = new Map() }: ConnectionOptions = {}): Connections => {
   const pools = new Map<string, Pool>()
   const { connect, abandon } = createConnector()
@@ -34,7 +34,7 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
     pools.set(origin, pool)
     return pool
   }
-  const inTurn = createTurns()
+  const schedule = createTurns()
   const budget = createBodyBudget()
   const targets = new Map<string, Target>()
   const targetOf = ({ method, url: address }: HttpRequest): Target => {
@@ -42,7 +42,7 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
     if (known) return known
     const url = new URL(address)
     const target = { pool: poolOf(url.origin), path: `${url.pathname}${url.search}`, budget }
-    // What is posted differs in its body; the addresses of other requests may be as many as they.
+    // Only POSTs share addresses; each GET may have its own.
     if (method === 'POST') targets.set(address, target)
     return target
   }
@@ -63,10 +63,10 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
                 subscriber.complete()
                 release()
               }
-              // There is nothing to read, and the host's gate must hear of it before anything else is asked.
+              // Nothing to decode, and the limiter must know the status before it admits another request.
               if (reply.status !== 200) return emit()
               request.arrived?.()
-              inTurn(emit)
+              schedule(emit)
             },
             fail: (error) => subscriber.error(error),
           })
@@ -83,27 +83,27 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
   }
 }
 
-/** Closing a pool would leave the sockets that are still on their way, until they arrive or their time is up. */
+/** Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them. */
 const createConnector = (): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
   const open = buildConnector({ timeout: LONGEST_CONNECT_MS })
-  const onTheirWay = new Set<Socket>()
+  const connecting = new Set<Socket>()
   return {
     connect(options, done) {
-      // The client's own connector gives its socket back, though its type does not say so.
+      // undici's connector returns its socket, though its type does not say so.
       const socket: unknown = open(options, (...result) => {
-        if (socket instanceof Socket) onTheirWay.delete(withoutContinue(socket))
+        if (socket instanceof Socket) connecting.delete(withoutContinue(socket))
         done(...result)
       })
-      if (socket instanceof Socket) onTheirWay.add(socket)
+      if (socket instanceof Socket) connecting.add(socket)
     },
     abandon() {
-      for (const socket of onTheirWay) socket.destroy(new Error('closed'))
-      onTheirWay.clear()
+      for (const socket of connecting) socket.destroy(new Error('closed'))
+      connecting.clear()
     },
   }
 }
 
-/** Where a request goes. Most requests of a stream go to the same address. */
+/** The destination of a request, cached: most requests of a stream share one address. */
 interface Target {
   readonly pool: Pool
   readonly path: string
@@ -111,12 +111,12 @@ interface Target {
 }
 
 interface Receiver {
-  /** `release` is to be called when the body has been read. */
+  /** The receiver must call `release` when it has decoded the body. */
   reply(reply: HttpReply, release: () => void): void
   fail(error: TransportError): void
 }
 
-/** Straight over the pool's own handler: an AbortSignal for each request would cost half as much again as the request. */
+/** Uses undici's handler interface: an AbortSignal per request would add half of the request's CPU cost. */
 const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver: Receiver): (() => void) => {
   let isOver = false
   let started: Dispatcher.DispatchController | undefined
@@ -144,7 +144,7 @@ const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver
       if (isOver) controller.abort(new Error('cancelled'))
     },
     onResponseStart(controller, code, answered) {
-      // Pieces of the socket's own buffer, all 64 KiB of it, in a list that has waited for them and is old by now.
+      // Raw headers are slices of the socket's 64 KiB buffer. Their list is in the old generation and would keep it until the next major GC.
       if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
       transfer.bytesAt = asyncScheduler.now()
       status = code
@@ -156,12 +156,12 @@ const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver
       share.take(chunk.length)
     },
     onResponseEnd() {
-      // The list, old as well, lets go of them.
+      // `splice` empties the list, which is in the old generation too and would keep the chunks.
       unpack(headers['content-encoding'], chunks.splice(0), (error, whole) => {
         if (isOver) return
         isOver = true
         if (whole && headers['content-encoding'] !== undefined) share.take(whole.length)
-        // Only a 200 is read: a broken body must not hide what the status says.
+        // Only a 200 is decoded: a broken body must not hide any other status.
         if (error && status === 200) return fail(error)
         const { location, 'retry-after': retryAfter, 'content-type': contentType } = headers
         const reply: HttpReply = {

@@ -2,12 +2,12 @@ import type { Socket } from 'node:net'
 
 const CONTINUE = 'HTTP/1.1 100'
 const BLANK_LINE = '\r\n\r\n'
-/** undici's own limit for the head of an answer. */
+/** undici's limit for the head of a response. */
 const LONGEST = 16_384
 
 /**
- * Skips every `100 Continue` in front of an answer, as RFC 9110 (15.2) demands even of a client that did not ask for one; undici closes
- * the connection at it ("bad response"). undici itself skips other interim responses, such as 103 Early Hints.
+ * Skips `100 Continue` in front of a response. RFC 9110 (15.2) requires that even of a client that did not expect one, but undici closes the
+ * connection ("bad response"). undici itself skips other interim responses, such as 103 Early Hints.
  */
 export const withoutContinue = <S extends Socket>(socket: S): S => {
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
@@ -15,7 +15,7 @@ export const withoutContinue = <S extends Socket>(socket: S): S => {
   let isHeadDue = false
   let waiting: Buffer | undefined
   socket.write = (...args: readonly unknown[]) => {
-    // What comes next is the head of an answer: there is one request at a time.
+    // The next bytes are the head of a response: without pipelining there is one request at a time.
     isHeadDue = true
     return write(...args)
   }
@@ -32,12 +32,12 @@ export const withoutContinue = <S extends Socket>(socket: S): S => {
   return socket
 }
 
-/** The bytes after all that was skipped, and whether they are the head of the answer, or the incomplete head of one more to skip. */
+/** The bytes behind the skipped responses, and whether they start the final head (not one more, incomplete `100 Continue`). */
 const past = (bytes: Buffer): { readonly rest: Buffer; readonly isHead: boolean } => {
   let rest = bytes
   while (CONTINUE.startsWith(rest.toString('latin1', 0, CONTINUE.length))) {
     const end = rest.indexOf(BLANK_LINE)
-    // undici refuses it.
+    // Too long: pass it on, undici refuses it.
     if (end < 0) return { rest, isHead: rest.length > LONGEST }
     rest = rest.subarray(end + BLANK_LINE.length)
   }

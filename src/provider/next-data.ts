@@ -1,13 +1,13 @@
-// What a page's scripts are told apart by. Each is tried at one place, or goes forward only: a page is read once, whatever is in it.
+// The patterns are sticky or move forward only, so a page is scanned once whatever it contains (no ReDoS).
 const START = /<!--|<script(?=[\s/>])/gi
 const REST_OF_TAG = /((?:[^"'>]|"[^"]*"|'[^']*')*)>/y
 const END = /<\/script(?=[\s/>])/gi
 const IS_NEXT_DATA = /(?:^|[\s"'])id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
 
-/** A tag without an end would else be looked through to the end of the page. */
+/** Bounds the scan of a tag without an end. */
 const LONGEST_TAG = 2_000
 
-/** The content of a page's script element `__NEXT_DATA__`; nothing if the page has no whole one. Takes time in proportion to the page. */
+/** Finds the content of a page's script element `__NEXT_DATA__`, in linear time; nothing if there is no complete one. */
 export const nextDataIn = (page: string): string | undefined => {
   for (let at = 0; ; ) {
     const start = matchFrom(START, page, at)

@@ -4,18 +4,18 @@ import type { AnyEndpoint } from './endpoint.js'
 import { seenOf } from './seen.js'
 import type { HttpReply } from './transport.js'
 
-/** How one request ended. Says nothing of what it asked for, or with which headers. */
+/** The end of one request, without its input and headers. */
 export interface RequestEnd {
   readonly endpoint: AnyEndpoint
   /** When it was sent, epoch milliseconds. */
   readonly at: number
-  /** Until its answer was in, or it was given up. */
+  /** Duration until the reply was complete, or the request failed. */
   readonly ms: number
-  /** Nothing where no whole answer came. */
+  /** Absent without a complete reply. */
   readonly status: number | undefined
-  /** Of the answer, unpacked. */
+  /** Size of the decompressed body. */
   readonly bytes: number
-  /** Why it brought nothing, in a word: `http_403`, `rate_limit`, `html`, `deadline`, `cancelled`; nothing if it did. */
+  /** The code of the failure: `http_403`, `rate_limit`, `html`, `deadline`, `cancelled`; absent on success. */
   readonly failure: string | undefined
 }
 
@@ -25,54 +25,54 @@ export interface Watching {
   readonly watch: ((end: RequestEnd) => void) | undefined
 }
 
-/** Reads the reply to one request. A failure learns what was asked of whom and what came back, which costs nothing where all is well. */
+/** Decodes the reply to one request. Adds the request and a description of the reply to an error, at no cost for a success. */
 export const reading =
   <Answer>(endpoint: AnyEndpoint, read: (reply: HttpReply) => Answer, { clock, watch }: Watching): OperatorFunction<HttpReply, Answer> =>
   (reply$) =>
     new Observable((subscriber) => {
-      const ending = watch && endingOf(endpoint, { clock, watch })
+      const reporter = watch && endingOf(endpoint, { clock, watch })
       let reply: HttpReply | undefined
       const fail = (error: unknown): void => {
         if (error instanceof CollectError) {
           error.asked = `${endpoint.method} ${endpoint.host} ${endpoint.path}`
           if (reply) error.answered = seenOf(reply)
         }
-        ending?.end(wordFor(error))
+        reporter?.end(wordFor(error))
         subscriber.error(error)
       }
       subscriber.add(
         reply$.subscribe({
           next: (arrived) => {
             reply = arrived
-            ending?.arrived(arrived)
+            reporter?.arrived(arrived)
             let answer: Answer
             try {
               answer = read(arrived)
             } catch (error) {
               return fail(error)
             }
-            // What waited is old by now: it would hold the body until a great collection.
+            // This closure may be in the old generation and would keep the body until the next major GC.
             reply = undefined
-            ending?.end()
+            reporter?.end()
             subscriber.next(answer)
           },
           error: fail,
           complete: () => subscriber.complete(),
         }),
       )
-      if (ending) subscriber.add(() => ending.end('cancelled'))
+      if (reporter) subscriber.add(() => reporter.end('cancelled'))
     })
 
 const endingOf = (endpoint: AnyEndpoint, { clock, watch }: Watching) => {
   const at = clock()
   let isOpen = true
-  let came: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
+  let arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
     arrived: ({ status, body }: HttpReply): void => {
-      came = { status, bytes: body.length, ms: clock() - at }
+      arrival = { status, bytes: body.length, ms: clock() - at }
     },
     end: (failure?: string): void => {
-      if (isOpen) watch?.({ endpoint, at, failure, ...(came ?? { status: undefined, bytes: 0, ms: clock() - at }) })
+      if (isOpen) watch?.({ endpoint, at, failure, ...(arrival ?? { status: undefined, bytes: 0, ms: clock() - at }) })
       isOpen = false
     },
   }

@@ -8,8 +8,8 @@ const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>>
 }
 
 /**
- * Follows a redirect if the same request can be made again at one of the hosts that are set, not less safely than before, and without
- * the headers that the settings add: they are for the address that was asked. Any other redirect stays the answer that it is.
+ * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https to http. The headers of the
+ * settings are removed: they are for the original address. Any other redirect is returned as the answer.
  */
 export const redirectsOf = ({ urls, headers }: Settings): Redirect => {
   const origins = new Set(Object.values(urls).map((url) => new URL(url).origin))

@@ -5,14 +5,14 @@ import type { HttpRequest } from './transport.js'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 
-/** Makes the requests that ask an endpoint: all that they share is made once. A path in the host's base address stays in front. */
+/** Returns a function that builds the requests to an endpoint; common parts are built once. A path in the host's base address is kept. */
 export const requestsTo = <Input>(
   { name, host, method, path, headers: set }: Endpoint<Input, unknown>,
   settings: Settings,
   timeoutMs: number,
 ): ((input: Input) => HttpRequest) => {
   const base = settings.urls[host]?.replace(/\/+$/, '')
-  if (base === undefined) throw new UsageError(`urls.${host} is not set: ${name} is asked there`)
+  if (base === undefined) throw new UsageError(`urls.${host} is not set; ${name} needs it`)
   const usual = { 'accept-encoding': 'gzip', ...headersOf(set, settings) }
   const own = lowerCased(settings.headers)
   if (method === 'POST') {
@@ -27,7 +27,7 @@ export const requestsTo = <Input>(
 const lowerCased = (headers: Settings['headers']): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-/** The shared helper's headers, by what the interface document says of each call. */
+/** The headers that the interface document specifies for each endpoint. */
 const headersOf = (set: HeaderSet, { urls }: Settings): Readonly<Record<string, string>> => {
   const usual = { accept: 'application/json, text/plain, */*', 'accept-language': 'en-IN,en;q=0.9', 'user-agent': BROWSER }
   switch (set) {

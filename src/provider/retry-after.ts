@@ -1,4 +1,4 @@
-/** Reads a `Retry-After` header, seconds or an HTTP date, as milliseconds from `now`; nothing if it is neither. Never negative. */
+/** Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative; `undefined` if it is neither. */
 export const retryAfterMs = (header: string | undefined, now: number): number | undefined => {
   const text = header?.trim() ?? ''
   if (/^\d+$/.test(text)) return Number(text) * 1_000

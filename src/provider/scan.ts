@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** A condition of a scan (interface document, endpoint 1) whose value is always the same. */
+/** The schema of a scan condition (interface document, endpoint 1) with a constant value. */
 export const condition = <const Field extends string, const Value extends string>(field: Field, val: Value) =>
   z.strictObject({ field: z.literal(field), op: z.literal(''), val: z.literal(val) })
 
-/** The condition that picks the exchange, by its code in upper case. */
+/** The schema of the condition that selects the exchange by its code. */
 export const onExchange = z.strictObject({
   field: z.literal('Exch'),
   op: z.literal(''),

@@ -6,31 +6,31 @@ export interface Known<Layout> {
   readonly name: string
   readonly mask: number
   readonly expected: string
-  /** Whether a record without it is told. */
+  /** A record without it counts as drift. */
   readonly isExpected: boolean
   readonly isUsual: boolean
-  /** Whether an answer without it is refused. */
+  /** An answer without it is refused. */
   readonly isRequired: boolean
   readonly mayBeNull: boolean
   readonly format: 'day' | 'millis' | undefined
   readonly inner: ShapeNode<Layout> | undefined
 }
 
-/** A record somewhere in the answer. */
+/** The records at one path of the answer. */
 export interface ShapeNode<Layout> {
   readonly path: string
   readonly known: ReadonlyMap<string, Known<Layout>>
-  /** How many answers held one. */
+  /** Answers that had one. */
   answers: number
-  /** How many were looked at. */
+  /** Records checked. */
   records: number
   last: number
-  /** What is known of each order of names that was seen: nearly all records of a place have the same. */
+  /** A cache by the order of field names: nearly all records at one path have the same. */
   readonly layouts: Map<string, Layout>
   usual: Layout | undefined
 }
 
-/** What there is to know of a record of such a shape, at a path of the answer. */
+/** Compiles a shape for the records at a path of the answer. */
 export const nodeOf = <Layout>(path: string, { fields, allows }: Shape): ShapeNode<Layout> => {
   const own = allows.includes('list') ? `${path}[]` : path
   const node = { path: own, answers: 0, records: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
@@ -53,7 +53,7 @@ export const maskOf = (kinds: readonly Kind[]): number => kinds.reduce((mask, ki
 
 export const pathTo = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** The kind of a value as one bit of a mask; none for null, which passes everywhere. */
+/** The kind of a value as one bit of a mask; no bit for null, which is always allowed. */
 export const bitOf = (value: unknown): number => {
   switch (typeof value) {
     case 'string':
@@ -67,7 +67,7 @@ export const bitOf = (value: unknown): number => {
   }
 }
 
-/** Whether only a list or a record may stand there. */
+/** Whether the field may only be a list or a record. */
 export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0
 
 export const kindOf = (value: unknown): string => {

@@ -4,19 +4,19 @@ import { type Off, offText, type Requiring, requiredIn } from './required.js'
 import type { Seen, Shape } from './shape.js'
 import { bitOf, type Known, kindOf, maskOf, nodeOf, pathTo, type ShapeNode } from './shape-node.js'
 
-/** Compares answers of one call with the shape that they should have. */
+/** Compares the answers of one endpoint with its declared shape. */
 export interface Watch {
-  /** What to show an answer to; `whom` it is about is kept as an example of what drifted. */
-  readonly of: (whom: string) => Seen
-  /** An answer was read in a way that only does for the very shape. */
+  /** Returns the check for the answers of an item; its name becomes the example of a drift. */
+  readonly of: (item: string) => Seen
+  /** Counts an answer that was read by a fast path, which works for the declared shape only. */
   readonly asExpected: () => void
 }
 
-/** Of one call: a record with names such as dates would have one for each answer. */
+/** Per endpoint: a record with names such as dates would add an entry for each answer. */
 const MOST_KEPT = 40
 const MOST_LAYOUTS = 200
 const LONGEST_NAME = 80
-/** Answers from which on it can be told that a field is gone which is absent here and there. */
+/** From this many answers on, a field that some records may lack can count as gone. */
 const FEWEST_TO_JUDGE = 5
 
 type Node = ShapeNode<Layout>
@@ -29,7 +29,7 @@ interface Layout {
 
 interface Entry extends Pick<Drift, 'kind' | 'field' | 'expected' | 'seen' | 'required' | 'example'> {
   answers: number
-  /** How many records, of those looked at. */
+  /** Records, of those checked. */
   records: number
   last: number
   readonly node: Node
@@ -38,7 +38,6 @@ interface Entry extends Pick<Drift, 'kind' | 'field' | 'expected' | 'seen' | 're
 
 type Facts = Omit<Entry, 'answers' | 'records' | 'last' | 'example'>
 
-/** What is the matter with a field of a record. */
 const factsOf = (node: Node, kind: Drift['kind'], { name, expected, isRequired }: Known<Layout>): Facts => ({
   ...{ kind, field: pathTo(node, name), expected, node, isUsual: false },
   ...(isRequired ? { required: true } : {}),
@@ -50,7 +49,7 @@ interface Called {
   readonly shape: Shape
 }
 
-/** Watches the answers of one call. */
+/** Creates the drift check of one endpoint. */
 export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiring) => {
   const entries = new Map<string, Entry>()
   const root = nodeOf<Layout>('', shape)
@@ -58,13 +57,13 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
   const offIn = requiring && requiredIn(root, requiring.rules)
   let answer = 0
   let asExpected = 0
-  let whom = ''
+  let item = ''
 
   const entryOf = (facts: Facts): Entry | undefined => {
     const key = `${facts.kind}\n${facts.field}\n${facts.seen ?? ''}`
     const known = entries.get(key)
     if (known || entries.size >= MOST_KEPT) return known
-    const entry = { ...facts, answers: 0, records: 0, last: 0, example: whom }
+    const entry = { ...facts, answers: 0, records: 0, last: 0, example: item }
     entries.set(key, entry)
     return entry
   }
@@ -82,7 +81,7 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
     const known = node.layouts.get(key)
     if (known) return known
     const fields = names.map((name) => node.known.get(name))
-    const fresh = names.filter((_, place) => fields[place] === undefined)
+    const fresh = names.filter((_, index) => fields[index] === undefined)
     const gone = [...node.known.values()].filter(({ name, isExpected }) => isExpected && !names.includes(name))
     const drifts = [
       ...fresh.map((name) => entryOf({ kind: 'new', field: pathTo(node, name), node, isUsual: false })),
@@ -102,8 +101,8 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
     const layout = hasNames(row, node.usual) ? node.usual : layoutOf(node, Object.keys(row))
     node.usual = layout
     const { names, fields, drifts } = layout
-    for (let place = 0; place < names.length; place += 1) {
-      const field = fields[place]
+    for (let index = 0; index < names.length; index += 1) {
+      const field = fields[index]
       if (field === undefined) continue
       const value = row[field.name]
       const bit = bitOf(value)
@@ -116,7 +115,7 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
     if (isRow(row)) check(node, row)
     else if (row !== null) wrongKind({ field: node.path, expected: 'record', node }, row)
   }
-  /** The first, the middle and the last of a list stand for all of it. */
+  /** Samples the first, the middle and the last record of a list. */
   const within = (node: Node, value: unknown): void => {
     if (!Array.isArray(value)) checkOne(node, value)
     else if (value.length > 0) {
@@ -133,16 +132,16 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
     for (const off of offIn?.(value) ?? []) judge(off)
   }
   const judge = (off: Off<Layout>): void => {
-    // The rest was told above.
+    // Other faults were recorded above.
     if (off.fault === 'null' || off.fault === 'format' || (off.fault === 'gone' && !off.field.isExpected))
       hit(entryOf(factsOf(off.node, off.fault, off.field)), off.sampled)
     if (off.isRefused) requiring?.refuse(offText(off))
   }
-  const isWorthTelling = ({ isUsual, records, node }: Entry): boolean =>
+  const isReported = ({ isUsual, records, node }: Entry): boolean =>
     !isUsual || (node.answers >= FEWEST_TO_JUDGE && records === node.records)
   const watch: Watch = {
-    of: (about) => {
-      whom = about
+    of: (name) => {
+      item = name
       return seen
     },
     asExpected: () => {
@@ -162,13 +161,13 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
       example,
     },
   })
-  const found = (): readonly Drift[] => [...entries.values()].filter(isWorthTelling).map(driftOf)
+  const found = (): readonly Drift[] => [...entries.values()].filter(isReported).map(driftOf)
   return { watch, found }
 }
 
 const hasNames = (row: Row, layout: Layout | undefined): layout is Layout => {
   if (layout === undefined) return false
-  let place = 0
-  for (const name in row) if (layout.names[place++] !== name) return false
-  return place === layout.names.length
+  let index = 0
+  for (const name in row) if (layout.names[index++] !== name) return false
+  return index === layout.names.length
 }

@@ -1,19 +1,19 @@
-/** `day` is text that begins with a day (`2026-02-12`), `millis` a number of epoch milliseconds. */
+/** `day` is text that starts with a date (`2026-02-12`), `millis` a number of epoch milliseconds. */
 export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record' | 'day' | 'millis'
 
-/** A list of records, or a record, and what each of them holds. */
+/** A list of records, or one record, with its fields. */
 export interface Shape {
   readonly allows: readonly Kind[]
   readonly fields: Fields
 }
 
 /**
- * The fields of a record by name: a kind, kinds joined by `|`, or what is nested there. Null passes everywhere. A name ending in `?` may
- * be absent; one ending in `~` is absent here and there, so that it is gone only where no record has it.
+ * The fields of a record by name: a kind, kinds joined by `|`, or a nested shape. Null is always allowed. A name ending in `?` may be
+ * absent. One ending in `~` may be absent from some records, and counts as gone only if no record has it.
  *
- * A further `!` marks a field that is required, because an output is made of it: an answer in which it is gone from all records, of another
- * type, or (`day`, `millis`) unreadable is refused. `key` among its kinds says that it must not be null in all of them either. A list or
- * record that may be absent, `?!` or `~!`, is gone only where something unknown stands in its place.
+ * A further `!` marks a required field, because an output depends on it: an answer is refused if the field is missing from all records, has
+ * another type, or (`day`, `millis`) cannot be read. The kind `key` also refuses null in all records. An optional list or record, `?!` or
+ * `~!`, counts as missing only if an unknown field is in its place.
  */
 export type Fields = { readonly [name: string]: string | Shape }
 
@@ -21,13 +21,13 @@ export const record = (fields: Fields): Shape => ({ allows: ['record'], fields }
 export const rows = (fields: Fields): Shape => ({ allows: ['list'], fields })
 export const oneOrMore = (fields: Fields): Shape => ({ allows: ['list', 'record'], fields })
 
-/** The envelope of most calls: rows under `data`. */
+/** The envelope of most endpoints: rows under `data`. */
 export const dataOf = (fields: Fields, more: Fields = {}): Shape => envelopeOf({ data: rows(fields), ...more })
 
-/** The same for a call that may leave `data` out where there is nothing. */
+/** The envelope of endpoints that may omit `data` if there are no rows. */
 export const maybeDataOf = (fields: Fields, more: Fields = {}): Shape => envelopeOf({ 'data~!': rows(fields), ...more })
 
 const envelopeOf = (fields: Fields): Shape => record({ 'code?': 'number', 'status?': 'text|number', 'tot_rec?': 'number', ...fields })
 
-/** Is handed an answer as it was parsed, before it is read any further; throws where it must be refused. */
+/** Receives the parsed answer for the drift check; throws if the answer must be refused. */
 export type Seen = (answer: unknown) => void

@@ -18,13 +18,13 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   ENFILE: 'fd',
 }
 
-/** What an error of the HTTP client means to us. `hasBegun` tells whether an answer had started to arrive. */
+/** Converts an error of undici. `hasBegun`: part of the response had arrived. */
 export const transportErrorOf = (error: unknown, hasBegun: boolean): TransportError => {
   if (error instanceof TransportError) return error
   const code = (error as { readonly code?: unknown }).code
   const reason = reasonOf(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
-  const wayOut = reason === 'fd' ? ': too many open files; allow more with `ulimit -n`, or use fewer workers' : ''
-  return new TransportError(reason, messageOf(error) + wayOut, { cause: error })
+  const advice = reason === 'fd' ? ': too many open files; raise the limit with `ulimit -n`, or use fewer workers' : ''
+  return new TransportError(reason, messageOf(error) + advice, { cause: error })
 }
 
 const reasonOf = (code: string, name: string, hasBegun: boolean): TransportReason => {
@@ -32,7 +32,7 @@ const reasonOf = (code: string, name: string, hasBegun: boolean): TransportReaso
   if (known !== undefined) return known
   if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
   if (code.startsWith('Z_')) return 'truncated'
-  // The client's parser errors carry no code of their own.
+  // undici's parser errors have no code.
   if (name === 'HTTPParserError' && !hasBegun) return 'protocol'
   return hasBegun ? 'truncated' : 'reset'
 }

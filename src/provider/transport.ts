@@ -1,37 +1,34 @@
 import type { Observable } from 'rxjs'
 import type { Transfer } from '../operators/deadline.js'
 
-/** A request as a transport sends it. */
+/** A request for a transport. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** The longest time without a byte of the answer, the first one included. */
+  /** Idle timeout: the longest time without a byte, from the start of the request on. */
   readonly timeoutMs: number
-  /** Where a transport notes when bytes come, and `Infinity` while it does not read them. It need not; then an answer must be whole in `timeoutMs`. */
+  /** The transport stores here when bytes arrived, and `Infinity` while it pauses reading. Optional: without it, `timeoutMs` is a total timeout. */
   readonly transfer?: Transfer
-  /**
-   * Called when the whole of a 200 is in, if that may be some turns before its reply is emitted: what asked has its worker free then. A
-   * transport need not call it.
-   */
+  /** The transport may call this when a 200 is complete, if it emits the reply some turns later. The caller then releases its worker. */
   readonly arrived?: () => void
 }
 
-/** An answer with any status, its body decompressed. */
+/** A reply with any status and a decompressed body. */
 export interface HttpReply {
   readonly status: number
   readonly retryAfter?: string
   readonly contentType?: string
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   readonly location?: string
   readonly body: Uint8Array
-  /** Neither a length nor chunks said where the body ends: it may be cut, and only its text can tell. */
+  /** The reply has neither Content-Length nor chunked encoding: its body may be truncated. */
   readonly isUnframed?: boolean
 }
 
 /** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
 export type Transport = (request: HttpRequest) => Observable<HttpReply>
 
-/** What to ask instead after a reply to the given request, the first of which is hop 0; nothing if the reply is the answer. */
+/** Returns the request that follows a redirect, or nothing if the reply is the answer. The first request is hop 0. */
 export type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined

@@ -1,26 +1,26 @@
-/** What is done in one turn takes about so long at most, unless it is one thing that takes longer. */
+/** Time budget of one turn; a single task may exceed it. */
 const A_TURN_MS = 1
 
 /**
- * Does one thing after the other, a little in each turn of the event loop: answers that came together would else keep all sockets
- * waiting until the last of them is read. Nothing is done in the turn that it is asked in.
+ * Creates a queue that runs tasks in order, about 1 ms of them per turn of the event loop. Replies that arrive together would otherwise block
+ * all sockets until the last one is decoded. A task never runs in the turn that queued it.
  */
-export const createTurns = (): ((act: () => void) => void) => {
+export const createTurns = (): ((task: () => void) => void) => {
   const waiting: (() => void)[] = []
-  let isToCome = false
-  const come = (): void => {
-    if (!isToCome && waiting.length > 0) setImmediate(turn)
-    isToCome = waiting.length > 0
+  let isScheduled = false
+  const scheduleTurn = (): void => {
+    if (!isScheduled && waiting.length > 0) setImmediate(turn)
+    isScheduled = waiting.length > 0
   }
   const turn = (): void => {
-    isToCome = false
+    isScheduled = false
     const end = performance.now() + A_TURN_MS
     do waiting.shift()?.()
     while (waiting.length > 0 && performance.now() < end)
-    come()
+    scheduleTurn()
   }
-  return (act) => {
-    waiting.push(act)
-    come()
+  return (task) => {
+    waiting.push(task)
+    scheduleTurn()
   }
 }

@@ -7,7 +7,7 @@ import { get } from './endpoint.js'
 
 const DEEPEST = 12
 
-/** The page whose source names the build that the site's data files belong to. */
+/** The page that contains the build id of the site's data files. */
 export const buildIdPage = get({
   name: 'web_build_id',
   host: 'web',
@@ -16,14 +16,14 @@ export const buildIdPage = get({
   read: (page) => {
     const at = page.indexOf('"buildId"')
     const id = at < 0 ? undefined : /^"buildId"\s*:\s*"([^"]{1,100})"/.exec(page.slice(at, at + 200))?.[1]
-    if (id === undefined) throw new BadAnswer('schema', 'the page names no buildId')
+    if (id === undefined) throw new BadAnswer('schema', 'the page has no buildId')
     return id
   },
   type: 'text/html',
   sample: (_, { buildId }) => pageWith({ props: { pageProps: {} }, page: '/all-indices', buildId }),
 })
 
-/** The rows of the pages with the given keys, as the site's data files hold them. */
+/** Defines the endpoint of the site's data files: the rows of the pages with the given keys. */
 export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
   get({
     name: 'web_data',
@@ -31,13 +31,13 @@ export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
     path: '/_next/data/{buildId}/{key}.json',
     input: z.strictObject({ buildId: z.string(), key }),
     read: (text) => firstList(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
-    sample: (asked, market) => {
-      const rows = asked.buildId === market.buildId ? sampleRows(asked.key, market) : undefined
-      return rows && { pageProps: { meta: { title: asked.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
+    sample: (input, market) => {
+      const rows = input.buildId === market.buildId ? sampleRows(input.key, market) : undefined
+      return rows && { pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
     },
   })
 
-/** The rows of the pages with the given keys, as the pages themselves hold them. */
+/** Defines the endpoint of the pages themselves, with the same rows. */
 export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
   get({
     name: 'web_page',
@@ -46,19 +46,19 @@ export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
     input: z.strictObject({ key }),
     read: (text) => firstList(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
     type: 'text/html',
-    sample: (asked, market) => {
-      const rows = sampleRows(asked.key, market)
+    sample: (input, market) => {
+      const rows = sampleRows(input.key, market)
       return rows && pageWith({ props: { pageProps: { data: { list: rows } } }, buildId: market.buildId })
     },
   })
 
-/** The rows that the embedded provider's site shows under a key; nothing if it has no such page. */
+/** The rows of the simulated page with a key; nothing if there is no such page. */
 export type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
 
-/** The first array of more than 3 records whose first has a symbol, wherever it lies (interface document, endpoint 11). */
+/** Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document, endpoint 11). */
 const firstList = (root: unknown): readonly Row[] => {
   const list = search(root, 0)
-  if (list === undefined) throw new BadAnswer('schema', 'the page holds no list of stocks')
+  if (list === undefined) throw new BadAnswer('schema', 'the page has no list of stocks')
   return list
 }
 

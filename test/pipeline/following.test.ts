@@ -77,8 +77,8 @@ describe('a stream that follows another one', () => {
 
   for (const { how, reply, reason } of [
     { how: 'is refused', reply: status(403), reason: 'the provider answered 403 (empty body)' },
-    { how: 'is limited', reply: status(429), reason: '429: the provider limits the rate (empty body)' },
-    { how: 'keeps failing', reply: page, reason: 'html: a page came instead (35 B, "Sorry")' },
+    { how: 'is limited', reply: status(429), reason: 'the provider answered 429: rate limited (empty body)' },
+    { how: 'keeps failing', reply: page, reason: 'html: the answer is an HTML page (35 B, "Sorry")' },
   ])
     it(
       `fails with it and says so, without asking, when the other ${how}`,
@@ -102,7 +102,7 @@ describe('a stream that follows another one', () => {
           .pipe(why)
           .subscribe((end) => ends.push(end))
         m.flush()
-        const failure = `indices, which this follows, failed: POST static /indices: ${reason}`
+        const failure = `indices, the source of this stream, failed: POST static /indices: ${reason}`
         expect(ends).toStrictEqual([['partial', 'failed', 'failed', failure, 'success']])
         expect(collector.asked.filter((call) => call.includes('ohlcv'))).toStrictEqual([])
       }),

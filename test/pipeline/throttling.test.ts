@@ -82,7 +82,7 @@ describe('a 429', () => {
           1,
           [
             {
-              reason: 'static news was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second',
+              reason: 'static news refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
             },
           ],
         ],

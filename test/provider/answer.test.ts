@@ -78,7 +78,7 @@ describe('an answer that is nested', () => {
   const Free = z.looseObject({ data: z.unknown() })
   const nestedIn = (text: string, open: string, close: string, levels: number): string =>
     `{"data":${open.repeat(levels)}${text}${close.repeat(levels)}}`
-  const tooDeep = { reason: 'schema', message: expect.stringContaining('64 deep') }
+  const tooDeep = { reason: 'schema', message: expect.stringContaining('64 levels deep') }
 
   it.each([
     ['lists', '[', ']'],

@@ -45,7 +45,7 @@ describe('asking', () => {
   })
 
   it.each([
-    { what: 'a page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: a page came instead$/ },
+    { what: 'a page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: the answer is an HTML page$/ },
     { what: 'cut JSON', body: '{"data":[1,', says: /^parse: / },
     { what: 'nothing', body: '', says: /^empty: / },
     { what: 'NaN', body: '{"data":[NaN]}', says: /^parse: / },

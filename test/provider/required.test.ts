@@ -105,7 +105,9 @@ describe('a required field', () => {
     const shape = dataOf({ 'acts!': oneOrMore({ 'on!': 'day' }), 'deep!': record({ 'x!': 'text' }) })
     const row = { acts: [{ on: '2026-02-12' }], deep: { x: 'a' } }
     expect(judge(shape).see({ data: times(3, row) })).toBeUndefined()
-    expect(judge(shape).see({ data: times(3, { ...row, acts: { when: '2026-02-12' } }) })).toBe('data[].acts[].on is missing from the answer')
+    expect(judge(shape).see({ data: times(3, { ...row, acts: { when: '2026-02-12' } }) })).toBe(
+      'data[].acts[].on is missing from the answer',
+    )
     expect(judge(shape).see({ data: times(3, { ...row, deep: { y: 'a' } }) })).toBe('data[].deep.x is missing from the answer')
     expect(judge(shape).see({ data: times(3, { ...row, deep: null }) })).toBe('data[].deep is null in all records')
   })

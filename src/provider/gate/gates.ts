@@ -1,38 +1,38 @@
 import { type Host, hosts, type Settings } from '../../model/settings.js'
 import type { AnyEndpoint } from '../endpoint.js'
 import { createHostGates, type HostGate, type HostGates, type Pause } from './host-gate.js'
-import { type Line, newLine } from './line.js'
+import { createNetworkLink, type NetworkLink } from './network-link.js'
 
-/** The gates of one run: services with the same base address share one. */
+/** The limiters of one run. Services with the same base address share them. */
 export interface Gates {
   readonly of: (endpoint: Pick<AnyEndpoint, 'host' | 'name'>) => HostGate
-  /** What is known of the way to all hosts; who receives bytes notes it there. */
-  readonly line: Line
-  /** What there is to say of each host that held requests up. */
+  /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
+  readonly line: NetworkLink
+  /** Lines for the report, of each host that delayed requests. */
   readonly notices: () => readonly { readonly host: Host; readonly text: string }[]
 }
 
-/** What tells hosts apart: their base address, or the name of one without. */
+/** The identity of a host: its base address, or the service name if none is set. */
 export const addressOf = ({ urls }: Pick<Settings, 'urls'>, host: Host): string => urls[host]?.replace(/\/+$/, '') ?? host
 
-/** Hears which services, or which endpoint of them alone, are given a pause, and, without one, that they are asked again. */
-export type TellPause = (hosts: readonly Host[], pause: Pause | undefined, endpoint: string | undefined) => void
+/** Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept requests again. */
+export type TellPause = (hosts: readonly Host[], status: Pause | undefined, endpoint: string | undefined) => void
 
-export const createGates = (settings: Settings, tell: TellPause = () => undefined): Gates => {
-  const all = new Map<string, { readonly host: Host; readonly gates: HostGates }>()
-  const line = newLine()
-  const gatesOf = (host: Host): HostGates => {
+export const createGates = (settings: Settings, onBackoff: TellPause = () => undefined): Gates => {
+  const all = new Map<string, { readonly host: Host; readonly limiters: HostGates }>()
+  const link = createNetworkLink()
+  const findLimiters = (host: Host): HostGates => {
     const address = addressOf(settings, host)
     const known = all.get(address)
-    if (known) return known.gates
-    const there = hosts.filter((other) => addressOf(settings, other) === address)
-    const gates = createHostGates(host, settings, { line, tell: (pause, endpoint) => tell(there, pause, endpoint) })
-    all.set(address, { host, gates })
-    return gates
+    if (known) return known.limiters
+    const sharing = hosts.filter((other) => addressOf(settings, other) === address)
+    const limiters = createHostGates(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(sharing, status, endpoint) })
+    all.set(address, { host, limiters })
+    return limiters
   }
   return {
-    of: ({ host, name }) => gatesOf(host).of(name),
-    line,
-    notices: () => [...all.values()].flatMap(({ host, gates }) => gates.notices().map((text) => ({ host, text }))),
+    of: ({ host, name }) => findLimiters(host).of(name),
+    line: link,
+    notices: () => [...all.values()].flatMap(({ host, limiters }) => limiters.notices().map((text) => ({ host, text }))),
   }
 }

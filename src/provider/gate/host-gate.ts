@@ -1,51 +1,53 @@
 import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import { HostAwayError, messageOf } from '../../model/errors.js'
 import type { HoldReason } from '../../model/event.js'
-import type { Rules } from './hold.js'
-import type { Host } from './host.js'
+import type { LimiterSettings } from './backoff.js'
+import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
+import type { HostState } from './host-state.js'
+import { createHostSummary } from './host-summary.js'
 import { createLimiter, type Limiter, type Permit } from './limiter.js'
-import { type Line, newLine, noteAnswer, slowIfSaturated } from './line.js'
-import { createNotes } from './notes.js'
-import { answered, nothing, type Signal, signalOf } from './signal.js'
-import { stopwatch } from './stopwatch.js'
+import { createNetworkLink, type NetworkLink, reclassifyTimeout, recordReply } from './network-link.js'
+import { createStopwatch } from './stopwatch.js'
 
-/** A request as its host's gate sees it. */
+/** What the limiter needs to know of a request. */
 export interface Asker {
-  /** Whose request it is: a stock, an index, a list. */
+  /** The stock, index or list that it is for. */
   readonly item: string
-  /** It is one of a few lists, so that there are no other items to tell from whether the host has trouble. */
+  /** It is one of a few lists: no other items can show whether the failure is the host's or the item's. */
   readonly isList?: boolean
-  /** The longest time without a byte that the request is granted. */
+  /** The idle timeout of the request. */
   readonly idleMs: number
-  /** It has another source to turn to: it ends at once while the host is away. */
+  /** The caller has another source: fail at once while the circuit is open. */
   readonly failFast?: boolean
 }
 
-/** Stands between all streams of a run and one endpoint of a host: what the host allows, and what it allows of this endpoint. */
+/** Limits the requests of all streams of a run to one endpoint: by the limits of the host and by those of the endpoint. */
 export interface HostGate {
   /**
-   * Makes one attempt as soon as host and endpoint allow it, first come, first served, and learns from how it ends. Errors with
-   * `HostClosed` if the host is not worth waiting for, and with `HostAwayError` if the attempt met a host that is away: it should be made
-   * again, however often. Unsubscribing leaves the queue, or ends the attempt.
+   * Subscribes to one attempt as soon as host and endpoint allow it, first in, first out, and learns from its result. Unsubscribing leaves
+   * the queue, or aborts the attempt.
+   *
+   * @throws HostClosedError the host was given up
+   * @throws HostAwayError the attempt failed while the circuit is open; retry it without counting
    */
-  readonly through: <T>(attempt$: Observable<T>, asker: Asker) => Observable<T>
-  /** Whether the host is given a pause, is waited for, or did not answer the last time. */
+  readonly through: <T>(attempt$: Observable<T>, options: Asker) => Observable<T>
+  /** Whether host or endpoint are backing off, have an open circuit, or failed the last request. */
   readonly isInTrouble: () => boolean
 }
 
-/** Why a host, or one endpoint of it, is not asked, and for how long from now on. */
+/** A back-off or open circuit of a host, or of one endpoint; times count from now. */
 export interface Pause {
   readonly why: HoldReason
   readonly ms: number
-  /** How long this has lasted. */
+  /** Since the trouble began. */
   readonly sinceMs: number
-  /** When it is given up, from now on; absent where nobody can tell yet. */
+  /** Until waiting requests fail; absent while unknown. */
   readonly giveUpMs?: number
 }
 
 export interface HostGates {
   readonly of: (endpoint: string) => HostGate
-  /** What there is to say of the host, a line each. */
+  /** Lines for the report. */
   readonly notices: () => readonly string[]
 }
 
@@ -53,141 +55,148 @@ interface EndpointLimiter extends Limiter {
   readonly name: string
 }
 
-/** The gates of all endpoints of a host. `tell` hears of every pause as it begins or grows, and of its end. */
+/** The limiters of all endpoints of a host. The callback receives each back-off as it begins or grows, and `undefined` when it ends. */
 export const createHostGates = (
   name: string,
-  rules: Rules,
-  { line = newLine(), tell = () => undefined }: { line?: Line; tell?: (pause: Pause | undefined, endpoint?: string) => void } = {},
+  settings: LimiterSettings,
+  {
+    link = createNetworkLink(),
+    onBackoff = () => undefined,
+  }: { link?: NetworkLink; onBackoff?: (status: Pause | undefined, endpoint?: string) => void } = {},
 ): HostGates => {
-  const now = stopwatch()
-  const readers: (() => readonly string[])[] = []
+  const now = createStopwatch()
+  const summaries: (() => readonly string[])[] = []
   const endpoints = new Map<string, EndpointLimiter>()
-  /** How many requests the host had served when one of an item last met trouble; -1 of items known to have trouble of their own. */
+  /** The answer count of the host when an item last failed; -1 for items that are known to fail by themselves. */
   const servedAtFailure = new Map<string, number>()
   let served = 0
 
-  const limiterOf = (endpoint?: string): Limiter => {
-    const notes = createNotes(endpoint === undefined ? name : `${name} ${endpoint}`)
+  const createEndpointLimiter = (endpoint?: string): Limiter => {
+    const summary = createHostSummary(endpoint === undefined ? name : `${name} ${endpoint}`)
     const limiter = createLimiter({
-      rules,
+      settings,
       now,
-      changed: (before, after, at) => {
-        notes.take(before, after, at)
-        tell(pauseOf(after, at), endpoint)
+      onChange: (before, after, at) => {
+        summary.onChange(before, after, at)
+        onBackoff(toBackoffStatus(after, at), endpoint)
       },
     })
-    readers.push(() => notes.read(limiter.state(), now()))
+    summaries.push(() => summary.toWarnings(limiter.state(), now()))
     return limiter
   }
-  const host = limiterOf()
-  const endpointOf = (endpoint: string): EndpointLimiter => {
-    const known = endpoints.get(endpoint) ?? { ...limiterOf(endpoint), name: endpoint }
-    endpoints.set(endpoint, known)
-    return known
+  const host = createEndpointLimiter()
+  const findEndpoint = (endpoint: string): EndpointLimiter => {
+    const limiter = endpoints.get(endpoint) ?? { ...createEndpointLimiter(endpoint), name: endpoint }
+    endpoints.set(endpoint, limiter)
+    return limiter
   }
-  const isDown = (limiter: Limiter): boolean => limiter.state().hold?.why === 'down'
-  const isHeldElsewhere = (own: EndpointLimiter): boolean =>
-    [...endpoints.values()].some((other) => other !== own && other.state().hold?.why === 'refuses')
+  const isDown = (limiter: Limiter): boolean => limiter.state().backoff?.why === 'down'
+  const isOtherRefusing = (endpoint: EndpointLimiter): boolean =>
+    [...endpoints.values()].some((other) => other !== endpoint && other.state().backoff?.why === 'refuses')
 
-  /** One item that meets trouble while others are served has trouble of its own. */
-  const isOwnTrouble = (key: string): boolean => {
+  /** An item that fails again while the host answers others fails by itself. */
+  const isItemFailure = (key: string): boolean => {
     const before = servedAtFailure.get(key) ?? served
     servedAtFailure.set(key, before < served ? -1 : served)
-    return before < served && host.state().hold === undefined
+    return before < served && host.state().backoff === undefined
   }
-  const judged = (signal: Signal, endpoint: EndpointLimiter, { item }: Asker): Signal =>
-    signal.kind === 'trouble' && isOwnTrouble(`${endpoint.name} ${item}`) ? nothing : signal
+  const judgeSignal = (signal: HealthSignal, endpoint: EndpointLimiter, { item }: Asker): HealthSignal =>
+    signal.kind === 'trouble' && isItemFailure(`${endpoint.name} ${item}`) ? inconclusive : signal
 
-  const settle = (signal: Signal, { own, permits }: Pick<Sent<unknown>, 'own' | 'permits'>, { item, isList = false }: Asker): void => {
+  const release = (
+    signal: HealthSignal,
+    { endpoint, permits }: Pick<ActiveAttempt<unknown>, 'endpoint' | 'permits'>,
+    { item, isList = false }: Asker,
+  ): void => {
     if (signal.kind === 'answered') served += 1
-    const isRefusal = signal.kind === 'refused' || signal.kind === 'blank'
-    const isHosts = signal.kind === 'trouble' && signal.sign !== 'item'
-    const isAlone = line.served === 0 || (isHosts && (served === 0 || isList))
-    // One endpoint that refuses is held alone; several make it the host.
-    host.leave(permits[1], { signal: isRefusal && !isHeldElsewhere(own) ? nothing : signal, item, isAlone })
-    const isOfHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host))
-    own.leave(permits[0], { signal: isOfHost ? nothing : signal, item, isAlone: isHosts && isList })
+    const isRefusal = signal.kind === 'refused' || signal.kind === 'non-answer'
+    const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
+    const isOneItemEnough = link.served === 0 || (isHostFailure && (served === 0 || isList))
+    // One refusing endpoint backs off alone; a second one makes the whole host back off.
+    host.release(permits[1], { signal: isRefusal && !isOtherRefusing(endpoint) ? inconclusive : signal, item, isOneItemEnough })
+    const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host))
+    endpoint.release(permits[0], { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList })
   }
-  const attempt = <T>(attempt$: Observable<T>, asker: Asker, { subscriber, own, permits }: Sent<T>): void => {
+  const attempt = <T>(attempt$: Observable<T>, options: Asker, { subscriber, endpoint, permits }: ActiveAttempt<T>): void => {
     const startedAt = asyncScheduler.now()
     let isOpen = true
-    const over = (signal: Signal): void => {
+    const finish = (signal: HealthSignal): void => {
       if (!isOpen) return
       isOpen = false
-      settle(signal, { own, permits }, asker)
+      release(signal, { endpoint, permits }, options)
     }
     const subscription = attempt$.subscribe({
       next: (value) => {
-        noteAnswer(line, asyncScheduler.now() - startedAt)
-        over(answered)
+        recordReply(link, asyncScheduler.now() - startedAt)
+        finish(answered)
         subscriber.next(value)
       },
       error: (error: unknown) => {
-        const seen = slowIfSaturated(error, line, asker.idleMs)
-        const signal = signalOf(seen)
-        over(judged(signal, own, asker))
-        const isAway = signal.kind === 'trouble' && !asker.failFast && (isDown(host) || isDown(own))
-        subscriber.error(isAway ? new HostAwayError(messageOf(error), { cause: error }) : seen)
+        const reclassified = reclassifyTimeout(error, link, options.idleMs)
+        const signal = classifyError(reclassified)
+        finish(judgeSignal(signal, endpoint, options))
+        const isOutage = signal.kind === 'trouble' && !options.failFast && (isDown(host) || isDown(endpoint))
+        subscriber.error(isOutage ? new HostAwayError(messageOf(error), { cause: error }) : reclassified)
       },
       complete: () => subscriber.complete(),
     })
     subscriber.add(() => {
       subscription.unsubscribe()
-      over(nothing)
+      finish(inconclusive)
     })
   }
-  const gateOf = (own: EndpointLimiter): HostGate => ({
-    through: (attempt$, asker) =>
+  const createHostLimiter = (endpoint: EndpointLimiter): HostGate => ({
+    through: (attempt$, options) =>
       new Observable((subscriber) => {
-        const { failFast = false } = asker
-        const go = (first: Permit): void => {
+        const { failFast = false } = options
+        const start = (endpointPermit: Permit): void => {
           let isSent = false
-          const giveBack = (): void => {
-            if (!isSent) own.leave(first, { signal: nothing, item: asker.item, isAlone: false })
+          const releaseUnsent = (): void => {
+            if (!isSent) endpoint.release(endpointPermit, { signal: inconclusive, item: options.item, isOneItemEnough: false })
             isSent = true
           }
           subscriber.add(
-            host.enter({
+            host.acquire({
               failFast,
-              go: (second) => {
+              start: (hostPermit) => {
                 isSent = true
-                attempt(attempt$, asker, { subscriber, own, permits: [first, second] })
+                attempt(attempt$, options, { subscriber, endpoint, permits: [endpointPermit, hostPermit] })
               },
-              end: (error) => {
-                giveBack()
+              reject: (error) => {
+                releaseUnsent()
                 subscriber.error(error)
               },
             }),
           )
-          if (!isSent) subscriber.add(giveBack)
+          if (!isSent) subscriber.add(releaseUnsent)
         }
-        subscriber.add(own.enter({ failFast, go, end: (error) => subscriber.error(error) }))
+        subscriber.add(endpoint.acquire({ failFast, start, reject: (error) => subscriber.error(error) }))
       }),
-    isInTrouble: () => isTroubled(host.state()) || isTroubled(own.state()),
+    isInTrouble: () => hasTrouble(host.state()) || hasTrouble(endpoint.state()),
   })
-  const gates = new Map<string, HostGate>()
+  const limiters = new Map<string, HostGate>()
   return {
     of: (endpoint) => {
-      const gate = gates.get(endpoint) ?? gateOf(endpointOf(endpoint))
-      gates.set(endpoint, gate)
-      return gate
+      const limiter = limiters.get(endpoint) ?? createHostLimiter(findEndpoint(endpoint))
+      limiters.set(endpoint, limiter)
+      return limiter
     },
-    notices: () => readers.flatMap((read) => read()),
+    notices: () => summaries.flatMap((summarize) => summarize()),
   }
 }
 
-interface Sent<T> {
+interface ActiveAttempt<T> {
   readonly subscriber: Subscriber<T>
-  readonly own: EndpointLimiter
-  readonly permits: readonly [own: Permit, host: Permit]
+  readonly endpoint: EndpointLimiter
+  readonly permits: readonly [endpoint: Permit, host: Permit]
 }
 
-const isTroubled = ({ hold, failures, blanks }: Host): boolean => hold !== undefined || failures > 0 || blanks > 0
+const hasTrouble = ({ backoff, failures, nonAnswers }: HostState): boolean => backoff !== undefined || failures > 0 || nonAnswers > 0
 
-const pauseOf = ({ hold }: Host, now: number): Pause | undefined =>
-  hold && {
-    why: hold.isByPages ? 'pages' : hold.why,
-    ms: hold.until - now,
-    sinceMs: now - hold.since,
-    ...(hold.finalAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, hold.finalAt - now) }),
+const toBackoffStatus = ({ backoff }: HostState, now: number): Pause | undefined =>
+  backoff && {
+    why: backoff.isByPages ? 'pages' : backoff.why,
+    ms: backoff.until - now,
+    sinceMs: now - backoff.since,
+    ...(backoff.giveUpAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
   }

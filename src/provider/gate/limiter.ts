@@ -1,106 +1,109 @@
 import { type Subscription, timer } from 'rxjs'
 import type { HostClosed } from '../../model/errors.js'
-import { notWaitedFor, type Rules } from './hold.js'
-import { admission, type End, ended, type Host, newHost, sent } from './host.js'
+import { createFailFastError, type LimiterSettings } from './backoff.js'
+import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, type HostState, initialHostState } from './host-state.js'
 
-/** A request that waits for its turn. */
-export interface Waiting {
-  /** The request may be sent now. */
-  readonly go: (permit: Permit) => void
-  /** The host is not worth waiting for. */
-  readonly end: (error: HostClosed) => void
-  /** It has another source to turn to: it does not wait for a host that is away. */
+/** A request in the queue of a limiter. */
+export interface QueuedRequest {
+  /** The request was admitted: send it now. */
+  readonly start: (permit: Permit) => void
+  /** The host was given up: fail the request. */
+  readonly reject: (error: HostClosed) => void
+  /** The caller has another source: fail at once while the circuit is open. */
   readonly failFast: boolean
 }
 
-/** A request that was sent; it must be given back. */
-export type Permit = Pick<End, 'era' | 'sentAt'>
+/** Admits one request; it must be released when the attempt ends. */
+export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
-/** Says when requests to a host, or to one endpoint of it, may be sent, first come, first served. */
+/** Admits requests to a host, or to one of its endpoints, first in, first out. */
 export interface Limiter {
-  /** Calls `go` or `end` once, at once or later; the returned function leaves the queue. */
-  readonly enter: (waiting: Waiting) => () => void
-  /** How a request ended. Requests that wait are sent in a later turn: who ends many at once must not have them replaced one by one. */
-  readonly leave: (permit: Permit, end: Omit<End, 'now' | keyof Permit>) => void
-  readonly state: () => Host
+  /** Calls `start` or `reject` once, now or later. The returned function removes the request from the queue. */
+  readonly acquire: (request: QueuedRequest) => () => void
+  /**
+   * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
+   * cancels many at once does not start their successors one by one.
+   */
+  readonly release: (permit: Permit, end: Omit<AttemptEnd, 'now' | keyof Permit>) => void
+  readonly state: () => HostState
 }
 
 export interface LimiterOptions {
-  readonly rules: Rules
-  /** Milliseconds that never run backwards. */
+  readonly settings: LimiterSettings
+  /** A monotonic clock, milliseconds. */
   readonly now: () => number
-  readonly changed: (before: Host, after: Host, now: number) => void
+  readonly onChange: (before: HostState, after: HostState, now: number) => void
 }
 
-export const createLimiter = ({ rules, now, changed }: LimiterOptions): Limiter => {
-  const queue = new Set<Waiting>()
-  let host = newHost
-  let alarm: Subscription | undefined
+export const createLimiter = ({ settings, now, onChange }: LimiterOptions): Limiter => {
+  const queue = new Set<QueuedRequest>()
+  let host = initialHostState
+  let timerSubscription: Subscription | undefined
   let isAdmitting = false
-  let isCalled = false
+  let isScheduled = false
 
-  const call = (ms: number): void => {
-    alarm?.unsubscribe()
-    alarm = timer(Math.ceil(ms)).subscribe(admit)
+  const scheduleAdmit = (ms: number): void => {
+    timerSubscription?.unsubscribe()
+    timerSubscription = timer(Math.ceil(ms)).subscribe(admit)
   }
-  const send = (waiting: Waiting): void => {
+  const send = (request: QueuedRequest): void => {
     const sentAt = now()
-    host = sent(host, sentAt)
-    waiting.go({ era: host.era, sentAt })
+    host = countSent(host, sentAt)
+    request.start({ generation: host.generation, sentAt })
   }
-  /** One loop for all: what ends at once, and makes others come, must not grow the stack. */
+  /** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
   const admit = (): void => {
     if (isAdmitting) return
     isAdmitting = true
-    isCalled = false
-    alarm?.unsubscribe()
+    isScheduled = false
+    timerSubscription?.unsubscribe()
     for (const next of queue) {
-      const pause = admission(host, now())
-      if (typeof pause === 'number' && pause > 0) {
-        if (pause < Number.POSITIVE_INFINITY) call(pause)
+      const delay = decideAdmission(host, now())
+      if (typeof delay === 'number' && delay > 0) {
+        if (delay < Number.POSITIVE_INFINITY) scheduleAdmit(delay)
         break
       }
       queue.delete(next)
-      if (typeof pause === 'number') send(next)
-      else next.end(pause)
+      if (typeof delay === 'number') send(next)
+      else next.reject(delay)
     }
     isAdmitting = false
   }
-  /** Without a place in the queue, which most requests need not. */
-  const sendAtOnce = (waiting: Waiting): void => {
+  /** The fast path: most requests never wait, so they skip the queue. */
+  const sendNow = (request: QueuedRequest): void => {
     isAdmitting = true
-    send(waiting)
+    send(request)
     isAdmitting = false
     if (queue.size > 0) admit()
   }
   return {
-    enter: (waiting) => {
-      if (waiting.failFast && host.hold?.why === 'down' && now() < host.hold.until) {
-        waiting.end(notWaitedFor(host.hold, now()))
-        return nothingToLeave
+    acquire: (request) => {
+      if (request.failFast && host.backoff?.why === 'down' && now() < host.backoff.until) {
+        request.reject(createFailFastError(host.backoff, now()))
+        return removeNothing
       }
-      if (!isAdmitting && queue.size === 0 && admission(host, now()) === 0) {
-        sendAtOnce(waiting)
-        return nothingToLeave
+      if (!isAdmitting && queue.size === 0 && decideAdmission(host, now()) === 0) {
+        sendNow(request)
+        return removeNothing
       }
-      queue.add(waiting)
+      queue.add(request)
       admit()
       return () => {
-        queue.delete(waiting)
-        if (queue.size === 0) alarm?.unsubscribe()
+        queue.delete(request)
+        if (queue.size === 0) timerSubscription?.unsubscribe()
       }
     },
-    leave: (permit, end) => {
+    release: (permit, end) => {
       const [before, at] = [host, now()]
-      host = ended(before, { ...permit, ...end, now: at }, rules)
-      if (host.hold !== before.hold) changed(before, host, at)
-      if (queue.size > 0 && !isCalled) {
-        isCalled = true
-        call(0)
+      host = applyAttemptEnd(before, { ...permit, ...end, now: at }, settings)
+      if (host.backoff !== before.backoff) onChange(before, host, at)
+      if (queue.size > 0 && !isScheduled) {
+        isScheduled = true
+        scheduleAdmit(0)
       }
     },
     state: () => host,
   }
 }
 
-const nothingToLeave = (): void => undefined
+const removeNothing = (): void => undefined

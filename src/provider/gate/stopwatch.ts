@@ -1,7 +1,7 @@
 import { asyncScheduler } from 'rxjs'
 
-/** Milliseconds since now. They never run backwards, whatever is done to the machine's clock. */
-export const stopwatch = (): (() => number) => {
+/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
+export const createStopwatch = (): (() => number) => {
   let last = asyncScheduler.now()
   let passed = 0
   return () => {

@@ -7,40 +7,40 @@ import { type Asker, createHostGates, type Pause } from '../../../src/provider/g
 import { type Context, marbles } from '../../support/marbles.js'
 import { settingsOf } from '../support.js'
 
-/** A gate of one endpoint; each request is another item's unless it says whose it is. */
-const gateOf = (rules: Parameters<typeof settingsOf>[0] = {}, tell?: (pause: Pause | undefined) => void) => {
-  const gates = createHostGates('static', settingsOf(rules), tell === undefined ? {} : { tell })
+/** The limiter of one endpoint; each request is for another item by default. */
+const createTestLimiter = (settings: Parameters<typeof settingsOf>[0] = {}, onBackoff?: (status: Pause | undefined) => void) => {
+  const limiters = createHostGates('static', settingsOf(settings), onBackoff === undefined ? {} : { onBackoff })
   let items = 0
   const of = (endpoint: string) => {
-    const gate = gates.of(endpoint)
+    const limiter = limiters.of(endpoint)
     return {
-      ...gate,
-      notices: gates.notices,
+      ...limiter,
+      notices: limiters.notices,
       of,
       through: <T>(attempt$: Observable<T>, asker: Partial<Asker> = {}) =>
-        gate.through(attempt$, { item: `item ${items++}`, idleMs: 10_000, ...asker }),
+        limiter.through(attempt$, { item: `item ${items++}`, idleMs: 10_000, ...asker }),
     }
   }
   return of('note')
 }
-type HostGate = ReturnType<typeof gateOf>
+type TestLimiter = ReturnType<typeof createTestLimiter>
 
 /** Sends one request at once whose end the host is judged by. */
-const send = (gate: HostGate, error?: Error, times = 1): void => {
+const send = (limiter: TestLimiter, error?: Error, times = 1): void => {
   for (let turn = 0; turn < times; turn += 1)
-    gate.through(error === undefined ? of('x') : throwError(() => error)).subscribe({ error: () => undefined })
+    limiter.through(error === undefined ? of('x') : throwError(() => error)).subscribe({ error: () => undefined })
 }
 
 const refusal = (retryAfterMs?: number) => new Throttled(retryAfterMs)
 const lost = new TransportError('connect', 'connect ECONNREFUSED')
 
 /** Lets a request wait, and notes when it was sent, or what it ended with. */
-const waiting = (m: Context, gate: HostGate, log: string[], name: string, end$ = m.cold('10ms (x|)')) =>
-  gate
+const waiting = (m: Context, limiter: TestLimiter, log: string[], name: string, end$ = m.cold('10ms (x|)')) =>
+  limiter
     .through(defer(() => end$.pipe(tap({ subscribe: () => log.push(`${m.scheduler.now()} ${name}`) }))))
     .subscribe({ error: (error: Error) => log.push(`${m.scheduler.now()} ${name} ${error.message}`) })
 
-describe('a host’s gate, while nothing is held', () => {
+describe('a host’s limiter, while nothing is held', () => {
   for (const [what, marble, subs] of [
     ['values', '-a-(b|)', '^--!'],
     ['an end without a value', '--|', '^-!'],
@@ -52,14 +52,14 @@ describe('a host’s gate, while nothing is held', () => {
       marbles((m) => {
         const attempt = m.cold(marble, undefined, new HttpError(503))
 
-        m.expect(gateOf().through(attempt)).toBeObservable(marble, undefined, new HttpError(503))
+        m.expect(createTestLimiter().through(attempt)).toBeObservable(marble, undefined, new HttpError(503))
         m.expect(attempt).toHaveSubscriptions(subs)
       }),
     )
 
   it('sends in the same turn', () => {
     let sent = 0
-    gateOf()
+    createTestLimiter()
       .through(defer(() => of(++sent)))
       .subscribe()
     expect(sent).toBe(1)
@@ -70,7 +70,7 @@ describe('a host’s gate, while nothing is held', () => {
     marbles((m) => {
       const attempt = m.cold('----a|')
 
-      m.expect(gateOf().through(attempt), '--!').toBeObservable('-')
+      m.expect(createTestLimiter().through(attempt), '--!').toBeObservable('-')
       m.expect(attempt).toHaveSubscriptions('^-!')
     }),
   )
@@ -78,25 +78,25 @@ describe('a host’s gate, while nothing is held', () => {
   it(
     'hands on a bug, which says nothing of the host',
     marbles((m) => {
-      const gate = gateOf()
-      send(gate, new TypeError('a bug'), 20)
+      const limiter = createTestLimiter()
+      send(limiter, new TypeError('a bug'), 20)
       const attempt = m.cold('(a|)')
 
-      m.expect(gate.through(attempt)).toBeObservable('(a|)')
-      expect(gate.notices()).toStrictEqual([])
+      m.expect(limiter.through(attempt)).toBeObservable('(a|)')
+      expect(limiter.notices()).toStrictEqual([])
     }),
   )
 })
 
-describe('a host’s gate, while the host is held', () => {
+describe('a host’s limiter, while the host is held', () => {
   it(
     'lets one request go after the pause, and the others once it is answered, in the order in which they came',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
-      send(gate, undefined, 400)
-      send(gate, refusal())
-      for (const name of ['A', 'B', 'C']) waiting(m, gate, log, name)
+      send(limiter, undefined, 400)
+      send(limiter, refusal())
+      for (const name of ['A', 'B', 'C']) waiting(m, limiter, log, name)
       m.flush()
 
       expect(log).toStrictEqual(['2000 A', '2010 B', '2020 C'])
@@ -106,16 +106,16 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'takes for the same refusal what comes back refused of the requests that were sent before, and keeps the longer pause',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
       const first = ['-#', '--#', '---#'].map((marble, place) => m.cold(marble, undefined, refusal([undefined, 9_000, 4_000][place])))
-      for (const attempt of first) gate.through(attempt).subscribe({ error: () => undefined })
-      m.cold('500ms x').subscribe(() => waiting(m, gate, log, 'A'))
+      for (const attempt of first) limiter.through(attempt).subscribe({ error: () => undefined })
+      m.cold('500ms x').subscribe(() => waiting(m, limiter, log, 'A'))
       m.flush()
 
       expect(log).toStrictEqual(['9002 A'])
-      expect(gate.notices()).toStrictEqual([
-        'static note was given a pause once, for 429s or pages in place of answers; the slowest pace was 5 requests a second',
+      expect(limiter.notices()).toStrictEqual([
+        'static note refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
       ])
     }),
   )
@@ -123,11 +123,11 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'lets the next one go when the one that was to show whether the host serves again is cancelled',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
-      send(gate, refusal())
-      const probe = waiting(m, gate, log, 'A', m.cold('-'))
-      waiting(m, gate, log, 'B')
+      send(limiter, refusal())
+      const probe = waiting(m, limiter, log, 'A', m.cold('-'))
+      waiting(m, limiter, log, 'B')
       m.cold('2500ms x').subscribe(() => probe.unsubscribe())
       m.flush()
 
@@ -138,11 +138,11 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'forgets a request that is unsubscribed from in the queue',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
-      send(gate, refusal())
-      waiting(m, gate, log, 'A').unsubscribe()
-      const [inTime, never] = [waiting(m, gate, log, 'B'), waiting(m, gate, log, 'C')]
+      send(limiter, refusal())
+      waiting(m, limiter, log, 'A').unsubscribe()
+      const [inTime, never] = [waiting(m, limiter, log, 'B'), waiting(m, limiter, log, 'C')]
       m.cold('2s x').subscribe(() => never.unsubscribe())
       m.flush()
 
@@ -154,10 +154,10 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'sends nothing in the place of what is cancelled when all are cancelled one after the other',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
-      send(gate, refusal())
-      const all = ['A', 'B', 'C'].map((name) => waiting(m, gate, log, name, m.cold('-')))
+      send(limiter, refusal())
+      const all = ['A', 'B', 'C'].map((name) => waiting(m, limiter, log, name, m.cold('-')))
       m.cold('3s x').subscribe(() => {
         for (const one of all) one.unsubscribe()
       })
@@ -170,13 +170,13 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'loses none of thousands that wait, and their end at once does not grow the stack',
     marbles((m) => {
-      const gate = gateOf({ throttleMs: 0 })
+      const limiter = createTestLimiter({ throttleMs: 0 })
       const served: number[] = []
       const blocker = new Subject<never>()
-      gate.through(blocker).subscribe({ error: () => undefined })
+      limiter.through(blocker).subscribe({ error: () => undefined })
       blocker.error(refusal(1_000))
       range(0, 20_000)
-        .pipe(mergeMap((n) => gate.through(of(n))))
+        .pipe(mergeMap((n) => limiter.through(of(n))))
         .subscribe((n) => served.push(n))
       m.flush()
 
@@ -187,11 +187,11 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'ends thousands that come one from the other, when the host is given up, without growing the stack',
     marbles((m) => {
-      const gate = gateOf({ throttleGiveUpMs: 0 })
+      const limiter = createTestLimiter({ throttleGiveUpMs: 0 })
       const reasons: unknown[] = []
-      send(gate, refusal())
+      send(limiter, refusal())
       const again = (left: number): void =>
-        void gate.through(throwError(() => refusal())).subscribe({
+        void limiter.through(throwError(() => refusal())).subscribe({
           error: (error: unknown) => {
             if (error instanceof HostClosed) reasons.push(error.status)
             if (left > 0) again(left - 1)
@@ -209,7 +209,7 @@ describe('a host’s gate, while the host is held', () => {
     'takes three pages or empty bodies in a row for a refusal, two and an answer for none',
     marbles((m) => {
       const [page, empty] = [new BadAnswer('html', 'a page'), new BadAnswer('empty', 'nothing')]
-      const [own, all] = [gateOf(), gateOf()]
+      const [own, all] = [createTestLimiter(), createTestLimiter()]
       for (let turn = 0; turn < 50; turn += 1) {
         send(own, page, 2)
         send(own)
@@ -228,19 +228,19 @@ describe('a host’s gate, while the host is held', () => {
   it(
     'gives up a host that has refused everything for too long, and asks it once after each pause',
     marbles((m) => {
-      const gate = gateOf({ throttleGiveUpMs: 5_000 })
+      const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
       const log: string[] = []
-      send(gate, refusal())
-      for (const name of ['A', 'B']) waiting(m, gate, log, name, m.cold('#', undefined, refusal()))
-      for (const at of [4_000, 7_000, 7_001, 14_000, 14_020]) m.cold(`${at}ms x`).subscribe(() => waiting(m, gate, log, `at ${at}`))
+      send(limiter, refusal())
+      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, refusal()))
+      for (const at of [4_000, 7_000, 7_001, 14_000, 14_020]) m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
       m.flush()
 
-      const closed = '429: the provider has refused everything for 6 s'
+      const closed = '429: the host has refused every request for 6 s'
       expect(log).toStrictEqual([
         '2000 A',
-        '2000 A 429: the provider limits the rate',
+        '2000 A the provider answered 429: rate limited',
         '6000 B',
-        '6000 B 429: the provider limits the rate',
+        '6000 B the provider answered 429: rate limited',
         `6000 at 4000 ${closed}`,
         `7000 at 7000 ${closed}`,
         `7001 at 7001 ${closed}`,
@@ -251,16 +251,16 @@ describe('a host’s gate, while the host is held', () => {
   )
 })
 
-describe('a host’s gate, while the host is down', () => {
+describe('a host’s limiter, while the host is down', () => {
   it(
     'sends one request after 1 s, 2 s, 4 s; the others wait and all go when one is answered, by whatever status',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
-      send(gate, lost, 3)
-      for (const name of ['A', 'B']) waiting(m, gate, log, name, m.cold('#', undefined, lost))
-      waiting(m, gate, log, 'C', m.cold('#', undefined, new HttpError(404)))
-      for (const name of ['D', 'E']) waiting(m, gate, log, name)
+      send(limiter, lost, 3)
+      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, lost))
+      waiting(m, limiter, log, 'C', m.cold('#', undefined, new HttpError(404)))
+      for (const name of ['D', 'E']) waiting(m, limiter, log, name)
       m.flush()
 
       expect(log.filter((line) => !line.includes(': ') && !line.includes('404'))).toStrictEqual([
@@ -270,21 +270,21 @@ describe('a host’s gate, while the host is down', () => {
         '7000 D',
         '7000 E',
       ])
-      expect(gate.notices()).toStrictEqual(['static was down once, for 7 s in all'])
+      expect(limiter.notices()).toStrictEqual(['static was down once, 7 s in total'])
     }),
   )
 
   it(
     'tries every 15 s in a long outage, and lets few requests go at first when it is over',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const [log, inFlight]: [string[], number[]] = [[], []]
       let busy = 0
-      send(gate, lost, 3)
-      for (let turn = 0; turn < 7; turn += 1) waiting(m, gate, log, 'probe', m.cold('#', undefined, lost))
-      waiting(m, gate, log, 'served', m.cold('(x|)'))
+      send(limiter, lost, 3)
+      for (let turn = 0; turn < 7; turn += 1) waiting(m, limiter, log, 'probe', m.cold('#', undefined, lost))
+      waiting(m, limiter, log, 'served', m.cold('(x|)'))
       const answer$ = m.cold('500ms (x|)').pipe(tap({ subscribe: () => inFlight.push(++busy), finalize: () => (busy -= 1) }))
-      for (let turn = 0; turn < 100; turn += 1) gate.through(answer$).subscribe()
+      for (let turn = 0; turn < 100; turn += 1) limiter.through(answer$).subscribe()
       m.flush()
 
       const tries = log.filter((line) => !line.includes(': '))
@@ -297,10 +297,10 @@ describe('a host’s gate, while the host is down', () => {
   it(
     'turns what meets the outage into an error that is tried again and uses up no retries',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const errors: unknown[] = []
       for (let turn = 0; turn < 4; turn += 1)
-        gate.through(throwError(() => lost)).subscribe({ error: (error: unknown) => errors.push(error) })
+        limiter.through(throwError(() => lost)).subscribe({ error: (error: unknown) => errors.push(error) })
       m.flush()
 
       expect(errors.map((error) => (error as Error).constructor.name)).toStrictEqual([
@@ -316,32 +316,32 @@ describe('a host’s gate, while the host is down', () => {
   it(
     'is not closed by two failures in a row, nor by many with an answer of any status between',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
       for (const answer of [undefined, new HttpError(404), new BadAnswer('schema', 'another shape')]) {
-        send(gate, lost, 2)
-        send(gate, answer)
+        send(limiter, lost, 2)
+        send(limiter, answer)
       }
-      send(gate, new TransportError('tls', 'no trust'), 9)
-      send(gate, new TransportError('too_large', 'too long'), 9)
-      waiting(m, gate, log, 'A')
+      send(limiter, new TransportError('tls', 'no trust'), 9)
+      send(limiter, new TransportError('too_large', 'too long'), 9)
+      waiting(m, limiter, log, 'A')
       m.flush()
 
       expect(log).toStrictEqual(['0 A'])
     }),
   )
 
-  const away = 'host-down: waited 10 s in this run for the host to come back; last: connect: connect ECONNREFUSED'
+  const away = 'host-down: the host did not recover within 10 s (downMs); last error: connect: connect ECONNREFUSED'
 
   it(
     'ends what waits after downMs, though a request is still on its way, and what comes later at once; an answer opens it again',
     marbles((m) => {
-      const gate = gateOf({ downMs: 10_000 })
+      const limiter = createTestLimiter({ downMs: 10_000 })
       const log: string[] = []
-      send(gate, lost, 3)
-      waiting(m, gate, log, 'A', m.cold('30s x'))
-      waiting(m, gate, log, 'B')
-      for (const at of [20_000, 40_000]) m.cold(`${at}ms x`).subscribe(() => waiting(m, gate, log, `at ${at}`))
+      send(limiter, lost, 3)
+      waiting(m, limiter, log, 'A', m.cold('30s x'))
+      waiting(m, limiter, log, 'B')
+      for (const at of [20_000, 40_000]) m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
       m.flush()
 
       expect(log).toStrictEqual(['1000 A', `10000 B ${away}`, `20000 at 20000 ${away}`, '40000 at 40000'])
@@ -351,15 +351,15 @@ describe('a host’s gate, while the host is down', () => {
   it(
     'has one patience for all outages of a run',
     marbles((m) => {
-      const gate = gateOf({ downMs: 10_000 })
+      const limiter = createTestLimiter({ downMs: 10_000 })
       const log: string[] = []
-      send(gate, lost, 3)
-      waiting(m, gate, log, 'A', m.cold('#', undefined, lost))
-      waiting(m, gate, log, 'B')
+      send(limiter, lost, 3)
+      waiting(m, limiter, log, 'A', m.cold('#', undefined, lost))
+      waiting(m, limiter, log, 'B')
       m.cold('20s x').subscribe(() => {
-        send(gate, lost, 3)
-        waiting(m, gate, log, 'C', m.cold('-'))
-        waiting(m, gate, log, 'D')
+        send(limiter, lost, 3)
+        waiting(m, limiter, log, 'C', m.cold('-'))
+        waiting(m, limiter, log, 'D')
       })
       m.flush()
 
@@ -371,25 +371,25 @@ describe('a host’s gate, while the host is down', () => {
   it(
     'ends at once what has another source to turn to',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
-      send(gate, lost, 3)
+      send(limiter, lost, 3)
       const note = (error: Error): void => void log.push(`${m.scheduler.now()} ${error.message}`)
-      m.cold('500ms x').subscribe(() => gate.through(m.cold('x|'), { failFast: true }).subscribe({ error: note }))
+      m.cold('500ms x').subscribe(() => limiter.through(m.cold('x|'), { failFast: true }).subscribe({ error: note }))
       m.flush()
 
-      expect(log).toStrictEqual(['500 host-down: the host has been away for 1 s'])
+      expect(log).toStrictEqual(['500 host-down: the host has been unreachable for 1 s'])
     }),
   )
 
   it(
     'does not take the failures of requests that were sent before for more outages',
     marbles((m) => {
-      const gate = gateOf()
+      const limiter = createTestLimiter()
       const log: string[] = []
       for (const marble of ['#', '#', '#', '100ms #', '200ms #', '300ms #'])
-        gate.through(m.cold(marble, undefined, lost)).subscribe({ error: () => undefined })
-      m.cold('1ms x').subscribe(() => waiting(m, gate, log, 'A'))
+        limiter.through(m.cold(marble, undefined, lost)).subscribe({ error: () => undefined })
+      m.cold('1ms x').subscribe(() => waiting(m, limiter, log, 'A'))
       m.flush()
 
       expect(log).toStrictEqual(['1000 A'])
@@ -404,10 +404,10 @@ it(
     let shift = 0
     const clock = vi.spyOn(asyncScheduler, 'now').mockImplementation(() => now() + shift)
     onTestFinished(() => clock.mockRestore())
-    const gate = gateOf()
+    const limiter = createTestLimiter()
     const log: string[] = []
-    send(gate, refusal())
-    waiting(m, gate, log, 'A')
+    send(limiter, refusal())
+    waiting(m, limiter, log, 'A')
     m.cold('1s x').subscribe(() => {
       shift = -365 * 86_400_000
     })
@@ -418,19 +418,19 @@ it(
 )
 
 it('leaves no timer when nothing waits', () => {
-  const gate = gateOf()
+  const limiter = createTestLimiter()
   const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
   const before = timers()
-  send(gate, refusal())
-  const one = gate.through(NEVER).subscribe()
+  send(limiter, refusal())
+  const one = limiter.through(NEVER).subscribe()
   expect(timers()).toBe(before + 1)
   one.unsubscribe()
   expect(timers()).toBe(before)
-  gate.through(EMPTY).subscribe().unsubscribe()
+  limiter.through(EMPTY).subscribe().unsubscribe()
   expect(timers()).toBe(before)
 })
 
-describe('what a gate tells of its pauses', () => {
+describe('what a limiter tells of its pauses', () => {
   const page = new BadAnswer('html', 'a page')
 
   it.each([
@@ -441,12 +441,12 @@ describe('what a gate tells of its pauses', () => {
   ])('is why and how long, for $what, and that it is over, once each', ({ errors, pauses }) =>
     marbles((m) => {
       const told: unknown[] = []
-      const gate = gateOf({}, (pause) => told.push(pause))
-      for (const error of errors) send(gate, error)
+      const limiter = createTestLimiter({}, (pause) => told.push(pause))
+      for (const error of errors) send(limiter, error)
       expect(told).toStrictEqual(pauses)
       m.cold('10s x').subscribe(() => {
-        send(gate)
-        send(gate)
+        send(limiter)
+        send(limiter)
       })
       m.flush()
       expect(told).toStrictEqual(pauses.length === 0 ? [] : [...pauses, undefined])
@@ -456,8 +456,8 @@ describe('what a gate tells of its pauses', () => {
   it('names all services that share an address', () => {
     const told: unknown[] = []
     const urls = { static: 'http://one.test/a/', news: 'http://one.test/a', ticks: 'http://other.test' }
-    const gates = createGates(settingsOf({ urls }), (hosts, pause) => told.push([hosts, pause?.why]))
-    gates
+    const limiters = createGates(settingsOf({ urls }), (hosts, pause) => told.push([hosts, pause?.why]))
+    limiters
       .of({ host: 'news', name: 'note' })
       .through(
         throwError(() => refusal()),

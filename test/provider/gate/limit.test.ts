@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { allowed, lowered, unlimited } from '../../../src/provider/gate/limit.js'
+import { computeLimit, lowerLimit, unlimited } from '../../../src/provider/gate/adaptive-limit.js'
 
-const found = lowered(lowered(unlimited, 1, 0), 100, 0)
+const found = lowerLimit(lowerLimit(unlimited, 1, 0), 100, 0)
 
 describe('a limit', () => {
-  it('is none before the first refusal', () => expect(allowed(unlimited, 1e9)).toBe(Number.POSITIVE_INFINITY))
+  it('is none before the first refusal', () => expect(computeLimit(unlimited, 1e9)).toBe(Number.POSITIVE_INFINITY))
 
   it('doubles each second after the first refusal, in search of the host’s own', () => {
-    const searching = lowered(unlimited, 66, 5_000)
-    expect([5_000, 6_000, 7_000].map((now) => allowed(searching, now))).toEqual([66, 132, 264])
+    const searching = lowerLimit(unlimited, 66, 5_000)
+    expect([5_000, 6_000, 7_000].map((now) => computeLimit(searching, now))).toEqual([66, 132, 264])
   })
 
   it('that was found starts well below, stays close to it for 10 s, and is far beyond after 30 s', () => {
-    const at = (seconds: number): number => Math.round(allowed(found, seconds * 1_000))
+    const at = (seconds: number): number => Math.round(computeLimit(found, seconds * 1_000))
     expect([0, 5, 10, 15, 20, 30].map(at)).toEqual([76, 93, 95, 97, 114, 247])
   })
 
@@ -21,9 +21,9 @@ describe('a limit', () => {
     const moment = fc.integer({ min: 0, max: 600_000 })
     const property = fc.property(fc.double({ min: 0.2, max: 1e5, noNaN: true }), moment, moment, (estimate, one, other) => {
       for (const before of [unlimited, found]) {
-        const limit = lowered(before, estimate, 0)
-        expect(allowed(limit, 0)).toBeLessThanOrEqual(estimate)
-        expect(allowed(limit, Math.max(one, other))).toBeGreaterThanOrEqual(allowed(limit, Math.min(one, other)))
+        const limit = lowerLimit(before, estimate, 0)
+        expect(computeLimit(limit, 0)).toBeLessThanOrEqual(estimate)
+        expect(computeLimit(limit, Math.max(one, other))).toBeGreaterThanOrEqual(computeLimit(limit, Math.min(one, other)))
       }
     })
     fc.assert(property)
