@@ -20,63 +20,72 @@ export type { RunOptions }
 
 type Streams = readonly StreamDefinition[]
 
-/** The kind of row that each of the given streams emits, by the stream's name. */
+/** The row type of each stream, by the stream's name. */
 export type RowsOf<S extends Streams> = {
   readonly [One in S[number] as One['name']]: One extends StreamDefinition<string, infer R> ? R : never
 }
 
-/** What a collector is made of; only `settings` is needed. */
+/** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends Streams = Streams> {
   readonly settings: SettingsInput
-  /** The scripts; all of ours if absent. */
+  /** The scripts. Default: all built-in streams. */
   readonly streams?: S
-  /** Where outputs go; the folder that the settings name if absent. */
+  /** Where outputs are stored. Default: the folder in the settings. */
   readonly storage?: Storage
-  /** Where items are worked on: in this process if absent, or on a fleet (`scripstream/fleet`). */
+  /** Where items are processed. Default: in this process; `scripstream/fleet` runs them on several machines. */
   readonly engine?: Engine
-  /** Sends requests; keep-alive connections that each run opens and closes if absent. */
+  /** Sends the requests. Default: keep-alive connections that each run opens and closes. */
   readonly transport?: Transport
-  /** Told of streams, further attempts and losses; nothing is logged if absent. */
+  /** Receives log lines about streams, retries and failures. Default: no log. */
   readonly log?: Log
-  /** Follows each run, for metrics and traces: `spans(api)`, or one of your own. */
+  /** Observes each run, for metrics and traces: `spans(api)`, or your own. */
   readonly telemetry?: Telemetry
   /** The current instant, epoch milliseconds. */
   readonly clock?: () => number
-  /** In [0, 1); spreads the pauses between attempts. */
+  /** In [0, 1): jitter for the pauses between attempts. */
   readonly random?: () => number
 }
 
 /**
- * Runs the graph, as often as its observables are subscribed; runs know nothing of each other. Unsubscribing aborts what is in flight.
- * `Rows` is the kind of row of each stream, by its name. Errors: `UsageError` for wrong settings, names or symbols, `StorageError` when the outputs cannot be written, anything else is a bug.
+ * Runs the graph. Each subscription is a separate run; unsubscribing aborts its requests. `Rows` is the row type of each stream, by its
+ * name.
+ *
+ * @throws UsageError for wrong settings, names or symbols
+ * @throws StorageError if the outputs cannot be written; any other error is a bug
  */
 export interface Collector<Rows = Readonly<Record<string, unknown>>> {
-  /** What happens, as it happens; the last event carries the report. A failed master list is such a report, not an error. */
+  /** The events of a run. The last one contains the report. A failed master list is reported there; it is not an error. */
   events(options?: RunOptions): Observable<RunEvent>
   /** The report of one run. */
   run(options?: RunOptions): Observable<RunReport>
   /**
-   * One stream's items as they settle, those that failed too (see `status`); completes with the last one, and writes nothing. Errors with
-   * `NothingAnswered` when the list that it works on cannot be had.
+   * The outcomes of one stream's items as they finish, failed ones too (see `status`). Completes after the last item. Stores nothing.
    *
-   * A subscriber of an observable cannot slow it down: items come as fast as the provider answers, and one that starts work on each and
-   * does not finish it fills the memory. Give `consume` to be asked no faster than that work is done.
+   * Observables have no backpressure: items arrive as fast as the provider answers, and slow asynchronous work in a subscriber piles up
+   * in memory. Pass `consume` for backpressure.
+   *
+   * @throws NothingAnswered if the list that the stream works on cannot be fetched
    */
   stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<Collected<Rows[Name]>>
 }
 
-/** What one stream is asked for. */
+/** Options for one stream. */
 export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'> {
   /**
-   * Takes each item, after it was emitted: the next one waits until what this gives back completes (a promise, an observable), and so do
-   * the requests. An error ends the stream with it.
+   * Receives each item after it was emitted. The next item, and further requests, wait until the returned promise or observable completes.
+   * An error ends the stream.
    *
    * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
    */
   readonly consume?: (item: Collected<Row>) => ObservableInput<unknown>
 }
 
-/** Makes a collector of the given streams, or of all of ours. Asks nothing yet; throws a `UsageError` that names each wrong setting. */
+/**
+ * Creates a collector of the given streams, or of all built-in ones. Sends no request yet.
+ *
+ * @throws UsageError that names each wrong setting
+ * @example createCollector({ settings: { out: './data' } }).run().subscribe((report) => console.log(report.outcome))
+ */
 export const createCollector = <const S extends Streams = typeof allStreams>(options: CollectorOptions<S>): Collector<RowsOf<S>> =>
   collectorOf(options) as Collector<RowsOf<S>>
 

@@ -10,23 +10,23 @@ import type { StreamDefinition } from './pipeline/define-stream.js'
 
 const CONFIG_FILE = 'scripstream.config.json'
 
-/** Where settings come from, each place before the ones after it: flags, environment, file, defaults. */
+/** The sources of settings, by priority: flags, environment, file, defaults. */
 export interface Sources {
   readonly flags?: SettingsInput
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** A file that must be there; without it `scripstream.config.json` in the current folder is read if it is there. */
+  /** A file that must exist. Default: `scripstream.config.json` in the current folder, if it exists. */
   readonly configFile?: string
-  /** Streams whose names `workers` and `timeoutsMs` may carry. */
+  /** The streams that `workers` and `timeoutsMs` may name. */
   readonly streams: readonly StreamDefinition[]
 }
 
-/** Settings given in one place; `named` says what a setting is called there. */
+/** The settings of one source; `named` formats the name of a setting there. */
 interface Layer {
   readonly values: Row
   readonly named: (setting: string) => string
 }
 
-/** The settings in force: flag > environment > file > default. Throws a `UsageError` that names a wrong value, its source and the way out. */
+/** The effective settings: flag > environment > file > default. @throws UsageError that names a wrong value, its source and the remedy */
 export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: Sources): Settings => {
   const layers = [fileLayer(configFile), environmentLayer(env), { values: flags, named: (setting: string) => `--${setting}` }]
   for (const layer of layers) checkLayer(layer, streams)
@@ -55,7 +55,7 @@ const checkLayer = ({ values, named }: Layer, streams: readonly StreamDefinition
     if (unknown === undefined) continue
     const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
     throw new UsageError(
-      `${named(setting)} names ${JSON.stringify(unknown)}, which is no ${what}.${didYouMean(unknown, names)} ${plural}: ${names.join(', ')}`,
+      `${named(setting)} names ${JSON.stringify(unknown)}, which is not a ${what}.${didYouMean(unknown, names)} ${plural}: ${names.join(', ')}`,
     )
   }
 }
@@ -76,9 +76,9 @@ const wrong = (issue: z.core.$ZodIssue, values: Row): string => {
   return `is ${shown(given, String(issue.path[0]))}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
 }
 
-/** A wrong value, but for what may identify the user. */
+/** A wrong value as text; values that may identify the user are not shown. */
 const shown = (given: unknown, setting: string): string => {
-  if (['headers', 'sheetId', 'asmTabId', 'gsmTabId'].includes(setting)) return 'not shown here, and wrong'
+  if (['headers', 'sheetId', 'asmTabId', 'gsmTabId'].includes(setting)) return 'wrong (value not shown)'
   const text = JSON.stringify(given)
   return setting === 'urls' ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }
@@ -88,18 +88,16 @@ const fileLayer = (given: string | undefined): Layer => {
   const named = (setting: string): string => (setting === '' ? path : `${setting} in ${path}`)
   try {
     const values: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (!isRow(values)) throw new Error('it must hold a JSON object')
+    if (!isRow(values)) throw new Error('it must contain a JSON object')
     return { values, named }
   } catch (error) {
     if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, named }
-    throw new UsageError(
-      `the configuration file ${path} cannot be used: ${error instanceof SyntaxError ? syntaxOf(error) : messageOf(error)}`,
-    )
+    throw new UsageError(`cannot use the configuration file ${path}: ${error instanceof SyntaxError ? syntaxOf(error) : messageOf(error)}`)
   }
 }
 
-/** Without the piece of the file that the message of Node quotes: it may be what nobody else should see. */
-const syntaxOf = ({ message }: SyntaxError): string => `it is no JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
+/** Omits the part of the file that Node's message quotes, because it may be a secret. */
+const syntaxOf = ({ message }: SyntaxError): string => `it is not JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
 
 const environmentLayer = (env: NonNullable<Sources['env']>): Layer => {
   const values: Record<string, unknown> = {}
@@ -113,7 +111,7 @@ const environmentLayer = (env: NonNullable<Sources['env']>): Layer => {
   return { values: { ...values, urls }, named: (setting) => environmentNames[setting] ?? setting }
 }
 
-/** A variable's text as the kind of value that its setting has; text that is of another kind stays text, and the schema refuses it. */
+/** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
 const typedValue = (setting: string, text: string): unknown => {
   switch (setting) {
     case 'fetchOhlcv':
@@ -154,18 +152,18 @@ const jsonOr = (text: string): unknown => {
   }
 }
 
-/** Variables that look like one of ours and are none, each with what it was most likely meant to be. They set nothing. */
+/** A warning for each variable that looks like a misspelt one of ours. */
 export const misspelt = (env: Readonly<Record<string, string | undefined>>): readonly string[] => {
   const known = [...Object.values(environmentNames), 'SCRIPSTREAM_ENGINE', 'SCRIPSTREAM_BLOBS']
   return Object.keys(env)
     .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
     .flatMap((name) => {
       const near = name.startsWith('SCRIPSTREAM_') ? closest(name, known) : almost(name, known)
-      return near === undefined ? [] : [`${name} is no setting, and sets nothing. Did you mean ${near}?`]
+      return near === undefined ? [] : [`unknown variable ${name} is ignored. Did you mean ${near}?`]
     })
 }
 
-/** A row of the table of settings, as the README and `--help` show it. */
+/** A row of the settings table in the README and `--help`. */
 export interface SettingRow {
   readonly name: string
   readonly env: string
@@ -183,6 +181,6 @@ export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape)
       name: setting,
       env,
       default: '',
-      description: `base address of the ${setting.slice(5)} service; a path in it is kept`,
+      description: `base address of the ${setting.slice(5)} service; may include a path`,
     }))
 })

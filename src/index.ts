@@ -1,7 +1,7 @@
 /**
- * The collector and what it takes to write a stream of one's own. Our streams are in `scripstream/streams`, what writes their outputs in
- * `scripstream/sinks`, operators in `scripstream/operators`, the embedded provider in `scripstream/simulator`, what tests a stream on virtual
- * time in `scripstream/testing`, and runs on several machines in `scripstream/fleet`: none of the last four is loaded by this.
+ * The collector, and everything to write your own stream. Further entry points: `scripstream/streams` (built-in streams), `/sinks` (storage),
+ * `/operators`, `/simulator` (the built-in provider), `/testing` (streams on virtual time), `/fleet` (several machines). This module does not
+ * load the last four.
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
 export { loadSettings, type Sources } from './config.js'

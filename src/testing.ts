@@ -10,36 +10,36 @@ import { defineStream, type StreamDefinition } from './pipeline/define-stream.js
 import { MASTER, once } from './pipeline/work.js'
 import type { HttpReply, Transport } from './provider/transport.js'
 
-/** A request as a scripted provider sees it. */
+/** A request that a scripted provider received. */
 export interface Asked {
-  /** The service that it went to. */
+  /** The service. */
   readonly host: Host
-  /** Below the service's address, with its query. */
+  /** The path below the service's address, with the query. */
   readonly path: string
-  /** What was posted; nothing for a GET. */
+  /** The posted JSON; undefined for a GET. */
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
-  /** When it was sent, in milliseconds: the frame, on virtual time. */
+  /** When it was sent, in milliseconds; the frame on virtual time. */
   readonly at: number
 }
 
 /**
- * Answers a request by one value: a number is that status without a body, text a 200 as it is, anything else a 200 as JSON. An error is what
- * befell the request, such as a `TransportError`.
+ * Answers a request with one value: a number is a status without a body, a text is the body of a 200, anything else is a 200 as JSON. An
+ * error is the failure of the request, such as a `TransportError`.
  */
 export type Answers = (asked: Asked) => Observable<unknown>
 
-/** A provider in the hands of a test. */
+/** A provider whose answers a test defines. */
 export interface ScriptedProvider {
   readonly transport: Transport
-  /** Everything that was asked so far, further attempts included. */
+  /** All requests so far, including retries. */
   readonly asked: readonly Asked[]
 }
 
-/** Addresses under which a scripted provider tells the services apart. */
+/** The addresses by which a scripted provider distinguishes the services. */
 export const scriptedUrls = Object.fromEntries(hosts.map((host) => [host, `http://${host}`])) as Readonly<Record<Host, string>>
 
-/** A provider that answers what the test says, for collectors whose `urls` are `scriptedUrls`. No socket is opened. */
+/** A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket. */
 export const scriptedProvider = (answers: Answers): ScriptedProvider => {
   const asked: Asked[] = []
   const transport: Transport = ({ url, body, headers }) =>
@@ -58,33 +58,33 @@ const replyOf = (answer: unknown): HttpReply => {
   return { status: 200, body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)) }
 }
 
-/** What a stream is tried on. */
+/** The input of a trial. */
 export interface TrialOptions {
   readonly answers: Answers
-  /** The listed stocks, where the stream works on them; `ALPHA` and `BETA` if absent. */
+  /** The listed stocks, if the stream works on them. Default: `ALPHA` and `BETA`. */
   readonly stocks?: readonly Stock[]
-  /** What the stream that it follows offers, where that is not the master list. */
+  /** The items of the stream that it follows, if that is not the master list. */
   readonly offered?: readonly Item[]
   readonly settings?: SettingsInput
-  /** "Now", epoch milliseconds; the evening of Thursday, 12 February 2026, in India, if absent. */
+  /** "Now", epoch milliseconds. Default: Thursday, 12 February 2026, 20:00 in India. */
   readonly asOf?: number
-  /** What an earlier run left. */
+  /** The files of an earlier run. */
   readonly files?: MemoryFiles
 }
 
-/** One stream over answers of a test. Both observables are cold: each subscription runs the stream anew. */
+/** One stream on scripted answers. Both observables are cold: each subscription runs the stream again. */
 export interface Trial<R> {
-  /** Its items as they settle, as of `collector.stream`. */
+  /** The outcomes of its items, as of `collector.stream`. */
   readonly item$: Observable<Collected<R>>
-  /** Its part of the report of a run that stores what it found in `files`. */
+  /** Its part of the report of a run that stores its outputs in `files`. */
   readonly report$: Observable<ScriptReport>
   readonly files: MemoryFiles
   readonly asked: readonly Asked[]
 }
 
 /**
- * Runs one stream as a run would, gate, retries and time limits included, on answers of a test and without the streams that it follows. Time
- * is that of RxJS' schedulers: within `TestScheduler.run` it is virtual, and pauses cost nothing.
+ * Runs one stream on scripted answers, with the limiter, retries and timeouts of a real run but without the streams that it follows. Time
+ * comes from RxJS' schedulers: within `TestScheduler.run` it is virtual, and pauses take no time.
  */
 export const trialOf = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
   const { stocks = [ALPHA, BETA], asOf = instantOf('2026-02-12', '20:00'), files = new Map() } = options
@@ -110,22 +110,22 @@ export const trialOf = <R>(stream: StreamDefinition<string, R>, { answers, ...op
   }
 }
 
-const stockNamed = (symbol: string, place: number): Stock => ({
+const stockNamed = (symbol: string, index: number): Stock => ({
   Symbol: symbol,
-  ISIN: `INE${String(place).padStart(9, '0')}`,
+  ISIN: `INE${String(index).padStart(9, '0')}`,
   Name: `${symbol} Limited`,
-  Sid: String(1_000 + place),
+  Sid: String(1_000 + index),
   FnoFlag: 0,
 })
 
 const ALPHA = stockNamed('ALPHA', 1)
 const BETA = stockNamed('BETA', 2)
 
-/** Takes the place of a stream that another one follows: offers what that would have found, asks and writes nothing. */
+/** Replaces a stream that another one follows: offers the given items, without requests or outputs. */
 const standIn = (name: string, items: readonly Item[]): StreamDefinition =>
   defineStream({
     name,
-    summary: 'what the test gives',
+    summary: 'the items of the test',
     phase: 'core',
     workers: 1,
     timeoutMs: 1_000,

@@ -165,7 +165,7 @@ describe('a wrong setting', () => {
     'is a file that is no JSON, which is not shown: %j',
     (text) => {
       const configFile = fileOf(text)
-      expect(complaintOf({ configFile })).toContain(`${configFile} cannot be used: it is no JSON`)
+      expect(complaintOf({ configFile })).toContain(`cannot use the configuration file ${configFile}: it is not JSON`)
       expect(complaintOf({ configFile })).not.toContain('CANARY')
     },
   )
@@ -196,7 +196,7 @@ describe('a wrong setting', () => {
       'large-moves': 20,
     })
     expect(complaintOf({ env: { SCRIPSTREAM_VERIFY: 'large-move=20' } })).toMatch(
-      /^SCRIPSTREAM_VERIFY names "large-move", which is no check\. Did you mean large-moves\? Checks: errors, warnings, .*large-moves/,
+      /^SCRIPSTREAM_VERIFY names "large-move", which is not a check\. Did you mean large-moves\? Checks: errors, warnings, .*large-moves/,
     )
   })
 
@@ -251,7 +251,7 @@ describe('a typing error', () => {
   it.each([
     [{ wokers: {} }, 'has no setting "wokers". Did you mean workers?'],
     [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz". Did you mean news?'],
-    [{ workers: { 'market-new': 3 } }, 'names "market-new", which is no stream. Did you mean market-news?'],
+    [{ workers: { 'market-new': 3 } }, 'names "market-new", which is not a stream. Did you mean market-news?'],
   ])('in a settings file is told with what was most likely meant: %j', (content, says) => {
     expect(complaintOf({ configFile: fileOf(content) })).toContain(says)
   })
@@ -267,9 +267,9 @@ describe('a typing error', () => {
       NEWS_API: 'x',
     }
     expect(misspelt(env)).toEqual([
-      'SCRIPSTREAM_RETRY is no setting, and sets nothing. Did you mean SCRIPSTREAM_RETRIES?',
-      'SCRISTREAM_OUT is no setting, and sets nothing. Did you mean SCRIPSTREAM_OUT?',
-      'FETCH_OHLVC is no setting, and sets nothing. Did you mean FETCH_OHLCV?',
+      'unknown variable SCRIPSTREAM_RETRY is ignored. Did you mean SCRIPSTREAM_RETRIES?',
+      'unknown variable SCRISTREAM_OUT is ignored. Did you mean SCRIPSTREAM_OUT?',
+      'unknown variable FETCH_OHLVC is ignored. Did you mean FETCH_OHLCV?',
     ])
   })
 })

@@ -1,4 +1,4 @@
-/** What changes are told of, in the order in which a summary lists them. */
+/** The sections of changes, in the order of the summary. */
 export const SECTIONS = {
   listings: 'stocks that are new in the master list, or gone from it',
   renames: 'stocks with another symbol or another ISIN',
@@ -15,17 +15,17 @@ export type Section = keyof typeof SECTIONS
 
 export const sectionNames = Object.keys(SECTIONS) as readonly Section[]
 
-/** One thing that is otherwise than before the last run. */
+/** One difference from the state before the last run. */
 export interface Change {
   readonly section: Section
   /** What happened: `new`, `gone`, `changed`; for circuits and surveillance `entered` and `left`. */
   readonly change: 'new' | 'gone' | 'changed' | 'entered' | 'left'
   readonly symbol: string
-  /** What it was, and what it is. */
+  /** The old and the new value. */
   readonly from?: string
   readonly to?: string
   /** How many filings or news are new. */
   readonly count?: number
-  /** In words, without the symbol. */
+  /** A text without the symbol. */
   readonly detail: string
 }

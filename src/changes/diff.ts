@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { fileAt } from '../../sinks/file-at.js'
 import { type PreviousOutputs, previousOutputs } from '../../sinks/previous-outputs.js'
 import { checkFolder, reportIn, stocksIn, symbolsAmong } from '../checks/output-folder.js'
@@ -17,7 +17,7 @@ export interface Difference {
   /** The last run, and its "now" in ISO 8601. */
   readonly run?: string
   readonly asOf?: string
-  /** What it is compared with; null where there is nothing to compare with. */
+  /** The run that it is compared with; null if there is none. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
   /** What could not be compared, and why. */
   readonly notes: readonly string[]
@@ -30,7 +30,7 @@ export interface Diffing {
   readonly exchange: string
   /** Only these sections; all if absent. */
   readonly only?: readonly Section[] | undefined
-  /** Only what concerns these stocks. */
+  /** Only changes of these stocks. */
   readonly symbols?: readonly string[] | undefined
 }
 
@@ -41,15 +41,17 @@ interface Versions {
 }
 
 interface Files {
-  /** Nothing where the file is not there, or was no output of the last run. */
+  /** Undefined if the file does not exist, or was no output of the last run. */
   readonly versionsOf: (file: string, earlier?: string) => Versions | undefined
-  /** Whether the last run left it as it was. */
+  /** Whether the last run did not change the file. */
   readonly isSame: (file: string, earlier: string) => boolean
 }
 
 /**
- * Tells what the last run of a folder changed against what it found there: only files that it replaced are read, one at a time. Rejects
- * with a `StorageError` where there is no such folder, with a `UsageError` for a symbol that is listed neither now nor before.
+ * Lists what the last run changed in a folder. Reads only replaced files, one at a time.
+ *
+ * @throws StorageError if there is no such folder
+ * @throws UsageError for a symbol that is listed neither now nor before
  */
 export const diff = async (root: string, { exchange, only = sectionNames, symbols }: Diffing): Promise<Difference> => {
   await checkFolder(root)
@@ -81,7 +83,7 @@ export const diff = async (root: string, { exchange, only = sectionNames, symbol
 const isStockList = async (root: string): Promise<boolean> => fileAt(join(root, 'master_isin_map.json')) !== undefined
 
 const filesOf = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): Files => ({
-  // What is kept of a file that was not replaced is that very file, under a second name.
+  // The previous version of an unchanged file is a hard link to the same file.
   isSame: (file, earlier) => {
     const [now, then] = [fileAt(join(root, file)), fileAt(join(earlierRoot, earlier))]
     return now?.ino === then?.ino && now?.dev === then?.dev
@@ -93,7 +95,7 @@ const filesOf = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, 
       return after === undefined ? undefined : { before: documentAt(join(earlierRoot, earlier)), after }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
-      notes.push(`${file} was not compared: it is no whole JSON ("scripstream verify" says more)`)
+      notes.push(`${file} was not compared: it is not valid JSON; run "scripstream verify" for details`)
       return undefined
     }
   },
@@ -149,7 +151,7 @@ interface Documents extends Omit<Comparing, 'exchange'> {
 
 const A_TURN = 100
 
-/** What is new in the file of each stock. That of a renamed stock is compared with the one under its earlier symbol. */
+/** The changes in the files of each stock. The file of a renamed stock is compared with that of its earlier symbol. */
 const documentChanges = async ({ before, after, files, fileOf, changes }: Documents): Promise<readonly Change[]> => {
   const earlierNames = new Map(stockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
   const all: Change[] = []
@@ -157,7 +159,7 @@ const documentChanges = async ({ before, after, files, fileOf, changes }: Docume
     const [file, earlier] = [fileOf(fileName), fileOf(earlierNames.get(value.ISIN) ?? fileName)]
     const versions = files.isSame(file, earlier) ? undefined : files.versionsOf(file, earlier)
     if (versions) all.push(...changes(value.Symbol, versions.before, versions.after))
-    if (rank % A_TURN === 0) await othersTurn()
+    if (rank % A_TURN === 0) await yieldTurn()
   }
   return all
 }

@@ -3,7 +3,7 @@ import type { Change } from './change.js'
 
 const TITLES = 2
 
-/** Filings of a stock that are new; told apart as the stream that collects them does. */
+/** New filings of a stock. The key is the same as in the filings stream. */
 export const newFilings = (symbol: string, before: unknown, after: unknown): readonly Change[] =>
   newIn('filings', symbol, {
     before: rowsIn(before, 'data'),
@@ -14,7 +14,7 @@ export const newFilings = (symbol: string, before: unknown, after: unknown): rea
 
 const titleOfFiling = (row: Row): string => textOf(row.caption) || textOf(row.descriptor) || 'Unknown'
 
-/** News of a stock that are new. */
+/** New news items of a stock. */
 export const newNews = (symbol: string, before: unknown, after: unknown): readonly Change[] =>
   newIn('news', symbol, {
     before: rowsIn(before, 'News'),
@@ -30,7 +30,7 @@ interface Documents {
   readonly titleOf: (row: Row) => string
 }
 
-/** One change for all that is new of a stock, with the titles of the newest; documents have those first. */
+/** One change per stock, with the titles of the newest records, which are first in the document. */
 const newIn = (section: 'filings' | 'news', symbol: string, { before, after, keyOf, titleOf }: Documents): readonly Change[] => {
   const old = new Set(before.map(keyOf))
   const fresh = after.filter((row) => !old.has(keyOf(row)))

@@ -7,7 +7,7 @@ export interface Lists {
   readonly after: readonly Row[]
 }
 
-/** Stocks that came under surveillance, left it, or changed their stage. `list` is its name, such as ASM. */
+/** Stocks that came under surveillance, left it, or changed their stage. `list` is a name such as ASM. */
 export const surveillanceChanges = (list: string, { before, after }: Lists): readonly Change[] => {
   const old = new Map(before.map((row) => [stockIn(row), row]))
   const now = new Set(after.map(stockIn))
@@ -31,7 +31,7 @@ export const surveillanceChanges = (list: string, { before, after }: Lists): rea
 
 const stockIn = (row: Row): string => textOf(row.ISIN) || textOf(row.Symbol)
 
-/** Bands that changed, by the list of all bands; and what only the exchange's own list of changes says. */
+/** Bands that changed in the list of all bands, and changes that only the exchange's own list of changes has. */
 export const bandChanges = (complete: Lists, announced: Lists): readonly Change[] => {
   const old = new Map(complete.before.map((row) => [securityIn(row), textOf(row.Band)]))
   const seen = complete.after.flatMap((row) => {
@@ -70,7 +70,7 @@ export const circuitChanges = (side: string, { before, after }: Lists): readonly
 
 const symbolsIn = (rows: readonly Row[]): ReadonlySet<string> => new Set(rows.map(({ Symbol: symbol }) => textOf(symbol)))
 
-/** Deals that are new. Deals that are gone have merely left the 30 days that the list is about. */
+/** New deals. Deals that are gone do not count: the list covers the last 30 days. */
 export const newDeals = ({ before, after }: Lists): readonly Change[] => {
   const keyOf = ({ sym, date, qty, avgprice, bs, cname }: Row): string => JSON.stringify([sym, date, qty, avgprice, bs, cname])
   const old = new Set(before.map(keyOf))
@@ -84,7 +84,7 @@ export const newDeals = ({ before, after }: Lists): readonly Change[] => {
     })
 }
 
-/** Actions that neither the list of those to come nor that of the past had. */
+/** Actions that were in neither list (upcoming, history) before. */
 export const newActions = ({ before, after }: Lists): readonly Change[] => {
   const old = new Set(before.flatMap(actionsIn).map(({ key }) => key))
   const now = new Map(after.flatMap(actionsIn).map((action) => [action.key, action]))

@@ -1,7 +1,7 @@
 import type { Stock } from '../model/stock.js'
 import type { Change } from './change.js'
 
-/** Stocks that are new or gone, and those with another symbol for their ISIN or another ISIN for their symbol. */
+/** Stocks that are new or gone, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
 export const listingChanges = (before: readonly Stock[], after: readonly Stock[]): readonly Change[] => {
   const [old, now] = [placesOf(before), placesOf(after)]
   const changes = after.flatMap((stock): Change[] => {

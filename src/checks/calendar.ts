@@ -2,25 +2,24 @@ import { dayOfNumber } from './candle-columns.js'
 import type { DaysHeld } from './days-held.js'
 import type { Finding } from './finding.js'
 
-/** The market's own calendar, read off its candles: special sessions on weekends are in it, and holidays that nobody announced are not. */
+/** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
 export interface Calendar {
-  /** Day numbers of sessions, ascending; a day that cannot be judged is in no list. */
+  /** Day numbers of sessions, ascending; undecidable days are left out. */
   readonly sessions: readonly number[]
-  /** The newest session; nothing where no day could be judged. */
+  /** The newest session; undefined if no day is decidable. */
   readonly last: number | undefined
-  /** Days that are a session for a few stocks only, or for the indices alone. */
+  /** Days on which only a few stocks, or only indices, have a candle. */
   readonly findings: readonly Finding[]
 }
 
-/** Fewer stocks that were listed on a day, or indices, cannot tell whether it was a session. */
+/** With fewer listed stocks or indices, a day is undecidable. */
 const FEWEST_STOCKS = 10
 const FEWEST_INDICES = 5
 const SHARE = 0.5
 
 /**
- * A day is a session if at least half of the stocks that were listed then (from their first candle to their last) have a candle; where too
- * few stocks can tell, if half of the indices do. A day after the newest candle of all stocks is none, however many indices have it: the
- * indices may have come without the stocks.
+ * A day is a session if at least half of the stocks listed then (from their first candle to their last) have a candle, or, if too few
+ * stocks were listed, half of the indices. Days after the newest candle of all stocks are no sessions: the indices may be fetched earlier.
  */
 export const calendarOf = (stocks: readonly DaysHeld[], indices: readonly DaysHeld[]): Calendar => {
   const byStocks = countsOf(stocks)
@@ -50,20 +49,20 @@ interface Counted {
 
 const oddDay = (number: number, stocks: Counted, indices: Counted): Finding => {
   const day = dayOfNumber(number)
-  const witness = indices.listed >= FEWEST_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
-  const detail = `${stocks.trading} of ${stocks.listed} stocks that were listed then have a candle of ${day}${witness}`
+  const indexNote = indices.listed >= FEWEST_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
+  const detail = `${stocks.trading} of ${stocks.listed} listed stocks have a candle of ${day}${indexNote}`
   return { check: 'odd-days', severity: 'warning', day, detail }
 }
 
 const SHOWN = 3
 
-/** One finding for all of them: either no stock's candle came, or the indices go on over holidays. */
+/** One finding for all days: either the stocks' candles are missing, or the indices have candles on holidays. */
 const oddDaysOfIndices = (numbers: readonly number[]): readonly Finding[] => {
   const days = numbers.map(dayOfNumber)
   const [day] = days
   if (day === undefined) return []
   const named = days.slice(-SHOWN).reverse().join(', ')
-  const more = days.length > SHOWN ? `, and ${days.length - SHOWN} before them` : ''
+  const more = days.length > SHOWN ? `, and ${days.length - SHOWN} earlier` : ''
   const detail = `most indices have a candle of ${days.length === 1 ? 'a day' : `${days.length} days`} on which no stock has one: ${named}${more}`
   return [{ check: 'odd-days', severity: 'warning', day, detail }]
 }
@@ -75,7 +74,7 @@ interface Counts {
   readonly on: (day: number) => Counted
 }
 
-/** How many of the series were listed on a day, and how many of those have a candle of it. */
+/** Counts, for each day, the listed series and those with a candle. */
 const countsOf = (all: readonly DaysHeld[]): Counts => {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { first, last } of all) {
@@ -91,13 +90,13 @@ const countsOf = (all: readonly DaysHeld[]): Counts => {
     changes[last - from + 1] = (changes[last - from + 1] as number) - 1
   }
   const listed = new Int32Array(length)
-  for (let place = 0, sum = 0; place < length; place += 1) {
-    sum += changes[place] as number
-    listed[place] = sum
+  for (let index = 0, sum = 0; index < length; index += 1) {
+    sum += changes[index] as number
+    listed[index] = sum
   }
   return {
     days: function* () {
-      for (let place = 0; place < length; place += 1) if ((trading[place] as number) > 0) yield from + place
+      for (let index = 0; index < length; index += 1) if ((trading[index] as number) > 0) yield from + index
     },
     newest: to,
     on: (day) => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),

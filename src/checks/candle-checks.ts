@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Row } from '../model/row.js'
 import { dayAt } from '../model/trading-day.js'
 import { MASTER } from '../pipeline/work.js'
@@ -34,11 +34,11 @@ interface Against {
   readonly listedOn: ReadonlyMap<string, number>
   /** The symbols of the master list. */
   readonly listed: readonly string[]
-  /** The "now" of the folder's last run, epoch milliseconds; bands are of that day. */
+  /** The "now" of the folder's last run, epoch milliseconds; price bands are of that day. */
   readonly asOf?: number
 }
 
-/** What is kept of each file once it is read: the days that it holds, and its end. */
+/** What stays in memory after a file was read: its days, its last closes and its findings. */
 interface Kept {
   readonly findings: Finding[]
   readonly stocks: SeriesDays[]
@@ -51,12 +51,12 @@ interface Kept {
 const A_TURN = 20
 
 /**
- * Reads all candle files once, one at a time, and keeps of each only which days it holds. What needs the market's calendar comes after the
- * last. Of indices only what cannot be in any series counts: they may move as they like, and each has a calendar of its own.
+ * Reads all candle files once, one at a time, and retains only a summary of each. Checks that need the market's calendar follow after the
+ * last file. Indices are checked for impossible candles only: they may move freely and have calendars of their own.
  */
 export const candleChecks = async (root: string, all: readonly StreamFiles[], against: Against): Promise<CandleChecks> => {
   const kept: Kept = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
-  let place = 0
+  let filesRead = 0
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
       if (output.shape !== 'candles-per-item') continue
@@ -65,8 +65,8 @@ export const candleChecks = async (root: string, all: readonly StreamFiles[], ag
       if (fault !== undefined) kept.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
       kept.count += candles.length
       if (item !== undefined) keep({ symbol, file, candles }, { kept, isStock: stream.work.of === MASTER, against })
-      place += 1
-      if (place % A_TURN === 0) await othersTurn()
+      filesRead += 1
+      if (filesRead % A_TURN === 0) await yieldTurn()
     }
   const shared = await sharedCandles(root, kept.prints)
   const calendar = calendarOf(
@@ -110,21 +110,21 @@ const keep = (
   if (closes) kept.closes.push(closes)
 }
 
-/** A move of the price where two series meet. */
+/** Whether a price move is only the edge of a finding about shared candles. */
 const isToldBy = (shared: readonly Shared[], { check, symbol, day }: Finding): boolean =>
   ['large-moves', 'spliced-series'].includes(check) &&
   shared.some(({ finding, cuts }) => finding.symbol === symbol && day !== undefined && cuts.has(day))
 
-/** Listed stocks of which no candle is there, where the market's are. A file that cannot be read is told as such. */
+/** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
 const withoutCandles = ({ stocks, findings }: Kept, { sessions }: Calendar, { listed }: Against): readonly Finding[] => {
   if (stocks.length === 0 || sessions.length <= STALE_SESSIONS) return []
   const known = new Set([...stocks, ...findings].map(({ symbol }) => symbol))
   return listed
     .filter((symbol) => !known.has(symbol))
-    .map((symbol) => ({ check: 'stale-symbols', severity: 'warning', symbol, detail: 'no candle of it is there' }))
+    .map((symbol) => ({ check: 'stale-symbols', severity: 'warning', symbol, detail: 'it has no candles' }))
 }
 
-/** Bands are of the day of the run; closes of the session before it, over a long weekend too, still belong to them. */
+/** Bands are of the day of the run. They also apply to the session before it, which may be a long weekend earlier. */
 const BANDS_HOLD_DAYS = 4
 
 const bandFindings = ({ closes }: Kept, { rows, actions, asOf }: Against): readonly Finding[] => {
@@ -134,9 +134,11 @@ const bandFindings = ({ closes }: Kept, { rows, actions, asOf }: Against): reado
 }
 
 const notesOn = ({ stocks }: Kept, { last }: Calendar, { asOf }: Against): readonly string[] => {
-  if (stocks.length === 0) return ['There are no candles of stocks, so neither prices nor sessions were judged.']
+  if (stocks.length === 0) return ['There are no candles of stocks, so prices and sessions were not checked.']
   if (last === undefined)
-    return [`The candles of ${stocks.length} stocks, without indices, cannot tell which days were sessions: none is called missing.`]
-  if (asOf === undefined) return ['No report says of which day the price bands are, so closes were not compared with them.']
+    return [
+      `The candles of ${stocks.length} stocks, without indices, are too few to find the sessions, so missing sessions were not checked.`,
+    ]
+  if (asOf === undefined) return ['There is no report with the day of the price bands, so closes were not compared with them.']
   return []
 }

@@ -2,7 +2,7 @@ import { LATEST } from '../model/candle.js'
 import { type Day, dayAt } from '../model/trading-day.js'
 import { CANDLE_COLUMNS } from '../pipeline/candle-file.js'
 
-/** The candles of a file, column by column, in the order in which they lie there. */
+/** The candles of a file as columns, in the order of the file. */
 export interface CandleColumns {
   readonly length: number
   /** The day in India, in days since 1970; see `dayOfNumber`. */
@@ -14,7 +14,7 @@ export interface CandleColumns {
   readonly volume: Float64Array
 }
 
-/** The candles of one stock or index, with the file that they lie in. */
+/** The candles of one stock or index, with their file. */
 export interface Series {
   readonly symbol: string
   readonly file: string
@@ -23,7 +23,7 @@ export interface Series {
 
 export interface ReadCandles {
   readonly candles: CandleColumns
-  /** What makes the file damaged, such as its first line that is no candle. What can be read is read all the same. */
+  /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
   readonly fault?: string
 }
 
@@ -38,7 +38,7 @@ export const dayOfNumber = (number: number): Day => dayAt(number * DAY_SECONDS *
 /** The day number of a calendar day. */
 export const numberOfDay = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)
 
-/** Reads a candle file from its bytes, which takes a tenth of the time that its text would. */
+/** Parses a candle file from its bytes: ten times faster than from text. */
 export const readCandles = (bytes: Buffer): ReadCandles => {
   if (!bytes.subarray(0, HEADER.length).equals(HEADER)) return { candles: emptyColumns(0), fault: 'its first line is not the header' }
   const columns = emptyColumns(linesIn(bytes))
@@ -49,7 +49,7 @@ export const readCandles = (bytes: Buffer): ReadCandles => {
     const lineEnd = bytes.indexOf(LINE_FEED, at)
     const end = lineEnd < 0 ? bytes.length : lineEnd
     if (lineEnd >= 0 && readCells(bytes, at, end, cells) && isInTime(cells[0] as number)) put(columns, length++, cells)
-    else fault ??= lineEnd < 0 ? 'its last line is torn' : `line ${line} is no candle`
+    else fault ??= lineEnd < 0 ? 'its last line is truncated' : `line ${line} is no candle`
     at = end + 1
   }
   return { candles: { ...columns, length }, ...(fault === undefined ? {} : { fault }) }
@@ -73,16 +73,16 @@ const emptyColumns = (room: number): CandleColumns => ({
 
 const isInTime = (seconds: number): boolean => seconds > 0 && seconds <= LATEST && Number.isInteger(seconds)
 
-const put = ({ day, open, high, low, close, volume }: CandleColumns, place: number, cells: Float64Array): void => {
-  day[place] = Math.floor(((cells[0] as number) + INDIA_SECONDS) / DAY_SECONDS)
-  open[place] = cells[1] as number
-  high[place] = cells[2] as number
-  low[place] = cells[3] as number
-  close[place] = cells[4] as number
-  volume[place] = cells[5] as number
+const put = ({ day, open, high, low, close, volume }: CandleColumns, index: number, cells: Float64Array): void => {
+  day[index] = Math.floor(((cells[0] as number) + INDIA_SECONDS) / DAY_SECONDS)
+  open[index] = cells[1] as number
+  high[index] = cells[2] as number
+  low[index] = cells[3] as number
+  close[index] = cells[4] as number
+  volume[index] = cells[5] as number
 }
 
-/** Reads the six numbers of a line; whether there are just six. */
+/** Reads the numbers of a line into `cells`; false unless there are exactly six. */
 const readCells = (bytes: Buffer, from: number, end: number, cells: Float64Array): boolean => {
   let start = from
   for (let cell = 0; cell < cells.length; cell += 1) {
@@ -97,7 +97,7 @@ const readCells = (bytes: Buffer, from: number, end: number, cells: Float64Array
       else isPlain = false
     }
     if (at === start) return false
-    // A whole number below 2^53 divided by a power of ten that is one too is what JavaScript reads; anything else it reads itself.
+    // Fast path: an integer below 2^53 divided by an exact power of ten equals `Number(text)`. Anything else uses `Number`.
     const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length && !(hasPoint && decimals === 0)
     const value = isExact ? digits / (POWERS[decimals] as number) : Number(bytes.toString('latin1', start, at))
     if (!Number.isFinite(value)) return false

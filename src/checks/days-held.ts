@@ -1,6 +1,6 @@
 import type { CandleColumns } from './candle-columns.js'
 
-/** Which days a series has a candle of, in a few hundred bytes. */
+/** The days on which a series has a candle, as a bit set of a few hundred bytes. */
 export interface DaysHeld {
   /** Day numbers, both included. */
   readonly first: number
@@ -8,14 +8,14 @@ export interface DaysHeld {
   readonly has: (day: number) => boolean
 }
 
-/** The days of a series; nothing if it has no candle. */
+/** The days of a series; undefined if it has no candle. */
 export const daysHeld = ({ day, length }: CandleColumns): DaysHeld | undefined => {
   const first = day[0]
   const last = day[length - 1]
   if (first === undefined || last === undefined || length === 0) return undefined
   const bits = new Uint8Array(((last - first) >> 3) + 1)
-  for (let place = 0; place < length; place += 1) {
-    const at = (day[place] as number) - first
+  for (let index = 0; index < length; index += 1) {
+    const at = (day[index] as number) - first
     bits[at >> 3] = (bits[at >> 3] as number) | (1 << (at & 7))
   }
   return {

@@ -1,21 +1,21 @@
 import { type CandleColumns, dayOfNumber, type Series } from './candle-columns.js'
 import type { Finding } from './finding.js'
 
-/** The candles of a series as later checks need them, and what was wrong with their days. */
+/** The candles of a series in order, with the findings about their days. */
 export interface DaysInOrder {
   readonly findings: readonly Finding[]
-  /** Ascending by day, each day once. Nothing where two series are mixed up, of which nothing more can be said. */
+  /** Ascending by day, each day once. Absent if the file mixes two series: no other check applies then. */
   readonly candles?: CandleColumns
 }
 
-/** Closes of one day that are further apart are not two revisions of one candle. */
+/** Closes of one day that differ by more than this share are not two revisions of one candle. */
 const TWO_PRICES = 0.05
-/** So many days at two prices are no accident. */
+/** Fewer days at two prices may be an accident. */
 const FEWEST_AT_TWO_PRICES = 3
 
 /**
- * Finds days that are there twice, and candles before older ones. Where a day is there twice at two different prices, again and again, the
- * file holds two series: a provider that goes on with a symbol after a rename, or that gave it away again, was seen to answer both.
+ * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
+ * a provider may serve both after it renamed or reassigned a symbol.
  */
 export const daysInOrder = ({ symbol, file, candles }: Series): DaysInOrder => {
   if (isAscending(candles)) return { findings: [], candles }
@@ -25,21 +25,21 @@ export const daysInOrder = ({ symbol, file, candles }: Series): DaysInOrder => {
   let atTwoPrices: readonly [earlier: number, later: number][] = []
   let unordered: number | undefined
   let newest = 0
-  for (let place = 0; place < candles.length; place += 1) {
-    const today = day[place] as number
+  for (let index = 0; index < candles.length; index += 1) {
+    const today = day[index] as number
     const earlier = lastOf.get(today)
     if (earlier !== undefined) {
       twice.push(today)
-      if (areApart(close[earlier] as number, close[place] as number)) atTwoPrices = [...atTwoPrices, [earlier, place]]
-    } else if (today < newest) unordered ??= place
-    lastOf.set(today, place)
+      if (areApart(close[earlier] as number, close[index] as number)) atTwoPrices = [...atTwoPrices, [earlier, index]]
+    } else if (today < newest) unordered ??= index
+    lastOf.set(today, index)
     newest = Math.max(newest, today)
   }
   const [example] = atTwoPrices
   if (example !== undefined && atTwoPrices.length >= FEWEST_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length) {
     const [one, other] = example
     const on = dayOfNumber(day[one] as number)
-    const detail = `${atTwoPrices.length} days are there at two prices, such as ${on} at ${close[one]} and at ${close[other]}`
+    const detail = `${atTwoPrices.length} days have two prices, such as ${on} with ${close[one]} and ${close[other]}`
     return { findings: [{ check: 'spliced-series', severity: 'error', symbol, day: on, file, detail }] }
   }
   return {
@@ -49,13 +49,13 @@ export const daysInOrder = ({ symbol, file, candles }: Series): DaysInOrder => {
     ],
     candles: sorted(
       candles,
-      [...lastOf].sort(([one], [other]) => one - other).map(([, place]) => place),
+      [...lastOf].sort(([one], [other]) => one - other).map(([, index]) => index),
     ),
   }
 }
 
 const isAscending = ({ day, length }: CandleColumns): boolean => {
-  for (let place = 1; place < length; place += 1) if ((day[place] as number) <= (day[place - 1] as number)) return false
+  for (let index = 1; index < length; index += 1) if ((day[index] as number) <= (day[index - 1] as number)) return false
   return true
 }
 
@@ -63,21 +63,20 @@ const areApart = (one: number, other: number): boolean => Math.abs(one - other) 
 
 const duplicates = (twice: readonly number[], of: Pick<Series, 'symbol' | 'file'>): Finding => {
   const day = dayOfNumber(Math.min(...new Set(twice)))
-  const detail =
-    twice.length === 1 ? `${day} is there twice` : `${twice.length} candles are of days that are there already, the first of ${day}`
+  const detail = twice.length === 1 ? `${day} appears twice` : `${twice.length} candles repeat a day, the first one ${day}`
   return { check: 'duplicate-candles', severity: 'error', ...of, day, detail }
 }
 
-const outOfOrder = (days: Int32Array, place: number, of: Pick<Series, 'symbol' | 'file'>): Finding => {
-  const [before, day] = [dayOfNumber(days[place - 1] as number), dayOfNumber(days[place] as number)]
+const outOfOrder = (days: Int32Array, index: number, of: Pick<Series, 'symbol' | 'file'>): Finding => {
+  const [before, day] = [dayOfNumber(days[index - 1] as number), dayOfNumber(days[index] as number)]
   return { check: 'unordered-candles', severity: 'error', ...of, day, detail: `${day} follows ${before}` }
 }
 
-const sorted = (candles: CandleColumns, places: readonly number[]): CandleColumns => {
-  const column = (values: Float64Array): Float64Array => Float64Array.from(places, (place) => values[place] as number)
+const sorted = (candles: CandleColumns, indices: readonly number[]): CandleColumns => {
+  const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
   return {
-    length: places.length,
-    day: Int32Array.from(places, (place) => candles.day[place] as number),
+    length: indices.length,
+    day: Int32Array.from(indices, (index) => candles.day[index] as number),
     open: column(candles.open),
     high: column(candles.high),
     low: column(candles.low),

@@ -3,19 +3,18 @@ import type { RunReport } from '../model/report.js'
 import type { Finding } from './finding.js'
 import type { StreamFiles } from './outputs-in.js'
 
-/** What runs said of the files that they left. */
+/** What the last runs recorded about their files. */
 export interface Noted {
   /** Of the last run. */
   readonly report?: Pick<RunReport, 'scripts'>
-  /** Whether that run was complete, and so has noted each file that it left. */
+  /** Whether that run was complete, so that it recorded each of its files. */
   readonly isComplete: boolean
   readonly left: FilesLeft
 }
 
 /**
- * Compares the files of a stream with what was said of them, file by file. After a run of the stream that was broken off, sizes may have
- * changed: then only files that are gone are known by name. Where nothing is found and the last run was not complete, the sums of its
- * report decide.
+ * Compares the files of a stream with the recorded sizes. After an interrupted run of the stream, sizes may have changed: then only missing
+ * files are reported. If there is no finding and the last run was not complete, the totals of its report decide.
  */
 export const filesAsNoted = (found: StreamFiles, { report, isComplete, left }: Noted): readonly Finding[] => {
   const script = report?.scripts[found.stream.name]
@@ -29,8 +28,8 @@ const eachAsNoted = ({ files, owns }: StreamFiles, left: FilesLeft): readonly Fi
   return Object.entries(left).flatMap(([file, bytes]): Finding[] => {
     const size = sizes.get(file)
     if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
-    if (size !== undefined) return [finding(`it holds ${size} bytes; the last run left ${bytes}`, file)]
-    return [finding(bytes === null ? 'it is gone; an earlier run left it' : `it is gone; the last run left ${bytes} bytes`, file)]
+    if (size !== undefined) return [finding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
+    return [finding(bytes === null ? 'it is missing; an earlier run wrote it' : `it is missing; the last run wrote ${bytes} bytes`, file)]
   })
 }
 
@@ -39,17 +38,14 @@ const sumsAsReported = (
   { files: count, bytes }: { readonly files: number; readonly bytes: number },
 ): readonly Finding[] => {
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
-  if (files.length < count) return [finding(`${files.length} files of ${stream.name} are there; the last run left ${count}`)]
-  // Files that the run had no need to write are in none of its sums, so that there may be more.
+  if (files.length < count) return [finding(`${stream.name} has ${files.length} files; the last run wrote ${count}`)]
+  // The totals exclude files that the run did not need to write, so there may be more.
   const isAll = files.length === count
   const isShort = isAll && !isPerItem ? size !== bytes : size < bytes
   if (!isShort) return []
   const [file] = files.length === 1 ? files : []
   return [
-    finding(
-      `${stream.name} holds ${size} bytes in ${files.length} ${isAll ? 'files' : 'files and more'}; the last run left ${bytes}`,
-      file?.file,
-    ),
+    finding(`${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`, file?.file),
   ]
 }
 

@@ -1,23 +1,23 @@
 import { dayOfNumber, type Series } from './candle-columns.js'
 import type { Finding } from './finding.js'
 
-/** What a provider's rounding to four digits may do to a price. */
+/** The share by which rounding to four digits may change a price. */
 const ROUNDING = 1e-4
 
-/** Finds candles that cannot be; one finding for each file, about the first of them. */
+/** Finds impossible candles; one finding per file, about the first of them. */
 export const impossibleCandles = ({ symbol, file, candles }: Series): readonly Finding[] => {
   const { day, open, high, low, close, volume, length } = candles
   let [count, first] = [0, -1]
-  for (let place = 0; place < length; place += 1) {
-    const [top, bottom] = [high[place] as number, low[place] as number]
-    const [start, end] = [open[place] as number, close[place] as number]
+  for (let index = 0; index < length; index += 1) {
+    const [top, bottom] = [high[index] as number, low[index] as number]
+    const [start, end] = [open[index] as number, close[index] as number]
     const most = top * (1 + ROUNDING)
     const least = bottom * (1 - ROUNDING)
     const isPossible =
-      bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[place] as number) >= 0
+      bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[index] as number) >= 0
     if (isPossible) continue
     count += 1
-    if (first < 0) first = place
+    if (first < 0) first = index
   }
   if (first < 0) return []
   const on = dayOfNumber(day[first] as number)
@@ -37,5 +37,5 @@ const faultOf = (open: number, high: number, low: number, close: number, volume:
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
   if (high < low) return 'the high is below the low'
   if (volume < 0) return 'a volume below 0'
-  return close > high || close < low ? 'the close lies outside of high and low' : 'the open lies outside of high and low'
+  return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
 }

@@ -2,18 +2,18 @@ import { isRow, textOf } from '../model/row.js'
 import { readDay } from '../model/trading-day.js'
 import { numberOfDay } from './candle-columns.js'
 
-/** A corporate action that moves a price by itself. */
+/** A corporate action that changes the price level. */
 export interface KnownAction {
   readonly kind: string
   /** The ex-date, as a day number. */
   readonly day: number
-  /** What shares may have become of one: a note such as `2:1` is read as new shares for old ones, or as face values. */
+  /** Possible factors: a note such as `2:1` may mean new shares for old ones, or face values. */
   readonly factors: readonly number[]
 }
 
 const KINDS = /split|bonus|right|demerger|spin|merger|amalgamation|consolidation|reduction|arrangement/i
 
-/** The actions of each symbol in lists of corporate actions. What has another shape, kind or no day is left out. */
+/** The actions of each symbol, from lists of corporate actions. Skips records of another shape or kind, or without a day. */
 export const knownActions = (rows: Iterable<unknown>): ReadonlyMap<string, readonly KnownAction[]> => {
   const all = new Map<string, KnownAction[]>()
   for (const row of rows) {

@@ -3,7 +3,7 @@ import { readDay } from '../model/trading-day.js'
 import { numberOfDay } from './candle-columns.js'
 import type { Listed } from './stray-records.js'
 
-/** The rows of the exchange's own list give a stock's ISIN too, which tells whether they are of the stock that has the symbol now. */
+/** The listing days by symbol. Skips rows with another ISIN: they are of a stock that had the symbol earlier. */
 export const listingDays = (rows: readonly Row[], { bySymbol }: Listed): ReadonlyMap<string, number> => {
   const days = new Map<string, number>()
   for (const row of rows) {
@@ -17,10 +17,10 @@ export const listingDays = (rows: readonly Row[], { bySymbol }: Listed): Readonl
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
-/** The day number of `06-OCT-2008`; nothing if it is no day. */
+/** The day number of `06-OCT-2008`; undefined if it is not a real day. */
 const dayIn = (text: string): number | undefined => {
   const [date = '', month = '', year = ''] = text.split('-')
-  const place = MONTHS.indexOf(month.toUpperCase()) + 1
-  const day = readDay(`${year}-${String(place).padStart(2, '0')}-${date.padStart(2, '0')}`)
+  const index = MONTHS.indexOf(month.toUpperCase()) + 1
+  const day = readDay(`${year}-${String(index).padStart(2, '0')}-${date.padStart(2, '0')}`)
   return day === undefined ? undefined : numberOfDay(day)
 }

@@ -11,38 +11,38 @@ import type { Stock } from '../model/stock.js'
 
 const MASTER_MAP = 'master_isin_map.json'
 
-/** Rejects with a `StorageError`, which names the way out, where a path is no output folder. */
+/** @throws StorageError with the remedy if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
   if (!(await found(root))?.isDirectory())
-    throw new StorageError(`there is no folder ${root}: name the one that "scripstream run" wrote to with --out`)
+    throw new StorageError(`there is no folder ${root}; pass the output folder of "scripstream run" with --out`)
   if (!(await found(join(root, MASTER_MAP))))
-    throw new StorageError(`${root} holds no master list (${MASTER_MAP}): "scripstream run --out ${root}" brings it`)
+    throw new StorageError(`${root} has no master list (${MASTER_MAP}); fetch it with "scripstream run --out ${root}"`)
 }
 
-/** Nothing where there is nothing; what may not be looked at is an error. */
+/** Undefined if the path does not exist. @throws StorageError if it is not accessible */
 const found = (path: string): Promise<Stats | undefined> =>
   stat(path).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined
     throw storageErrorOf(error, 'read', path)
   })
 
-/** The report of the last run in a folder; nothing if there is none. */
+/** The report of the last run in a folder; undefined if there is none. */
 export const reportIn = async (root: string): Promise<RunReport | undefined> => {
   const report = await stateDocument(join(root, '.scripstream/report.json'))
   return isRow(report) && isRow(report.scripts) && typeof report.asOf === 'string' ? (report as unknown as RunReport) : undefined
 }
 
-/** The stocks of the master list. Without it nothing can be judged. */
+/** The stocks of the master list. @throws StorageError if the list is damaged */
 export const stocksIn = async (root: string): Promise<readonly Stock[]> => {
   const list = await stateDocument(join(root, MASTER_MAP))
   if (!Array.isArray(list))
-    throw new StorageError(`${join(root, MASTER_MAP)} is damaged: "scripstream run --fresh --out ${root}" brings it anew`)
+    throw new StorageError(`${join(root, MASTER_MAP)} is damaged; fetch it again with "scripstream run --fresh --out ${root}"`)
   return list.filter(
     (row): row is Stock & Record<string, unknown> => isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
   )
 }
 
-/** The symbols that were typed, as the master list writes them. Throws a `UsageError` for one that is not in it. */
+/** The given symbols in the spelling of the master list. @throws UsageError for an unknown symbol */
 export const symbolsAmong = (symbols: readonly string[], stocks: readonly Stock[]): ReadonlySet<string> => {
   const byCapitals = new Map(stocks.map(({ Symbol: symbol }) => [symbol.toUpperCase(), symbol]))
   return new Set(
@@ -51,7 +51,7 @@ export const symbolsAmong = (symbols: readonly string[], stocks: readonly Stock[
       if (listed !== undefined) return listed
       const meant = closest(symbol, [...byCapitals.values()])
       throw new UsageError(
-        `--symbols: ${JSON.stringify(symbol)} is in no master list here${meant === undefined ? '' : `. Did you mean ${meant}?`}`,
+        `--symbols: ${JSON.stringify(symbol)} is not in the master list${meant === undefined ? '' : `. Did you mean ${meant}?`}`,
       )
     }),
   )

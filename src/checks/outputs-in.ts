@@ -6,27 +6,27 @@ import type { Item } from '../model/outcome.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { fileOf, type Output } from '../pipeline/output.js'
 
-/** A file in the place of an output. */
+/** A file of an output. */
 export interface OutputFile {
   readonly output: Output
   /** Relative to the output folder. */
   readonly file: string
   readonly bytes: number
-  /** The stock or index that it is of; nothing where it is of no listed one. A file over all items has none either. */
+  /** Its stock or index; absent if that is not listed, and for files over all items. */
   readonly item?: Item
 }
 
 export interface StreamFiles {
   readonly stream: StreamDefinition
-  /** In the order of names. */
+  /** Sorted by name. */
   readonly files: readonly OutputFile[]
-  /** Whether there is a file for each item, whose number only a run knows. */
+  /** Whether the stream writes a file per item. */
   readonly isPerItem: boolean
-  /** Whether a file is in the place of one of its outputs, or would be if it were there. */
+  /** Whether a path is one of the stream's outputs, existing or not. */
   readonly owns: (file: string) => boolean
 }
 
-/** What a stream has left in a folder. `items` are what it works on, as far as they are known. */
+/** The files of a stream in a folder. `items` are its known items. */
 export const outputsIn = async (
   root: string,
   stream: StreamDefinition,
@@ -57,7 +57,7 @@ const fileIn = (root: string, file: string, output: Output, item?: Item): readon
   return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
 }
 
-/** Whether a file is of a pattern whose `*` stands for any name in its folder. */
+/** Matches files against a pattern; `*` is any name in its folder. */
 const isLike = (pattern: string): ((file: string) => boolean) => {
   const [before = '', after = ''] = pattern.split('*')
   const folder = posix.dirname(pattern)
@@ -73,7 +73,7 @@ const filesLike = async (root: string, pattern: string): Promise<readonly string
     .sort()
 }
 
-/** The names in a folder; none if there is no such folder. */
+/** The names in a folder; none if it does not exist. */
 export const namesIn = async (folder: string): Promise<readonly string[]> => {
   try {
     return await readdir(folder)

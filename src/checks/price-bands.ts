@@ -14,7 +14,7 @@ export interface LastCloses {
   readonly closeBefore: number
 }
 
-/** Nothing where there are not two candles. */
+/** Undefined if there are fewer than two candles. */
 export const lastClosesOf = ({
   symbol,
   file,
@@ -37,11 +37,11 @@ export const lastClosesOf = ({
 }
 
 export interface Bands {
-  /** Rows of the list of all bands, and of the bands that changed last. */
+  /** Rows of the list of all bands, and of the list of changed bands. */
   readonly complete: readonly Row[]
   readonly changed: readonly Row[]
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
-  /** The day number of the first day that the bands are of. */
+  /** The day number from which the bands are valid. */
   readonly since: number
 }
 
@@ -50,9 +50,8 @@ const TICK = 0.05
 const TICK_SHARE = 0.0005
 
 /**
- * Finds newest closes that lie further from the close before than the stock's band lets them. A band that has just changed
- * counts as the wider of both. Not judged are stocks without a band, whose last two candles are not of sessions that follow each other,
- * or that an action has just moved.
+ * Finds newest closes that moved further from the previous close than the stock's band permits. If a band has just changed, the wider one
+ * counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
  */
 export const outsideBands = (all: readonly LastCloses[], { complete, changed, actions, since }: Bands): readonly Finding[] => {
   const bandOf = widest(complete, changed)
@@ -60,26 +59,26 @@ export const outsideBands = (all: readonly LastCloses[], { complete, changed, ac
     const band = bandOf.get(symbol)
     const isMoved = actions.get(symbol)?.some((action) => action.day > dayBefore && action.day <= day) ?? false
     if (band === undefined || day < since || day - dayBefore > LONGEST_WEEKEND || isMoved) return []
-    const most = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
-    if (Math.abs(close - closeBefore) <= most) return []
+    const limit = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
+    if (Math.abs(close - closeBefore) <= limit) return []
     const move = ((close / closeBefore - 1) * 100).toFixed(1)
-    const detail = `the close of ${close} is ${move} % from the one before, ${closeBefore}, with a band of ${band} %`
+    const detail = `the close of ${close} is ${move} % from the previous close of ${closeBefore}; the band is ${band} %`
     return [{ check: 'price-bands', severity: 'warning', symbol, day: dayOfNumber(day), file, detail }]
   })
 }
 
 const LONGEST_WEEKEND = 5
 
-/** The widest band of each symbol, in percent; none for one that has no limit in any series. */
+/** The widest band of each symbol over its series, in percent; infinite without a limit. */
 const widest = (complete: readonly Row[], changed: readonly Row[]): ReadonlyMap<string, number> => {
   const bands = new Map<string, number>()
-  const take = (row: Row, band: unknown): void => {
+  const widen = (row: Row, band: unknown): void => {
     const symbol = textOf(row.Symbol)
     const value = Number(textOf(band) || Number.NaN)
     const width = Number.isNaN(value) ? Number.POSITIVE_INFINITY : value
     bands.set(symbol, Math.max(bands.get(symbol) ?? 0, width))
   }
-  for (const row of complete) take(row, row.Band)
-  for (const row of changed) if (bands.has(textOf(row.Symbol))) for (const band of [row.From, row.To]) take(row, band)
+  for (const row of complete) widen(row, row.Band)
+  for (const row of changed) if (bands.has(textOf(row.Symbol))) for (const band of [row.From, row.To]) widen(row, band)
   return bands
 }

@@ -3,32 +3,32 @@ import type { Finding } from './finding.js'
 import type { KnownAction } from './known-actions.js'
 
 const LARGE = 0.3
-/** A price of a few paise moves by more than that with a single tick; two ticks of 5 paise are no news. */
+/** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */
 const TICKS = 0.1 + 1e-9
-/** An action shows in the price on its ex-date, or a session or a weekend beside it. */
+/** An action moves the price on its ex-date, or a session or a weekend away from it. */
 const NEAR_DAYS = 4
-/** How far from an action's factor the price may open. */
+/** How far the opening price may be from an action's factor. */
 const NEAR_FACTOR = 0.15
-/** After so long a rest a symbol may well be another company's. */
+/** After a gap of this length a symbol may belong to another company. */
 const LONG_REST_DAYS = 90
 
-/** What is known of a stock that may account for a move. */
+/** Facts about a stock that may explain a move. */
 export interface KnownOfStock {
   readonly actions: readonly KnownAction[]
-  /** The day number of the day since which it is listed. */
+  /** The day number of its listing. */
   readonly listedOn?: number | undefined
 }
 
-/** A close that lies far from the one before. */
+/** A close far from the previous one. */
 interface Jump {
-  readonly place: number
+  readonly index: number
   /** Close to close. */
   readonly ratio: number
 }
 
 /**
- * Finds closes more than 30 % away from the one before, and says what they may be: an action that was not adjusted, another stock's
- * series, or just a large move, of which markets know some.
+ * Finds closes more than 30 % from the previous one and classifies them: an action without adjustment, another stock's series, or just a
+ * large move.
  */
 export const priceMoves = (series: Series, known: KnownOfStock): readonly Finding[] => {
   const jumps = jumpsIn(series.candles)
@@ -39,15 +39,15 @@ export const priceMoves = (series: Series, known: KnownOfStock): readonly Findin
 
 const jumpsIn = ({ close, length }: CandleColumns): readonly Jump[] => {
   const jumps: Jump[] = []
-  for (let place = 1; place < length; place += 1) {
-    const [before, now] = [close[place - 1] as number, close[place] as number]
+  for (let index = 1; index < length; index += 1) {
+    const [before, now] = [close[index - 1] as number, close[index] as number]
     const change = Math.abs(now - before)
-    if (change > LARGE * before && change > TICKS && before > 0 && now > 0) jumps.push({ place, ratio: now / before })
+    if (change > LARGE * before && change > TICKS && before > 0 && now > 0) jumps.push({ index, ratio: now / before })
   }
   return jumps
 }
 
-/** Closes that jump to and fro between two levels within so many candles, so often, are of two series. */
+/** Closes that jump back and forth between two levels this often, each time within this many candles, are of two series. */
 const SWING_CANDLES = 10
 const FEWEST_SWINGS = 4
 
@@ -56,9 +56,9 @@ const swingsIn = (jumps: readonly Jump[]): readonly Jump[] => {
   for (const jump of jumps) {
     const chain = chains.at(-1)
     const last = chain?.at(-1)
-    const goesBack =
-      last !== undefined && jump.place - last.place <= SWING_CANDLES && Math.abs(Math.log(jump.ratio * last.ratio)) < Math.log(1 + LARGE)
-    if (chain && goesBack) chain.push(jump)
+    const isReversal =
+      last !== undefined && jump.index - last.index <= SWING_CANDLES && Math.abs(Math.log(jump.ratio * last.ratio)) < Math.log(1 + LARGE)
+    if (chain && isReversal) chain.push(jump)
     else chains.push([jump])
   }
   return chains.filter(({ length }) => length >= FEWEST_SWINGS).flat()
@@ -67,26 +67,26 @@ const swingsIn = (jumps: readonly Jump[]): readonly Jump[] => {
 const swingFinding = ({ symbol, file, candles }: Series, swings: readonly Jump[]): readonly Finding[] => {
   const [first] = swings
   if (first === undefined) return []
-  const [from, to] = [candles.close[first.place - 1], candles.close[first.place]]
-  const day = dayOfNumber(candles.day[first.place] as number)
+  const [from, to] = [candles.close[first.index - 1], candles.close[first.index]]
+  const day = dayOfNumber(candles.day[first.index] as number)
   const detail = `its closes swing ${swings.length} times between two levels, at first from ${from} to ${to}`
   return [{ check: 'spliced-series', severity: 'error', symbol, day, file, detail }]
 }
 
-const findingOf = ({ symbol, file, candles }: Series, { place, ratio }: Jump, { actions, listedOn }: KnownOfStock): Finding => {
+const findingOf = ({ symbol, file, candles }: Series, { index, ratio }: Jump, { actions, listedOn }: KnownOfStock): Finding => {
   const { open, close, day } = candles
-  const [before, today] = [day[place - 1] as number, day[place] as number]
+  const [before, today] = [day[index - 1] as number, day[index] as number]
   const of = { symbol, day: dayOfNumber(today), file }
-  const detail = `the close goes from ${close[place - 1]} to ${close[place]} (${percent(ratio)})`
+  const detail = `the close goes from ${close[index - 1]} to ${close[index]} (${percent(ratio)})`
   const near = actions.filter((action) => action.day > before - NEAR_DAYS && action.day < today + NEAR_DAYS)
-  const opening = (open[place] as number) / (close[place - 1] as number)
+  const opening = (open[index] as number) / (close[index - 1] as number)
   const unadjusted = near.find(({ factors }) => factors.some((factor) => [ratio, opening].some((move) => isNear(move * factor, 1))))
   if (unadjusted) {
     const { kind, day: on } = unadjusted
     return { check: 'unadjusted-actions', severity: 'error', ...of, detail: `${detail} with the ${kind} of ${dayOfNumber(on)}` }
   }
   const rest = today - before
-  if (rest >= LONG_REST_DAYS && looksLikeAnother(candles, place, ratio))
+  if (rest >= LONG_REST_DAYS && looksLikeAnother(candles, index, ratio))
     return { check: 'spliced-series', severity: 'warning', ...of, detail: `${detail} after ${rest} days without a candle` }
   const listing = listedOn !== undefined && listedOn > before && listedOn <= today ? [`at its listing of ${dayOfNumber(listedOn)}`] : []
   if (listing.length > 0 && isOtherPrice(ratio))
@@ -106,7 +106,7 @@ const percent = (ratio: number): string => `${ratio < 1 ? '-' : '+'}${Math.abs((
 
 const FACTORS = [2, 3, 4, 5, 10] as const
 
-/** What an overnight fall to a plain part of the price is like, where no list of actions reaches back. */
+/** A hint if the price opened at a round fraction: lists of actions do not reach back far. */
 const plainFactor = (opening: number): readonly string[] => {
   const factor = FACTORS.find((one) => isNear(opening * one, 1, 0.03))
   return factor === undefined ? [] : [`like a split of 1 into ${factor} that was not adjusted`]
@@ -118,11 +118,11 @@ const AROUND = 5
 const OTHER_PRICE = 3
 const OTHER_VOLUME = 10
 
-/** Whether price or trade begin at a level of their own: a stock that merely rested comes back much as it went. */
-const looksLikeAnother = ({ volume, length }: CandleColumns, place: number, ratio: number): boolean => {
+/** Whether price or volume start at another level. After a mere trading gap a stock returns at about its old level. */
+const looksLikeAnother = ({ volume, length }: CandleColumns, index: number, ratio: number): boolean => {
   if (isOtherPrice(ratio)) return true
-  const before = median(volume.subarray(Math.max(0, place - AROUND), place))
-  const after = median(volume.subarray(place, Math.min(length, place + AROUND)))
+  const before = median(volume.subarray(Math.max(0, index - AROUND), index))
+  const after = median(volume.subarray(index, Math.min(length, index + AROUND)))
   return Math.max((before + 1) / (after + 1), (after + 1) / (before + 1)) >= OTHER_VOLUME
 }
 

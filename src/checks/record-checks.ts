@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { recordsIn } from '../../sinks/stored-records.js'
 import { DamagedFile } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
@@ -11,7 +11,7 @@ import { type Listed, strayDocument, strayRecords, strayRows } from './stray-rec
 
 export interface RecordChecks {
   readonly findings: readonly Finding[]
-  /** The rows of each list of the whole market, by its file. Those of a text are its lines, by the names in its first. */
+  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
 }
 
@@ -20,10 +20,10 @@ interface Against {
   readonly exchange: string
 }
 
-/** Lists that hold stocks of this exchange only; others, such as price bands, name funds and bonds too. */
+/** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
 const OF_STOCKS = ['surveillance-lists', 'bulk-block-deals']
 
-/** Reads every output but candles through once. Of files over all stocks it holds a record at a time, of the rest one file. */
+/** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
 export const recordChecks = async (root: string, all: readonly StreamFiles[], against: Against): Promise<RecordChecks> => {
   const findings: Finding[] = []
   const rows = new Map<string, readonly Row[]>()
@@ -39,10 +39,10 @@ export const recordChecks = async (root: string, all: readonly StreamFiles[], ag
           severity: 'error',
           file: file.file,
           ...(file.item === undefined ? {} : { symbol: file.item.key }),
-          detail: 'it is no whole JSON',
+          detail: 'it is not valid JSON',
         })
       }
-      await othersTurn()
+      await yieldTurn()
     }
   return { findings, rows }
 }
@@ -71,24 +71,24 @@ const checkFile = async (
     }
     case 'array-per-item': {
       const list: unknown = JSON.parse(await readFile(path, 'utf8'))
-      if (!Array.isArray(list)) throw new DamagedFile(`${file} is no list`)
+      if (!Array.isArray(list)) throw new DamagedFile(`${file} is not a list`)
       rows.set(file, list.filter(isRow))
       return isOfStocks ? strayRows(file, list.filter(isRow), listed, exchange) : []
     }
     default: {
       const text = await readFile(path, 'utf8')
       rows.set(file, rowsOfLines(text.split('\n')))
-      return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is torn' }]
+      return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
     }
   }
 }
 
-/** A line of more or fewer cells than the first, such as one with a comma in a cell, is left out. */
+/** Skips lines with another number of cells than the first, such as those with a comma in a cell. */
 const rowsOfLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
   const cellsOf = (line: string): readonly string[] => line.split(',').map((cell) => cell.trim())
   const names = cellsOf(first)
   return lines
     .map(cellsOf)
     .filter(({ length }) => length === names.length)
-    .map((cells) => Object.fromEntries(names.map((name, place) => [name, cells[place]])))
+    .map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index]])))
 }

@@ -2,7 +2,7 @@ import { type Row, textOf } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import type { Finding } from './finding.js'
 
-/** The stocks that are listed, found by symbol or by ISIN. */
+/** The listed stocks, by symbol and by ISIN. */
 export interface Listed {
   readonly bySymbol: ReadonlyMap<string, Stock>
   readonly byIsin: ReadonlyMap<string, Stock>
@@ -15,7 +15,7 @@ export const listedOf = (stocks: readonly Stock[]): Listed => ({
 
 const SHOWN = 3
 
-/** Finds records of one file over all stocks whose stock is not listed, or is listed with another symbol or ISIN. One finding for each file. */
+/** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
 export const strayRecords = (file: string, records: Iterable<Row>, { bySymbol, byIsin }: Listed): readonly Finding[] => {
   const strays = new Set<string>()
   let count = 0
@@ -29,7 +29,7 @@ export const strayRecords = (file: string, records: Iterable<Row>, { bySymbol, b
   return strayFinding(file, { count, strays, severity: 'warning' })
 }
 
-/** Finds rows of a list of the whole market that name no listed stock. Such lists may hold more than stocks: it is only worth knowing. */
+/** Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the severity is `info`. */
 export const strayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }: Listed, exchange: string): readonly Finding[] => {
   const strays = new Set<string>()
   let count = 0
@@ -51,15 +51,15 @@ const strayFinding = (
   if (count === 0) return []
   const named = [...strays].slice(0, SHOWN).join(', ')
   const more = strays.size > SHOWN ? ` and ${strays.size - SHOWN} more` : ''
-  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not hold: ${named}${more}`
+  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${named}${more}`
   return [{ check: 'stray-records', severity, file, detail }]
 }
 
-/** Finds out whether a stock's own file names another stock. */
+/** Checks that a stock's own file names no other stock. */
 export const strayDocument = (file: string, document: unknown, { Symbol: symbol, ISIN }: Stock): readonly Finding[] => {
   const { ISIN: named, data } = (document ?? {}) as { readonly ISIN?: unknown; readonly data?: unknown }
   const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(textOf)
   const other = others.find((isin) => isin !== '' && isin !== ISIN)
   if (other === undefined) return []
-  return [{ check: 'stray-records', severity: 'error', symbol, file, detail: `it holds records of ${other}, not of ${symbol} (${ISIN})` }]
+  return [{ check: 'stray-records', severity: 'error', symbol, file, detail: `it has records of ${other}, not of ${symbol} (${ISIN})` }]
 }

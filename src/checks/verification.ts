@@ -3,29 +3,29 @@ import { CHECKS, type CheckName, checkNames, type Finding, type Severity } from 
 /** How many findings the settings allow, by check, `errors` or `warnings`. */
 export type Limits = Readonly<Record<string, number>>
 
-/** A limit that was passed. */
+/** An exceeded limit. */
 export interface Passed {
   readonly limit: string
   readonly allowed: number
   readonly found: number
 }
 
-/** What a folder was found to be like. */
+/** The result of the verification of a folder. */
 export interface Verification {
   readonly folder: string
-  /** The run that the folder's report is of, and the instant as of which it was made. */
+  /** The run of the folder's report, and its "now". */
   readonly run?: string
   readonly asOf?: string
   readonly stocks: number
   readonly files: number
   readonly candles: number
-  /** The market's sessions as its own candles show them: how many, and the newest. */
+  /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
-  /** What could not be judged, and why. */
+  /** What could not be checked, and why. */
   readonly notes: readonly string[]
   readonly counts: Readonly<Partial<Record<CheckName, Readonly<Record<Severity, number>>>>>
   readonly findings: readonly Finding[]
-  /** The limits that were passed; the command ends with 4 if there is one. */
+  /** The exceeded limits; the command exits with 4 if there is one. */
   readonly passed: readonly Passed[]
 }
 
@@ -45,7 +45,7 @@ export const countsOf = (findings: readonly Finding[], checks: readonly CheckNam
     }),
   )
 
-/** The limits that findings pass. */
+/** The limits that the findings exceed. */
 export const passedLimits = (findings: readonly Finding[], limits: Limits): readonly Passed[] =>
   Object.entries(limits).flatMap(([limit, allowed]) => {
     const counts = limit === 'errors' ? isOf('error') : limit === 'warnings' ? isOf('warning') : ({ check }: Finding) => check === limit
@@ -58,5 +58,5 @@ const isOf =
   (finding: Finding): boolean =>
     finding.severity === severity
 
-/** What a limit may be set for. */
+/** The names that a limit may have. */
 export const limitNames: readonly string[] = ['errors', 'warnings', ...Object.keys(CHECKS)]

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { isTemporary } from '../../sinks/atomic-file.js'
 import { notedRun } from '../../sinks/complete-run.js'
 import { filesLeft } from '../../sinks/files-left.js'
@@ -28,14 +28,16 @@ export interface Verifying {
   readonly exchange: string
   /** Only these checks; all if absent. */
   readonly only?: readonly CheckName[] | undefined
-  /** Only what is found of these stocks. */
+  /** Only findings about these stocks. */
   readonly symbols?: readonly string[] | undefined
   readonly limits: Limits
 }
 
 /**
- * Reads an output folder through once, file by file, and says what is wrong with it. Changes nothing. Rejects with a `StorageError` where
- * there is no such folder or no master list in it, with a `UsageError` for a symbol that is not listed.
+ * Reads an output folder once, file by file, and reports what is wrong. Changes nothing.
+ *
+ * @throws StorageError if there is no such folder, or no master list in it
+ * @throws UsageError for an unknown symbol
  */
 export const verify = async (root: string, { streams, exchange, only = checkNames, symbols, limits }: Verifying): Promise<Verification> => {
   await checkFolder(root)
@@ -83,7 +85,7 @@ export const verify = async (root: string, { streams, exchange, only = checkName
   }
 }
 
-/** Whether a finding is of one of these stocks, by a symbol or by its file, which may be gone. */
+/** Selects findings about these stocks, by symbol or by file; the file may be missing. */
 const ofStocks = (
   wanted: ReadonlySet<string>,
   { stocks, streams, exchange }: Pick<Verifying, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
@@ -106,19 +108,19 @@ const filesIn = async (
     const { of } = stream.work
     if (of !== undefined && !offered.has(of)) offered.set(of, await itemsOf(root, of, streams))
     all.push(await outputsIn(root, stream, { exchange, items: offered.get(of ?? '') ?? [] }))
-    await othersTurn()
+    await yieldTurn()
   }
   return all
 }
 
-/** What a stream offers to those that follow it, from the list that it left. */
+/** The items that a stream offers to its followers, from its stored list. */
 const itemsOf = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
   const stream = streams.find((one) => one.name === name)
   const rows = await stateDocument(join(root, stream?.outputs[0].file ?? ''))
   return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
 }
 
-/** What writes that were broken off have left beside the outputs. The next run sweeps it away. */
+/** Finds temporary files of interrupted writes. The next run removes them. */
 const brokenOff = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
   if (existsSync(join(root, '.scripstream/lock'))) return []
   const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
@@ -132,12 +134,12 @@ const brokenOff = async (root: string, all: readonly StreamFiles[]): Promise<rea
         check: 'files',
         severity: 'warning',
         file,
-        detail: 'a write was broken off here; the next run sweeps it away',
+        detail: 'a leftover of an interrupted write; the next run removes it',
       }),
     )
 }
 
-/** Files of what is listed no more; none where the list names nothing that is here, for then it is the list that is wrong. */
+/** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
 const leftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
   all
     .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
@@ -149,12 +151,12 @@ const leftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
             check: 'leftovers',
             severity: 'info',
             file,
-            detail: `no list that ${stream.name} goes by names its ${stream.work.of === MASTER ? 'stock' : 'index'} any more`,
+            detail: `its ${stream.work.of === MASTER ? 'stock' : 'index'} is no longer in the list of ${stream.name}`,
           }),
         ),
     )
 
-/** What is wrong with a file as such, in one finding: one that is torn is mostly shorter than it was, too. */
+/** Merges the `files` findings of each file: a truncated file is also shorter than recorded. */
 const onePerFile = (findings: readonly Finding[]): readonly Finding[] => {
   const first = new Map<string, Finding>()
   for (const finding of findings) {
@@ -166,10 +168,8 @@ const onePerFile = (findings: readonly Finding[]): readonly Finding[] => {
 }
 
 const notesOn = (root: string, { report, left }: Noted): readonly string[] => [
-  ...(report === undefined && Object.keys(left).length === 0
-    ? ['No report of a run is there, so the files were compared with nothing.']
-    : []),
+  ...(report === undefined && Object.keys(left).length === 0 ? ['There is no report of a run, so file sizes were not checked.'] : []),
   ...(existsSync(join(root, '.scripstream/run.json'))
-    ? ['A run is under way, was broken off, or ended with something missing: some files may be of this day, others of an earlier one.']
+    ? ['A run is active, was interrupted or is incomplete: some files may be of this day, others of an earlier one.']
     : []),
 ]

@@ -4,16 +4,16 @@ import { thresholds } from './never-worse.js'
 const { rise, fall, leastChange, restDays } = thresholds.prices
 const DAY_SECONDS = 86_400
 
-/** Why a candle is impossible; nothing if it is not. */
+/** Why a candle is impossible; undefined if it is possible. */
 export const faultOf = ([, open, high, low, close, volume]: Candle): string | undefined => {
   const prices = `open ${open}, high ${high}, low ${low}, close ${close}`
-  if (![open, high, low, close, volume].every(Number.isFinite)) return `a value that is no number: ${prices}, volume ${volume}`
+  if (![open, high, low, close, volume].every(Number.isFinite)) return `a value that is not a number: ${prices}, volume ${volume}`
   if (low <= 0) return `a price that is not above zero: ${prices}`
   if (low > Math.min(open, close) || high < Math.max(open, close)) return `open or close outside of low and high: ${prices}`
   return volume < 0 ? `volume ${volume}` : undefined
 }
 
-/** A move away from the close before that only an error makes, unless a corporate action does; nothing if the market can make it. */
+/** A price move that the market cannot make: a provider error, unless a corporate action explains it. Undefined for possible moves. */
 export const leapOf = (before: Candle, candle: Candle): string | undefined => {
   const close = before[4]
   if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined

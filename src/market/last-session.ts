@@ -1,18 +1,18 @@
 import { addDays, type Day, dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
 
-/** The last weekday whose session is over at an instant (epoch milliseconds). Holidays are not known; sessions on weekends come on top. */
+/** The last weekday whose session has ended at an instant (epoch milliseconds). Ignores holidays and special sessions on weekends. */
 export const lastWeekday = (now: number): Day => {
   const today = dayAt(now)
-  const back = (day: Day): Day => (isWeekend(day) ? back(addDays(day, -1)) : day)
-  return back(now < instantOf(today, SESSION_IS_OVER) ? addDays(today, -1) : today)
+  const toWeekday = (day: Day): Day => (isWeekend(day) ? toWeekday(addDays(day, -1)) : day)
+  return toWeekday(now < instantOf(today, SESSION_IS_OVER) ? addDays(today, -1) : today)
 }
 
 const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay())
 
-/** A market is current once half of its series are: some stocks are suspended, and some do not trade every day. */
+/** A market is current if half of its series are: some stocks are suspended, and some do not trade every day. */
 const SHARE = 0.5
 
-/** Says that candles end before the last session; nothing if they do not. `newest` counts series by the day of their newest candle. */
+/** A text if candles end before the last session, else undefined. `newest` counts series by the day of their newest candle. */
 export const behindText = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
   const expected = lastWeekday(now)
   const all = [...newest.values()].reduce((sum, count) => sum + count, 0)

@@ -1,18 +1,18 @@
 import { type Stock, stockItems } from '../model/stock.js'
 
-/** A listed stock with the name that its files have. */
+/** A listed stock with the name of its files. */
 interface Listing {
   readonly stock: Stock
   readonly fileName: string
 }
 
-/** A stock of both lists. */
+/** A stock that is in both lists. */
 interface Pair {
   readonly before: Listing
   readonly now: Listing
 }
 
-/** How the stocks of an earlier list are found again in the present one. */
+/** How the stocks of the earlier list match those of the current one. */
 interface Matches {
   /** With the same symbol and ISIN. */
   readonly same: readonly Pair[]
@@ -20,14 +20,13 @@ interface Matches {
   readonly renamed: readonly Pair[]
   /** With the same symbol and another ISIN. */
   readonly reissued: readonly Pair[]
-  /** Nowhere in the present list. */
+  /** Not in the current list. */
   readonly gone: readonly Listing[]
 }
 
 /**
- * What a new master list changes for files and records that earlier runs stored, one sentence for each kind of change: stocks with
- * another symbol or another ISIN, files whose name changes because several stocks share a symbol, stocks that are gone. Nothing depends
- * on the order of either list.
+ * How a new master list affects stored files and records, one sentence per kind of change: stocks with another symbol or ISIN, files whose
+ * name changes because several stocks share a symbol, stocks that are no longer listed. Independent of the order of both lists.
  */
 export const listingNotices = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
   const [earlier, present] = [listingsOf(before), listingsOf(now)]
@@ -36,11 +35,15 @@ export const listingNotices = (before: readonly Stock[], now: readonly Stock[]):
     ...sentence(
       'renamed',
       matches.renamed.map(renaming),
-      'files under the old symbol stay as they are, the new symbol begins with new ones',
+      'files under the old symbol stay as they are; the new symbol starts with new files',
     ),
-    ...sentence('another ISIN', matches.reissued.map(reissue), 'their files go on under the symbol'),
+    ...sentence('another ISIN', matches.reissued.map(reissue), 'their files continue under the symbol'),
     ...sentence('file names', fileChanges(earlier, present, matches), 'files under earlier names stay as they are'),
-    ...sentence('no longer listed', matches.gone.map(goneName), 'files of their own stay, their records in files of all stocks go'),
+    ...sentence(
+      'no longer listed',
+      matches.gone.map(goneName),
+      'their own files stay; their records are removed from files over all stocks',
+    ),
   ]
 }
 
@@ -61,7 +64,7 @@ const matchesOf = (earlier: readonly Listing[], present: readonly Listing[]): Ma
   return { same, renamed, reissued, gone: withoutPairs(earlier, present, [...known, ...reissued])[0] }
 }
 
-/** The stocks that agree in something, where exactly one stock of each list has it. */
+/** The stocks of both lists with the same key, if exactly one stock of each list has it. */
 const pairsBy = (of: (listing: Listing) => string, earlier: readonly Listing[], present: readonly Listing[]): readonly Pair[] => {
   const [were, are] = [groupedBy(of, earlier), groupedBy(of, present)]
   return [...were].flatMap(([key, [before, otherBefore]]) => {
@@ -79,7 +82,7 @@ const withoutPairs = (
   return [earlier.filter((listing) => !were.has(listing)), present.filter((listing) => !are.has(listing))]
 }
 
-/** Stocks whose files are told apart by ISIN, go on under another name, or under one that was another stock's. */
+/** Stocks that share a symbol, whose file name changed, or whose file name belonged to another stock. */
 const fileChanges = (earlier: readonly Listing[], present: readonly Listing[], { same, renamed, reissued }: Matches): readonly string[] => {
   const sharing = groupedBy(symbolOf, present)
   const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
@@ -92,12 +95,12 @@ const fileChanges = (earlier: readonly Listing[], present: readonly Listing[], {
     const isTaken = owner !== undefined && owner !== origins.get(now)
     if (!isMoved && !isTaken && sharing.get(now.stock.Symbol)?.length === 1) return []
     const was = isMoved ? `, was ${before.fileName}` : ''
-    return [`${nameOf(now)} is ${now.fileName}${was}${isTaken ? `, which was of ${nameOf(owner)}` : ''}`]
+    return [`${nameOf(now)} is ${now.fileName}${was}${isTaken ? `, which belonged to ${nameOf(owner)}` : ''}`]
   })
 }
 
 const nameOf = ({ stock }: Listing): string => `${stock.Symbol} (${stock.ISIN})`
-/** With the name of its files only where that is not its symbol. */
+/** With the name of its files, if that is not its symbol. */
 const labelOf = ({ stock, fileName }: Listing): string => (fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`)
 const goneName = ({ stock, fileName }: Listing): string =>
   fileName === stock.Symbol ? nameOf({ stock, fileName }) : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`

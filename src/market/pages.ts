@@ -1,43 +1,43 @@
 import { concat, concatMap, EMPTY, expand, map, type Observable, of, throwError } from 'rxjs'
 import { RefusedError, thresholds } from './never-worse.js'
 
-/** One page as answered: its rows, and how many rows the answer says that the list has, 0 if it does not say. */
+/** One page of an answer: its rows, and the total that it states for the list (0 if it states none). */
 export interface Page<R> {
   readonly rows: readonly R[]
   readonly total: number
 }
 
-/** How a list is read page by page. */
+/** How to read a list page by page. */
 export interface Paging<R> {
-  /** Asks for one page, from 1 on. */
+  /** Requests one page; the first is 1. */
   readonly request: (page: number) => Observable<Page<R>>
-  /** Rows of a full page, as asked for. */
+  /** The requested number of rows per page. */
   readonly size: number
-  /** What makes two rows the same one. */
+  /** The identity of a row. */
   readonly keyOf: (row: R) => string
-  /** Told that the list lacks rows; without it the pages end with a `RefusedError`. */
-  readonly accept?: ((what: string) => void) | undefined
+  /** Called if the list lacks rows; without it the result is a `RefusedError`. */
+  readonly accept?: ((shortfall: string) => void) | undefined
 }
 
-/** What is known of the list once a page was read. */
+/** The state after a page. */
 interface Progress<R> {
   readonly page: number
   readonly rows: readonly R[]
-  /** Rows of page 1: a provider may send fewer than asked for on each page. */
+  /** Rows of page 1: a provider may send fewer than requested on each page. */
   readonly first: number
-  /** Rows of all pages so far, without those of a page that repeats others. */
+  /** Rows of all pages so far, without repeated pages. */
   readonly had: number
-  /** What page 1 says that the list has; 0 if it does not say. */
+  /** The total that page 1 states; 0 if it states none. */
   readonly total: number
   readonly keys: ReadonlySet<string>
   readonly isRepeat: boolean
 }
 
 /**
- * Reads a list to its end, page by page, and emits the rows of each page. It asks for the pages that the total of page 1 promises. Where
- * the total is missing, is that of one page only, or where pages are shorter than asked for, it goes on while full pages come.
+ * Reads a list page by page to its end and emits the rows of each page. Requests as many pages as the total of page 1 implies. If the total
+ * is missing or counts one page only, or if pages are shorter than requested, it continues as long as full pages arrive.
  *
- * Errors with `RefusedError` (`count`) after the last page if the list holds fewer rows than it says, and with what a request errors with.
+ * @throws RefusedError (`count`) after the last page if the list has fewer rows than its total; errors of requests pass through
  */
 export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
   const { request, size, keyOf, accept } = paging
@@ -59,7 +59,7 @@ export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
 const progressOf = <R>(before: Progress<R> | undefined, { rows, total }: Page<R>, keyOf: (row: R) => string): Progress<R> => {
   const own = rows.map(keyOf)
   if (before === undefined) return { page: 1, rows, first: rows.length, had: rows.length, total, keys: new Set(own), isRepeat: false }
-  // A short last page may well hold nothing but rows that are there twice.
+  // A short last page may consist of duplicate rows only.
   const isRepeat = rows.length > 0 && rows.length >= before.first && own.every((key) => before.keys.has(key))
   const had = before.had + (isRepeat ? 0 : rows.length)
   return { ...before, page: before.page + 1, rows, had, keys: new Set([...before.keys, ...own]), isRepeat }
@@ -74,17 +74,17 @@ const isLast = <R>(progress: Progress<R>, size: number): boolean => {
   const { page, rows, first, had, total, isRepeat } = progress
   if (rows.length === 0 || isRepeat || isTooMany(progress, size)) return true
   if (page < promisedPages(total, size) || had < total) return false
-  // A total that is just that of a full first page may be the count of each page instead of the list's.
+  // A total equal to a full first page may be the count per page, not the total of the list.
   const isDoubtful = had > total || (page === 1 && had >= size)
   return !isDoubtful || rows.length < first
 }
 
-/** What the list lacks after its last page; nothing if it is whole as far as anybody can tell. */
+/** What the list lacks after its last page; undefined if it seems complete. */
 const lackOf = <R>(progress: Progress<R>, size: number): string | undefined => {
   const { page, rows, first, had, total, isRepeat } = progress
-  if (total > thresholds.longestList) return `a total of ${total} rows cannot be`
+  if (total > thresholds.longestList) return `a total of ${total} rows is impossible`
   const end = rows.length === 0 ? `page ${page} is empty` : isRepeat ? `page ${page} repeats earlier ones` : `page ${page} was the last`
   if (had < total) return `${had} of ${total} rows (${end})`
   if (isRepeat && first >= size && had > total) return `${had} rows, and perhaps more (${end})`
-  return isTooMany(progress, size) && rows.length >= first ? `more rows follow those of ${page} pages` : undefined
+  return isTooMany(progress, size) && rows.length >= first ? `more rows follow after ${page} pages` : undefined
 }

@@ -4,26 +4,26 @@ import type { RowList } from './outcome.js'
 /** Timestamp (epoch seconds), open, high, low, close, volume. */
 export type Candle = readonly [number, number, number, number, number, number]
 
-/** The year 2100, epoch seconds: what lies beyond was not meant in seconds. */
+/** The year 2100 in epoch seconds. Anything greater is not in seconds. */
 export const LATEST = 4_102_444_800
 
-/** Candles ascending by timestamp, each once: an array of them, or the lines of CSV that hold them. */
+/** Candles ascending by timestamp, each once: an array, or lines of CSV. */
 export interface Candles extends RowList<Candle> {
-  /** The first or the last one. */
-  at(place: 0 | -1): Candle | undefined
+  /** The first or the last candle. */
+  at(index: 0 | -1): Candle | undefined
 }
 
 const LINE_FEED = 10
 
-/** Candles that stay lines of CSV until someone walks them. Each of the `length` lines holds six plain numbers and ends in `\n`. */
+/** Candles that stay CSV and are parsed during iteration. Each of the `length` lines has six plain numbers and ends in `\n`. */
 export const candlesIn = (lines: Uint8Array, length: number): Candles => {
   const csv = bufferOf(lines)
   return {
     csv,
     length,
-    at: (place) => {
+    at: (index) => {
       if (length === 0) return undefined
-      return candleAt(csv, place === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
+      return candleAt(csv, index === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
     },
     *[Symbol.iterator]() {
       for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield candleAt(csv, from)

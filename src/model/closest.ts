@@ -1,16 +1,16 @@
-/** ` Did you mean X?`, where a candidate is close to a mistyped name; nothing else. */
+/** ` Did you mean X?` if a candidate is close to a mistyped name, else an empty text. */
 export const didYouMean = (name: string, candidates: readonly string[]): string => {
   const near = closest(name, candidates)
   return near === undefined ? '' : ` Did you mean ${near}?`
 }
 
-/** The candidate that is one or two letters away, as far as so short a name tells; nothing where none is. */
+/** The candidate that differs by one letter, or by two where the name has six or more; undefined if there is none. */
 export const almost = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2
   return bestOf(name, candidates, () => most)
 }
 
-/** The candidate that a mistyped name was most likely meant to be; nothing where none is close. */
+/** The candidate that a mistyped name most likely means; undefined if none is close. */
 export const closest = (name: string, candidates: readonly string[]): string | undefined => {
   const containing = name.length > 2 ? candidates.find((candidate) => candidate.includes(name.toLowerCase())) : undefined
   if (containing !== undefined) return containing
@@ -25,11 +25,11 @@ const bestOf = (name: string, candidates: readonly string[], most: (candidate: s
   return best?.candidate
 }
 
-/** How many letters must be put in, taken out or changed (Levenshtein). */
+/** The Levenshtein distance. */
 const editsBetween = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place)
-  for (const [place, letter] of [...one].entries()) {
-    const next = [place + 1]
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1]
     for (const [column, wanted] of [...other].entries()) {
       const changed = (row[column] ?? 0) + (letter === wanted ? 0 : 1)
       next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))

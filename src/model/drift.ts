@@ -1,10 +1,10 @@
 import type { Drift } from './report.js'
 import { isRow, textOf } from './row.js'
 
-/** The document beside the report that lists the drift which was accepted. */
+/** The document beside the report that lists the accepted drift. */
 export const DRIFT_ACCEPTED = 'drift-accepted.json'
 
-/** What tells one drift from another, whatever its counts. */
+/** The fields that identify a drift; its counts do not. */
 export type DriftName = Pick<Drift, 'stream' | 'endpoint' | 'kind' | 'field' | 'seen'>
 
 export const driftName = ({ stream, endpoint, kind, field, seen }: Drift): DriftName => ({
@@ -15,7 +15,7 @@ export const driftName = ({ stream, endpoint, kind, field, seen }: Drift): Drift
 const keyOf = ({ stream, endpoint, kind, field, seen }: Partial<DriftName>): string =>
   [stream, endpoint, kind, field, seen].map((part) => textOf(part)).join('\n')
 
-/** Whether a drift is in a document of accepted ones; whatever is none in it accepts nothing. */
+/** Returns a test for "this drift is accepted". Entries of the document that are no drift are ignored. */
 export const acceptedIn = (document: unknown): ((drift: DriftName) => boolean) => {
   const keys = new Set((Array.isArray(document) ? document : []).filter(isRow).map(keyOf))
   return (drift) => keys.has(keyOf(drift))

@@ -24,7 +24,7 @@ export abstract class CollectError extends Error {
 
 /** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
 export class Throttled extends CollectError {
-  override readonly name = 'Throttled'
+  override readonly name = 'ThrottledError'
   readonly verdict = 'wait'
   readonly status = 'rate_limit'
   readonly code = 'rate_limit'
@@ -62,7 +62,7 @@ export class HttpError extends CollectError {
 
 /** Fail fast: the host refused every request, or was down, for longer than the settings allow. The request was not sent. */
 export class HostClosed extends CollectError {
-  override readonly name = 'HostClosed'
+  override readonly name = 'HostClosedError'
   readonly verdict = 'give-up'
   readonly code: 'rate_limit' | 'host-down'
   override isTemporary = true
@@ -123,7 +123,7 @@ export class TransportError extends CollectError {
 
 /** A 200 with an unusable body: an HTML page, truncated JSON, another envelope, another stock's data. Often a retry succeeds. */
 export class BadAnswer extends CollectError {
-  override readonly name = 'BadAnswer'
+  override readonly name = 'BadAnswerError'
   readonly verdict = 'retry'
   readonly status = 'error'
   readonly code: string
@@ -141,7 +141,7 @@ export class BadAnswer extends CollectError {
 
 /** Every alternative failed (all tiers, all chunks, all days). The message lists the reason of each. */
 export class NothingAnswered extends CollectError {
-  override readonly name = 'NothingAnswered'
+  override readonly name = 'NothingAnsweredError'
   readonly verdict = 'give-up'
   readonly status = 'error'
   override isTemporary: boolean

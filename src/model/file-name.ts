@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Something that needs a file name; `id` (an ISIN, a security id) tells apart what shares a key. */
+/** An entry that needs a file name. `id` (an ISIN, a security id) distinguishes entries with the same key. */
 export interface Named {
   readonly key: string
   readonly id: string
@@ -11,35 +11,35 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d) *(\.|$)/i
 const fold = (name: string): string => name.normalize('NFC').toLowerCase()
 
 /**
- * A file name for each entry, in the same order: safe on every common file system, and no two alike even where case does not count.
+ * A file name for each entry, in the same order. Names are safe on every common file system and unique even if case is ignored.
  *
- * A key stays as it is where it can. One that cannot (a path, a device name, empty, too long), or that several entries share,
- * becomes `key~id`; where even that is not safe or unique, `key~~hash`. With `mayReplace` (index names) a key still counts as plain
- * after every character other than letters, digits, space, `&`, `.`, `_`, `-` became `_`.
+ * A safe and unique key is the name. Any other key (a path, a device name, empty, too long, shared) becomes `key~id`, or `key~~hash` if
+ * that is not safe or unique either. With `mayReplace` (index names) every character other than letters, digits, space, `&`, `.`, `_`,
+ * `-` is first replaced by `_`.
  */
 export const fileNamesOf = (entries: readonly Named[], { mayReplace = false } = {}): readonly string[] => {
   const plain = entries.map(({ key }) => plainForm(key, mayReplace))
   const withId = entries.map(({ key, id }) => (/^[A-Z0-9]{1,20}$/.test(id) ? `${readable(key)}~${id}` : undefined))
   const plainOwners = ownersOf(plain, entries)
   const idOwners = ownersOf(withId, [])
-  return entries.map((entry, place) => {
-    const own = plainOwners.has(place) ? plain[place] : idOwners.has(place) ? withId[place] : undefined
+  return entries.map((entry, index) => {
+    const own = plainOwners.has(index) ? plain[index] : idOwners.has(index) ? withId[index] : undefined
     return own ?? `${readable(entry.key)}~~${hashOf(entry)}`
   })
 }
 
-/** The places whose form nobody else has; of several that share one, the only one whose key is that form in capitals. */
+/** The indices whose form is unique. If several share a form, the one whose key is that form in capitals, if there is just one. */
 const ownersOf = (forms: readonly (string | undefined)[], entries: readonly Named[]): ReadonlySet<number> => {
-  const places = new Map<string, number[]>()
-  for (const [place, form] of forms.entries()) {
+  const indices = new Map<string, number[]>()
+  for (const [index, form] of forms.entries()) {
     if (form === undefined) continue
-    const sharing = places.get(fold(form))
-    if (sharing) sharing.push(place)
-    else places.set(fold(form), [place])
+    const sharing = indices.get(fold(form))
+    if (sharing) sharing.push(index)
+    else indices.set(fold(form), [index])
   }
-  const owners = [...places.values()].flatMap((sharing) => {
+  const owners = [...indices.values()].flatMap((sharing) => {
     if (sharing.length === 1) return sharing
-    const inCapitals = sharing.filter((place) => entries[place]?.key === forms[place] && forms[place] === forms[place]?.toUpperCase())
+    const inCapitals = sharing.filter((index) => entries[index]?.key === forms[index] && forms[index] === forms[index]?.toUpperCase())
     return inCapitals.length === 1 ? inCapitals : []
   })
   return new Set(owners)
@@ -62,7 +62,7 @@ const legible = (key: string): string =>
     .slice(0, LONGEST)
     .replace(/^[. ]+|[. ]+$/g, '_')
 
-// As JSON: in UTF-8 all lone surrogates would be one character.
+// Hash the JSON: in plain UTF-8 all lone surrogates become the same character.
 const hashOf = ({ key, id }: Named): string =>
   createHash('sha256')
     .update(JSON.stringify([key, id]))

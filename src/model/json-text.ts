@@ -1,7 +1,7 @@
 /** A document as JSON that is safe to print, on one line or indented by `spaces`. */
 export const jsonText = (document: unknown, spaces?: number): string => printable(JSON.stringify(document, null, spaces))
 
-/** JSON that is safe to print: JSON itself leaves some control characters, line separators and marks of direction as they are. */
+/** Escapes control characters, line separators and direction marks, which JSON permits as they are but a terminal may interpret. */
 export const printable = (json: string): string =>
   json.replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

@@ -1,6 +1,6 @@
 import type { Stock } from './stock.js'
 
-/** Numbers that look random and are the same for the same seed and key. */
+/** Pseudo-random numbers, the same for the same seed and key. */
 export interface Random {
   /** In [0, 1). */
   next(): number
@@ -12,7 +12,7 @@ export interface Random {
   chance(probability: number): boolean
 }
 
-/** A stock of the made-up market. */
+/** A stock of the simulated market. */
 export interface SampleStock extends Stock {
   /** Market capitalisation in crore rupees. */
   readonly Mcap: number
@@ -23,23 +23,23 @@ export interface SampleStock extends Stock {
   readonly split?: SampleSplit
 }
 
-/** Shares of one stock become more, and cheaper: all candles before that day are answered divided from its opening on. */
+/** A split or bonus. From the opening of that day on, all earlier candles are served divided by the factor. */
 export interface SampleSplit {
   readonly type: 'SPLIT' | 'BONUS'
   /** The ex-date, `YYYY-MM-DD`. */
   readonly on: string
-  /** Shares that one becomes. */
+  /** New shares for one old share. */
   readonly factor: number
 }
 
-/** An index of the made-up market. */
+/** An index of the simulated market. */
 export interface SampleIndex {
   readonly Sym: string
   readonly DispSym: string
   readonly Sid: number
 }
 
-/** Daily candles as the provider answers them: six columns of one length, `Time` in epoch seconds at midnight in India. */
+/** Daily candles as the provider sends them: six columns of equal length, `Time` in epoch seconds at midnight in India. */
 export interface CandleColumns {
   readonly Time: number[]
   readonly o: number[]
@@ -61,10 +61,10 @@ export interface SampleMarket {
   stockByIsin(isin: string): SampleStock | undefined
   stockBySid(sid: string): SampleStock | undefined
   indexBySid(sid: string): SampleIndex | undefined
-  /** The same key gives the same numbers, whatever was asked before. */
+  /** The same key gives the same numbers, independent of earlier calls. */
   random(...key: readonly (string | number)[]): Random
   /** Days on which the market traded, oldest first, both ends included; never after `asOf`. */
   tradingDays(from: string, to: string): readonly string[]
-  /** Candles of a stock or index from `START` to `END` (epoch seconds, both included). A day under way has a candle that still changes. */
+  /** Candles of a stock or index from `start` to `end` (epoch seconds, both included). The candle of the current session still changes. */
   candles(sid: string, start: number, end: number): CandleColumns
 }

@@ -3,40 +3,40 @@ import type { Day } from './trading-day.js'
 
 /** One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream. */
 export interface Item<T = unknown> {
-  /** What people call it: the symbol, or the list's name. */
+  /** The symbol, or the list's name. */
   readonly key: string
-  /** Its place in the list it came from; one-file outputs keep that order. */
+  /** Its index in the list it came from; one-file outputs keep that order. */
   readonly rank: number
   readonly fileName: string
   readonly value: T
 }
 
-/** The rows of an item, which may be walked any number of times. An array is one. */
+/** The rows of an item; iterable more than once. An array is a `RowList`. */
 export interface RowList<R = unknown> extends Iterable<R> {
   readonly length: number
-  /** The rows as lines of CSV, where they came from the provider's bytes as such. Never changed. */
+  /** The rows as lines of CSV, if they are the provider's own bytes. Never changed. */
   readonly csv?: Uint8Array
 }
 
-/** What an item's work brought home. */
+/** The result of an item's work, if it did not fail. */
 export interface Found<R = unknown> {
   readonly status: 'success' | 'skipped' | 'empty'
   readonly rows: RowList<R>
-  /** Why the rows may be fewer than the provider holds: a path or a page that failed. */
+  /** Why rows may be missing: a path or a page failed. */
   readonly degraded?: string
-  /** The kind of that failure, as of `CollectError.code`. */
+  /** The `CollectError.code` of that failure. */
   readonly code?: string
-  /** Whether that path or page failed for a reason that may be gone later. */
+  /** Whether that failure may be gone later. */
   readonly isTemporary?: boolean
-  /** The rows are all that there is: they take the place of what is stored. */
+  /** The rows are complete and replace the stored ones. */
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
   readonly remark?: string
-  /** The day of the newest candle that the item then has, stored before or found now. */
+  /** The day of the newest candle, stored earlier or fetched now. */
   readonly newest?: Day
 }
 
-/** An item whose work has ended, well or not. */
+/** The outcome of an item, successful or failed. */
 export interface Settled<R = unknown> {
   readonly item: Item
   readonly status: Status
@@ -48,29 +48,29 @@ export interface Settled<R = unknown> {
   readonly newest?: Day
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
-  /** The kind of failure, as of `CollectError.code`: of `reason`, or of `degraded`. */
+  /** The `CollectError.code` of `reason` or `degraded`. */
   readonly code?: string
-  /** Whether what failed, wholly or in part, may succeed later. */
+  /** Whether the failure may be gone later. */
   readonly isTemporary?: boolean
 }
 
-/** A settled item as an app is handed it. */
+/** The outcome of an item as an app receives it: its rows are an array. */
 export interface Collected<R = unknown> extends Settled<R> {
   readonly rows: readonly R[]
 }
 
-/** Rows were asked for and came; none at all is `empty`. */
+/** The result for fetched rows: `success`, or `empty` if there are none. */
 export const found = <R>(rows: RowList<R>, degraded?: string): Found<R> => ({
   status: rows.length > 0 ? 'success' : 'empty',
   rows,
   ...(degraded === undefined ? {} : { degraded }),
 })
 
-/** What is stored is all there is: nothing had to be asked, or nothing came since. */
+/** The stored rows are up to date: no request was needed, or it brought nothing new. */
 export const skipped: Found<never> = { status: 'skipped', rows: [] }
 
-/** Whether the provider answered for this item, so that what it said replaces what was known. */
+/** Whether the provider answered for this item, so that the answer replaces what is stored. */
 export const isAnswered = ({ status }: { readonly status: Status }): boolean => status === 'success' || status === 'empty'
 
-/** Whether something that was asked for did not arrive. */
+/** Whether the item failed. */
 export const isLost = ({ status }: { readonly status: Status }): boolean => !['success', 'empty', 'skipped'].includes(status)

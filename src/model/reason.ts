@@ -1,5 +1,5 @@
-/** A reason without what it says in brackets, which may differ from item to item. */
+/** A reason without its details in brackets, which differ between items. */
 export const kindOf = (reason: string): string => reason.replace(BRACKETS, '')
 
-/** Texts within them are quoted, and may hold brackets of their own. */
+/** Quoted texts inside the brackets may contain brackets themselves. */
 const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g

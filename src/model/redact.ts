@@ -1,19 +1,19 @@
 import { CollectError } from './errors.js'
 import type { Settings } from './settings.js'
 
-/** Takes out of a text what identifies the user to a provider. */
+/** Removes from a text what identifies the user to a provider. */
 export type Redact = (text: string) => string
 
 const MASK = '[redacted]'
-/** Nothing shorter is a secret. */
+/** Anything shorter is no secret. */
 const SHORTEST = 4
-/** So much of a secret's beginning is enough to take it for the secret: a text may have been cut in the middle of it. */
+/** This many leading characters identify a secret, because a message may be truncated in the middle of it. */
 const HEAD = 8
 const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
 
 /**
- * Finds the values of headers, each word of them, and the spreadsheet's ids, as they are and as JSON and addresses write them, and the
- * credentials and queries of any address.
+ * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and URL-encoded), and the credentials
+ * and queries of any address.
  */
 export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '' }: Partial<Settings>): Redact => {
   const values = Object.values(headers ?? {})
@@ -21,13 +21,13 @@ export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = ''
   const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId]
     .flatMap((secret) => [secret, secret.replace(/\s+/g, ' ').trim(), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
     .filter(({ length }) => length >= SHORTEST)
-  // The longest first, or what follows a secret that begins another would be left.
+  // Longest first: if one secret starts with another, replacing the shorter one would leave the rest visible.
   const inOrder = [...new Set(secrets)].sort((one, other) => other.length - one.length)
-  // Whole ones before cut ones, for the same reason.
+  // Complete secrets before truncated ones, for the same reason.
   return (text) => inOrder.reduce(maskedCut, inOrder.reduce(masked, text.includes('://') ? text.replace(ADDRESS, bare) : text))
 }
 
-/** Credentials in an address, or what a cut left of them: a colon that no port follows. */
+/** Credentials in an address, also truncated ones: a colon without a port after it. */
 const CREDENTIALS = /^(\w+:\/\/)(?:[^/?#]*@|[^/?#:]*:(?!\d*(?:[/?#]|$))[^/?#]*)/
 
 /** An address without credentials and query. */
@@ -51,7 +51,7 @@ const maskedCut = (text: string, secret: string): string => {
 
 const FREE_TEXTS = ['item', 'reason', 'degraded', 'text', 'error'] as const
 
-/** A record (an event, a settled item) whose free texts are redacted, itself if it holds no secret; what it is known by stays. */
+/** Redacts the free texts of a record (an event, an outcome); returns the same object if it contains no secret. */
 export const withoutSecrets = <T extends object>(record: T, redact: Redact): T => {
   let clean: T & { readonly [Text in (typeof FREE_TEXTS)[number]]?: unknown } = record
   for (const field of FREE_TEXTS) {
@@ -62,7 +62,7 @@ export const withoutSecrets = <T extends object>(record: T, redact: Redact): T =
   return clean
 }
 
-/** The same error, with everything redacted that it and its causes say. */
+/** Redacts the messages of an error and its causes, in place. */
 export const redactError = (error: unknown, redact: Redact): unknown => {
   for (let [inner, left] = [error, 9]; inner instanceof Error && left > 0; [inner, left] = [inner.cause, left - 1]) {
     inner.message = redact(inner.message)

@@ -1,16 +1,16 @@
 import type { Status } from './errors.js'
 
-/** How a stream ended: with everything, without some items or with items that may lack rows (`partial`), or with nothing of use (`failed`). */
+/** How a stream ended: complete, with failed items or items that may lack rows (`partial`), or without any useful result (`failed`). */
 export type ScriptOutcome = 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
-/** How a run ended: with everything, without some of it, without the master list, or before its end. */
+/** How a run ended: with everything, with parts missing, without the master list, or early. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'interrupted'
 
-/** How many items ended with each status. The document's statuses are always there, `http_<status>` where it occurred. */
+/** How many items ended with each status. `http_<status>` is present only if it occurred. */
 export type ItemCounts = Record<'success' | 'empty' | 'skipped' | 'rate_limit' | 'error', number> & Record<string, number>
 
-/** Something that went wrong with an item or a stream, or is worth knowing. */
+/** A failure or a warning of an item or a stream. */
 export interface Problem {
-  /** The stock, index or list; absent where the problem is the stream's. */
+  /** The stock, index or list; absent if the problem concerns the whole stream. */
   readonly item?: string
   readonly status?: Status
   /** The kind of failure, for programs: `http_503`, `deadline`, `host-down`, `shrink`. */
@@ -24,7 +24,7 @@ export interface Rewritten {
   readonly reason: string
 }
 
-/** What became of one stream in a run. */
+/** The result of one stream in a run. */
 export interface ScriptReport {
   readonly outcome: ScriptOutcome
   readonly durationMs: number
@@ -34,95 +34,92 @@ export interface ScriptReport {
   /** Answers with 429. */
   readonly rateLimited: number
   readonly items: ItemCounts
-  /** Items that ended well but may lack rows, because a path or a page failed. */
+  /** Items that succeeded but may lack rows, because a path or a page failed. */
   readonly degraded: number
-  /** Items that this run did not ask for, because the unfinished run that it continues had them in place. */
+  /** Items that this run resumed from an unfinished run, without a request. */
   readonly takenOver: number
-  /** Files in place, whether their bytes had to change or not. */
+  /** Files written or up to date. */
   readonly files: number
   readonly bytes: number
-  /** The first few failures, then the first few things worth knowing that are none (they name no item). */
+  /** The first few failures, then the first few warnings (those name no item). */
   readonly problems: readonly Problem[]
-  /** Every stored file that was not simply continued; absent if there is none. */
+  /** Every stored file that was replaced instead of continued; absent if there is none. */
   readonly rewritten?: readonly Rewritten[]
   readonly error?: string
 }
 
-/**
- * Something in the answers of a call that is no longer as it was: a field that is gone, new, of another type, null in all records of an
- * answer, or in another format.
- */
+/** A change in the answers of an endpoint: a field is gone, new, of another type, null in all records of an answer, or in another format. */
 export interface Drift {
   readonly stream: string
   readonly endpoint: string
   readonly kind: 'gone' | 'new' | 'type' | 'null' | 'format'
   /** Where it is in the answer, such as `data[].news_date`. */
   readonly field: string
-  /** Types that it should have; absent where it is new. */
+  /** The expected types; absent for a new field. */
   readonly expected?: string
-  /** The type that was seen instead. */
+  /** The type that was found instead. */
   readonly seen?: string
-  /** In how many answers it was seen, */
+  /** In how many answers the drift was found, */
   readonly answers: number
-  /** of how many that could have shown it. */
+  /** out of how many that could have shown it. */
   readonly of: number
   /** In how many records, */
   readonly records: number
-  /** of how many that were looked at: the first, the middle and the last of each list. */
+  /** out of how many that were checked: the first, the middle and the last of each list. */
   readonly ofRecords: number
-  /** An output is made of the field: answers without it are refused. */
+  /** An output needs the field: answers without it are refused. */
   readonly required?: true
-  /** It was accepted, by `scripstream drift accept` or for this run: it does not make the run partial. */
+  /** Accepted by `scripstream drift accept` or for this run, so it does not make the run partial. */
   readonly accepted?: true
-  /** It was seen in too few answers to make the run partial. */
+  /** Found in too few answers to make the run partial. */
   readonly rare?: true
-  /** A stock, index or list that it was first seen with. */
+  /** The stock, index or list with which it was first found. */
   readonly example: string
 }
 
 /** A worker of a fleet. */
 export interface FleetMember {
   readonly name: string
-  /** Items that it has ended in this run, */
+  /** Items that it has finished in this run, */
   readonly items: number
-  /** and how many a second, since it was first seen. */
+  /** and how many per second, since it was first seen. */
   readonly perSecond: number
   /** Whether it is connected now. */
   readonly isThere: boolean
 }
 
-/** The processes that worked for a run, by name. */
+/** The workers of a run. */
 export interface FleetState {
   readonly workers: readonly FleetMember[]
-  /** How often an item was taken from a worker that was gone, or stood still, and given to another. */
+  /** How often an item moved to another worker because its worker was gone or stalled. */
   readonly stalled: number
-  /** Redis, through which they are told what to do, cannot be reached at the moment: it is waited for. */
+  /** Redis is unreachable at the moment; the run waits for it. */
   readonly isAway?: boolean
 }
 
-/** What a run did; printed by `--json` and kept at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
+/** What a run did; printed by `--json` and stored at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
 export interface RunReport {
   readonly run: string
   readonly asOf: string
   readonly startedAt: string
   readonly finishedAt: string
   readonly durationMs: number
-  /** When the run was complete already, where this one found all its files in place and asked nothing. */
+  /** When the run was already complete; this one found all files up to date and sent no request. */
   readonly finishedBefore?: string
   readonly outcome: RunOutcome
-  /** Whether the same run begun again asks only for what is missing: something failed for a reason that may be gone later. */
+  /** Whether the same run, started again, requests only what is missing: something failed for a temporary reason. */
   readonly isResumable?: boolean
-  /** Stocks that the run was about: the whole master list, or what `--symbols` left of it. */
+  /** Stocks in the run: the whole master list, or those that `--symbols` selects. */
   readonly stocks: number
   readonly scripts: Readonly<Record<string, ScriptReport>>
   /**
-   * What is missing in the place of storage after this run, of this one and earlier ones: how many items of each stream failed, or may
-   * lack records, when they were last asked for, or `all`. `.scripstream/failed.json` names them. Absent where nothing is.
+   * What is missing in the stored outputs after this run, from this and earlier runs: how many items of each stream failed, or may lack
+   * records, when they were last requested, or `all`. `.scripstream/failed.json` names them. Absent if nothing is missing.
    */
   readonly missing?: Readonly<Record<string, number | 'all'>>
-  /** How answers differ from the shapes that they should have, the most frequent first and some dozens at most; absent if nowhere. */
+  /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent if there is none. */
   readonly drift?: readonly Drift[]
-  /** Who worked for the run, where it was made by a fleet. */
+  /** The workers of the run; only in a fleet. */
   readonly fleet?: FleetState
   /** Why the run failed as a whole. */
   readonly error?: string

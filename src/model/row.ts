@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
-/** A record as the provider answered it: its fields, known or not, in its order. */
+/** A record as the provider sent it: known and unknown fields, in their order. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** Whether a value is a record: an object that is no list. */
+/** Whether a value is a record: an object, not an array. */
 export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Checks that it is a record and hands on the very same one. */
+/** Checks that a value is a record; passes the same object on. */
 export const Row = z.custom<Row>(isRow, 'is not a record')
 
 /**
- * A list of records, itself where no null is in it: to check each with a schema of its own would take as long as to parse them. No
- * `transform`: it makes a function for each answer that outlives many collections of young memory, and the answer with it.
+ * A list of records without nulls; the same array if it has none. One check for the whole list: a schema per record would take as long as
+ * parsing them. No `transform`: its closure per answer survives many minor GCs and retains the answer.
  */
 const List = z
   .custom<readonly Row[]>(Array.isArray, { error: 'is not a list', abort: true })
@@ -21,12 +21,12 @@ const List = z
   })
   .overwrite((rows) => (rows.includes(null as never) ? rows.filter((row) => row !== null) : rows))
 
-/** The envelope of nearly every call. `data` may be null, which is an empty list, but not missing: then it is no answer. Other fields pass. */
+/** The envelope of nearly every endpoint. `data` may be null (an empty list) but must be present. Other fields pass. */
 export const Rows = z.looseObject({ data: List.nullable() })
 
-/** The envelope of a call that may leave `data` out. */
+/** The envelope of an endpoint that may omit `data`. */
 export const MaybeRows = z.looseObject({ data: List.nullish() })
 
-/** A field as text, empty if it is absent or no text. */
+/** A field as trimmed text; empty if it is neither text nor a number. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''

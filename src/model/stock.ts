@@ -8,12 +8,12 @@ export interface Stock {
   readonly Symbol: string
   readonly ISIN: string
   readonly Name: string
-  /** The provider's security id, always text; candles and indicators are asked by it. */
+  /** The provider's security id, always text; requests for candles and indicators use it. */
   readonly Sid: string
   readonly FnoFlag: number
 }
 
-/** The stocks of the master list's rows, in their order. A row without symbol or ISIN, or that repeats another, is left out. */
+/** The stocks of the master list's rows, in their order. Rows without symbol or ISIN, and duplicates, are skipped. */
 export const stocksOf = (rows: readonly Row[]): readonly Stock[] => {
   const seen = new Set<string>()
   return rows.flatMap((row) => {
@@ -33,27 +33,27 @@ const stockOf = (row: Row): Stock => ({
   FnoFlag: Number(textOf(row.FnoFlag)) || 0,
 })
 
-/** The stocks as work to do, each with its file name. */
+/** The stocks as work items, each with its file name. */
 export const stockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => {
   const names = fileNamesOf(stocks.map((stock) => ({ key: stock.Symbol, id: stock.ISIN })))
   return stocks.map((stock, rank) => ({ key: stock.Symbol, rank, fileName: names[rank] as string, value: stock }))
 }
 
-/** The security id of a stock, without which neither its indicators nor its candles can be asked. */
+/** The security id of a stock, which requests for indicators and candles need. @throws NothingAnswered if the master list has none */
 export const sidOf = ({ Sid }: Stock): string => {
-  if (Sid === '') throw new NothingAnswered('the master list gives no Sid for it')
+  if (Sid === '') throw new NothingAnswered('the master list has no Sid for this stock')
   return Sid
 }
 
-/** Whose record it is: what every record in a file of many stocks begins with. */
+/** The fields that every record starts with in a file over many stocks. */
 export interface Owned {
   readonly Symbol: string
   readonly ISIN: string
 }
 
 /**
- * A record of a stock as it lies in a file of many stocks: whose it is first, then the record as answered. `R` says which fields were seen
- * in such records; they are not checked.
+ * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields that such records have; they
+ * are not checked.
  */
 export const ofStock = <R extends Row = Row>(stock: Stock, record: Row): R & Owned => {
   const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }

@@ -2,7 +2,7 @@
 export type Day = string
 
 const DAY_MS = 86_400_000
-// India has kept +05:30 since 1945 and no summer time, so plain arithmetic is exact for every candle there is.
+// India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every candle.
 const INDIA_MS = 5.5 * 3_600_000
 
 /** The day in India at an instant (epoch milliseconds). */
@@ -11,13 +11,13 @@ export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_MS).
 /** The minute in India of an instant (epoch milliseconds), for people: `2026-02-12 20:00 IST`. */
 export const minuteAt = (instantMs: number): string => `${new Date(instantMs + INDIA_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
 
-/** The instant (epoch milliseconds) at which a wall clock in India shows `HH:MM` on a day. */
+/** The instant (epoch milliseconds) of `HH:MM` on a day in India. */
 export const instantOf = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
 
-/** The day so many days later, or earlier by a negative number; weekends and holidays count. */
+/** The day that many calendar days later (earlier if negative). */
 export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
-/** The same day of another month; the month's last day where it has no such day (31 January + 1 month = 28 February). */
+/** The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28 February). */
 export const addMonths = (day: Day, months: number): Day => {
   const [year, month, date] = partsOf(day)
   const first = new Date(Date.UTC(year, month - 1 + months, 1))
@@ -26,13 +26,13 @@ export const addMonths = (day: Day, months: number): Day => {
   return first.toISOString().slice(0, 10)
 }
 
-/** `DD-MM-YYYY`, as deals are asked. */
+/** `DD-MM-YYYY`, as requests for deals need it. */
 export const dashedDmy = (day: Day): string => day.split('-').reverse().join('-')
 
-/** `DDMMYYYY`, as archive files are named. */
+/** `DDMMYYYY`, as in the names of archive files. */
 export const compactDmy = (day: Day): string => day.split('-').reverse().join('')
 
-/** The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or nothing if it is not a real day. */
+/** The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or undefined if it is not a real day. */
 export const readDay = (text: unknown): Day | undefined => {
   const day = typeof text === 'string' ? /^\d{4}-\d{2}-\d{2}(?!\d)/.exec(text)?.[0] : undefined
   if (day === undefined) return undefined

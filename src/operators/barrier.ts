@@ -1,8 +1,8 @@
 import { forkJoin, type Observable, of, single } from 'rxjs'
 
 /**
- * Emits every branch's one value once all have ended. No branches at all are an empty list. A branch that ends without a value, or
- * with two, is an error instead of the silent end that `forkJoin` would make of it.
+ * Emits the values of all branches once all have completed; an empty list without branches. Errors if a branch completes without a value
+ * or emits two: `forkJoin` alone would complete silently on an empty branch.
  */
 export const barrier = <T>(branches: readonly Observable<T>[]): Observable<readonly T[]> =>
   branches.length === 0 ? of([]) : forkJoin(branches.map((branch) => branch.pipe(single())))

@@ -1,22 +1,22 @@
 import { finalize, mergeMap, NEVER, Observable, type OperatorFunction, Subject } from 'rxjs'
 import { createSlot, type Slot } from './slot.js'
 
-/** Room for what was worked on and is not yet put away: without it, no further item is begun. */
+/** Capacity for results that are not yet stored. While there is none, no further item starts. */
 export interface Room {
   readonly isFree: () => boolean
-  /** Emits when there may be room again. */
+  /** Emits when there may be capacity again. */
   readonly freed$: Observable<unknown>
 }
 
-/** What was taken is let go of, not one by one, which would move all that waits each time. */
+/** Compact the queue every 1,000 items: `shift()` for each item is O(n). */
 const FORGOTTEN_AT_ONCE = 1_000
 
 const ENDLESS: Room = { isFree: () => true, freed$: NEVER }
 
 /**
- * `mergeMap` with so many workers, in the order in which the items came, that takes the next one when it can begin it. The work of an
- * item may give its worker away before it ends; if it wants one again, it comes before new items. What waits costs the same however
- * long the list is, and work that ends at once does not grow the stack. The list has to end: it is taken as fast as it comes.
+ * `mergeMap` with a pool of workers, in the order of the items. An item may release its worker before it finishes; if it needs one again,
+ * it goes before new items. The cost per queued item is constant, and synchronous work does not grow the stack. The source must complete:
+ * it is read as fast as it emits.
  */
 export const mergePulled =
   <T, R>(work: (item: T, slot: Slot) => Observable<R>, workers: number, room = ENDLESS): OperatorFunction<T, R> =>
@@ -25,15 +25,15 @@ export const mergePulled =
       const waiting: T[] = []
       const returning = new Set<() => void>()
       const pulled$ = new Subject<T>()
-      let [next, busy, isPulling, isWhole] = [0, 0, false, false]
+      let [next, busy, isPulling, isComplete] = [0, 0, false, false]
       const pullOne = (): boolean => {
-        const [back] = returning
+        const [resume] = returning
         const hasNext = next < waiting.length && room.isFree()
-        if (subscriber.closed || busy >= workers || (back === undefined && !hasNext)) return false
+        if (subscriber.closed || busy >= workers || (resume === undefined && !hasNext)) return false
         busy += 1
-        if (back) {
-          returning.delete(back)
-          back()
+        if (resume) {
+          returning.delete(resume)
+          resume()
         } else {
           const item = waiting[next] as T
           next += 1
@@ -50,24 +50,24 @@ export const mergePulled =
         isPulling = true
         while (pullOne());
         isPulling = false
-        if (isWhole && next === waiting.length) pulled$.complete()
+        if (isComplete && next === waiting.length) pulled$.complete()
       }
-      const crew = {
-        wait: (begin: () => void) => {
-          returning.add(begin)
+      const pool = {
+        wait: (start: () => void) => {
+          returning.add(start)
           pull()
-          return () => returning.delete(begin)
+          return () => returning.delete(start)
         },
         free: () => {
           busy -= 1
           pull()
         },
       }
-      const worked = (item: T): Observable<R> => {
-        const slot = createSlot(crew)
+      const workOn = (item: T): Observable<R> => {
+        const slot = createSlot(pool)
         return work(item, slot).pipe(finalize(slot.leave))
       }
-      pulled$.pipe(mergeMap(worked)).subscribe(subscriber)
+      pulled$.pipe(mergeMap(workOn)).subscribe(subscriber)
       subscriber.add(room.freed$.subscribe(pull))
       subscriber.add(
         item$.subscribe({
@@ -77,7 +77,7 @@ export const mergePulled =
           },
           error: (error: unknown) => subscriber.error(error),
           complete: () => {
-            isWhole = true
+            isComplete = true
             pull()
           },
         }),

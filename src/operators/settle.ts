@@ -3,8 +3,8 @@ import type { Found, Item, Settled } from '../model/outcome.js'
 import { recover } from './recover.js'
 
 /**
- * Ends an item's work as one value: what was found, or the status and reason of its failure. Errors that are not this item's
- * alone (a `stop` verdict, a bug, work that emits nothing or twice) go on and end the run.
+ * Turns an item's work into one outcome: its result, or the status and reason of its failure. Errors beyond this item (a `stop` verdict, a
+ * bug, work that emits nothing or twice) pass through and end the run.
  */
 export const settle =
   (item: Item): OperatorFunction<Found, Settled> =>
@@ -20,20 +20,20 @@ export const settle =
       ),
     )
 
-/** What came, once no more can come. `single` would not let go of it: it is old by then, and what it holds lasts until a great collection. */
-const onceComplete = (settled$: Observable<Settled>): Observable<Settled> =>
+/** Emits the last value on completion. V8 moves this closure to the old generation; `single()` would keep the rows until the next major GC. */
+const onceComplete = (outcome$: Observable<Settled>): Observable<Settled> =>
   new Observable((subscriber) => {
-    let last: Settled | undefined
-    return settled$.subscribe({
-      next: (settled) => {
-        last = settled
+    let latest: Settled | undefined
+    return outcome$.subscribe({
+      next: (outcome) => {
+        latest = outcome
       },
       error: (error: unknown) => subscriber.error(error),
       complete: () => {
-        const settled = last
-        last = undefined
-        if (settled === undefined) return subscriber.error(new EmptyError())
-        subscriber.next(settled)
+        const outcome = latest
+        latest = undefined
+        if (outcome === undefined) return subscriber.error(new EmptyError())
+        subscriber.next(outcome)
         subscriber.complete()
       },
     })

@@ -1,66 +1,66 @@
 import { Observable } from 'rxjs'
 
-/** The worker of one item. It is the item's from the beginning on until all it asks for has arrived, and again when it asks further. */
+/** The worker of one item. The item has it from the start until all its requests have finished, and again for each further request. */
 export interface Slot {
-  /** For one thing that the item asks for, however often it is tried. */
+  /** For one request of the item, including its retries. */
   readonly use: () => Use
-  /** The item does something else for now: unless it is asking, its worker is free until it does. */
+  /** The item does other work for now: its worker becomes free unless a request is active. */
   readonly rest: () => void
-  /** The item is done with. */
+  /** The item has finished. */
   readonly leave: () => void
 }
 
 export interface Use {
-  /** Subscribes as soon as the item has a worker: at once, while it has one. */
+  /** Subscribes as soon as the item has a worker; at once if it has one. */
   readonly hold: <T>(request$: Observable<T>) => Observable<T>
-  /** What was asked for has arrived: if it was the last thing of the item, its worker is free. */
+  /** The request has finished. If it was the last active one of the item, the worker becomes free. */
   readonly give: () => void
 }
 
-/** Those that an item's worker comes from and goes back to. */
+/** The workers that items share. */
 export interface Crew {
-  /** Waits for a worker; the teardown ends the waiting. */
-  readonly wait: (begin: () => void) => () => void
+  /** Waits for a worker; the returned function cancels. */
+  readonly wait: (start: () => void) => () => void
   readonly free: () => void
 }
 
-/** The slot of an item that has just been given a worker. */
-export const createSlot = (crew: Crew): Slot => {
-  let isHeld = true
+/** The slot of an item that has just got a worker. */
+export const createSlot = (pool: Crew): Slot => {
+  let hasWorker = true
   let uses = 0
-  const leave = (): void => {
-    if (!isHeld) return
-    isHeld = false
-    crew.free()
+  const freeWorker = (): void => {
+    if (!hasWorker) return
+    hasWorker = false
+    pool.free()
   }
   const use = (): Use => {
     let isInUse = false
     return {
       hold: (request$) =>
         new Observable((subscriber) => {
-          const begin = (): void => {
+          const start = (): void => {
             if (!isInUse) uses += 1
             isInUse = true
             subscriber.add(request$.subscribe(subscriber))
           }
-          if (isHeld) return begin()
-          return crew.wait(() => {
-            // Something else of this item may have waited too: it needs but one worker.
-            if (isHeld) crew.free()
-            isHeld = true
-            begin()
+          if (hasWorker) return start()
+          return pool.wait(() => {
+            // Another request of this item may have waited too: one worker is enough.
+            if (hasWorker) pool.free()
+            hasWorker = true
+            start()
           })
         }),
       give: () => {
         if (!isInUse) return
         isInUse = false
         uses -= 1
-        if (uses === 0) leave()
+        if (uses === 0) freeWorker()
       },
     }
   }
-  const rest = (): void => {
-    if (uses === 0) leave()
+  const freeIfIdle = (): void => {
+    if (uses === 0) freeWorker()
   }
-  return { use, rest, leave }
+  return { use, rest: freeIfIdle, leave: freeWorker }
 }

@@ -1,6 +1,6 @@
 import { map, type OperatorFunction } from 'rxjs'
 
-/** Sorts each list by a text key, greatest first (newest, where the key is a date); rows with the same key keep their order. */
+/** Sorts each list by a text key, greatest first (newest first for dates). Stable: rows with the same key keep their order. */
 export const sortDescending = <R>(keyOf: (row: R) => string): OperatorFunction<readonly R[], readonly R[]> =>
   map((rows) =>
     rows

@@ -1,7 +1,7 @@
 import { day, figure, type Table, text, whole } from './table.js'
 
 const ohlcv = [
-  // Plain arithmetic: India has kept +05:30 since before the first candle.
+  // Plain arithmetic is exact: India has used +05:30 since before the first candle.
   day(
     'date',
     'Timestamp',
@@ -19,7 +19,7 @@ const ohlcv = [
 export const candleTables: readonly Table[] = [
   {
     name: 'candles',
-    comment: 'daily candles of stocks, adjusted for splits and bonuses as the provider gives them',
+    comment: 'daily candles of stocks, adjusted by the provider for splits and bonuses',
     shape: 'candles',
     files: [{ path: 'ohlcv_data/{item}.csv' }],
     items: 'stocks',
@@ -34,7 +34,7 @@ export const candleTables: readonly Table[] = [
     items: 'indices',
     columns: [
       text('symbol', { file: 'symbol' }, 'symbol of the index, as in the table indices'),
-      text('sid', { file: 'sid' }, "the provider's id of the index, for some share a symbol; empty where the list lacks it"),
+      text('sid', { file: 'sid' }, "the provider's id of the index, because some share a symbol; empty if the list lacks it"),
       ...ohlcv,
     ],
     key: ['symbol', 'sid', 'date'],

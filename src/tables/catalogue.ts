@@ -3,7 +3,7 @@ import { marketTables } from './market.js'
 import { stockTables } from './stocks.js'
 import { EXTRA, type SqlType, type Table } from './table.js'
 
-/** All tables of the data, in the order in which they are shown. */
+/** All tables of the data, in display order. */
 export const catalogue: readonly Table[] = [...stockTables, ...marketTables, ...candleTables]
 
 export interface ShownColumn {
@@ -12,7 +12,7 @@ export interface ShownColumn {
   readonly comment: string
 }
 
-/** The columns that a table comes out with. */
+/** All columns of a table, including `extra`. */
 export const columnsOf = ({ shape, columns }: Table): readonly ShownColumn[] => [
   ...columns.map(({ name, type, comment }) => ({ name, type, comment })),
   ...(shape === 'candles' ? [] : [EXTRA]),

@@ -6,7 +6,7 @@ export interface Duck {
   readonly close: () => void
 }
 
-/** What every database of ours is opened with: nothing is fetched from elsewhere, and days are those of India. */
+/** No extension is downloaded or loaded. */
 const OPTIONS = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
@@ -14,7 +14,7 @@ const OPTIONS = {
   allow_persistent_secrets: 'false',
 }
 
-/** Opens an embedded DuckDB in memory. Errors with a `UsageError` that says what to install where the package is not there. */
+/** Opens an in-memory DuckDB in India's time zone. @throws UsageError with the install command if the package is missing */
 export const openDuck = async (options: Readonly<Record<string, string>> = {}): Promise<Duck> => {
   const { DuckDBInstance: Instance } = await loadDuck()
   const instance: DuckDBInstance = await Instance.create(':memory:', { ...OPTIONS, ...options })
@@ -29,7 +29,7 @@ export const openDuck = async (options: Readonly<Record<string, string>> = {}): 
   }
 }
 
-/** The package, which is loaded only where it is needed. */
+/** Loads the optional package on first use. */
 export const loadDuck = async (): Promise<typeof import('@duckdb/node-api')> => {
   try {
     return await import('@duckdb/node-api')
@@ -37,8 +37,8 @@ export const loadDuck = async (): Promise<typeof import('@duckdb/node-api')> => 
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
     throw new UsageError(
       isMissing
-        ? 'this needs DuckDB, which is not installed: npm install @duckdb/node-api'
-        : `DuckDB cannot be loaded here (${messageOf(error)}): npm install @duckdb/node-api`,
+        ? 'DuckDB is not installed; run: npm install @duckdb/node-api'
+        : `cannot load DuckDB (${messageOf(error)}); run: npm install @duckdb/node-api`,
     )
   }
 }

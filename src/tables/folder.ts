@@ -5,17 +5,17 @@ import { fileNamesOf, type Named } from '../model/file-name.js'
 import { isRow, type Row, textOf } from '../model/row.js'
 import type { Files, Table } from './table.js'
 
-/** An output folder that tables are read from. */
+/** An output folder with the files of the tables. */
 export interface Folder {
   /** Its real path. */
   readonly root: string
-  /** The files of a table that are there, by name, each with what is said of its rows. */
+  /** The existing files of a table, by name, with their label. */
   readonly filesOf: (table: Table) => Promise<readonly LabelledFiles[]>
-  /** The items behind the names of a table's files, as far as a list knows them. */
+  /** The items of a table's files, by file name, as far as a list names them. */
   readonly itemsOf: (table: Table) => Promise<ReadonlyMap<string, Item>>
 }
 
-/** A stock or an index; `sid` tells indices apart that share a symbol. */
+/** A stock or an index; `sid` distinguishes indices that share a symbol. */
 export interface Item {
   readonly symbol: string
   readonly sid: string
@@ -26,10 +26,10 @@ export interface LabelledFiles extends Files {
   readonly found: readonly string[]
 }
 
-/** The folder of a run. Errors with a `UsageError` where there is none, and on a link in the place of an output that leads out of it. */
+/** Opens an output folder. @throws UsageError if there is none, or if an output in it is a link that points outside */
 export const folderAt = async (out: string): Promise<Folder> => {
   const root = await realpath(out).catch(() => {
-    throw new UsageError(`${out} is no folder of a run: name another with --out, or make it with "scripstream run --out ${out}"`)
+    throw new UsageError(`${out} is not an output folder; name another with --out, or create it with "scripstream run --out ${out}"`)
   })
   return {
     root,
@@ -65,7 +65,7 @@ const filesLike = async (root: string, path: string): Promise<readonly string[]>
 const mustLieIn = async (root: string, path: string): Promise<void> => {
   const real = await realpath(path)
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
-    throw new UsageError(`${path} is a link that leads out of the folder, and is not followed: put the files in its place`)
+    throw new UsageError(`${path} is a link that points outside the folder, and is not followed; replace it with the files`)
 }
 
 const rowsOf = async (path: string): Promise<readonly Row[]> => {
@@ -83,17 +83,17 @@ const stocksByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
   const times = new Map<string, number>()
   for (const { key } of stocks) times.set(key, (times.get(key) ?? 0) + 1)
   const names = fileNamesOf(stocks)
-  // Two stocks of one symbol keep the names of their files, or their rows would be taken for one another's.
-  return new Map(stocks.flatMap(({ key }, place) => (times.get(key) === 1 ? [[names[place] as string, { symbol: key, sid: '' }]] : [])))
+  // Stocks that share a symbol appear under their file names, so that their rows stay distinct.
+  return new Map(stocks.flatMap(({ key }, index) => (times.get(key) === 1 ? [[names[index] as string, { symbol: key, sid: '' }]] : [])))
 }
 
 const indicesByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
   const indices = namedIn(rows, 'Sym', 'Sid')
   const names = fileNamesOf(indices, { mayReplace: true })
-  return new Map(indices.map(({ key, id }, place) => [names[place] as string, { symbol: key, sid: id }]))
+  return new Map(indices.map(({ key, id }, index) => [names[index] as string, { symbol: key, sid: id }]))
 }
 
-/** What is named at all, each once: the same that a run gives files to. */
+/** Entries with a key and an id, without duplicates: those for which a run writes files. */
 const namedIn = (rows: readonly Row[], key: string, id: string): readonly Named[] => {
   const all = rows.map((row) => ({ key: textOf(row[key]), id: textOf(row[id]) })).filter((one) => one.key !== '' && one.id !== '')
   return [...new Map(all.map((one) => [`${one.key}\n${one.id}`, one])).values()]

@@ -12,14 +12,14 @@ const deals: Table = {
   columns: [
     day('date', 'date', 'day of the deal'),
     text('symbol', 'sym', 'trading symbol'),
-    text('isin', 'isin', 'ISIN of the stock; NULL where it was not answered'),
+    text('isin', 'isin', 'ISIN of the stock; NULL if not answered'),
     text('exchange', 'exch', 'exchange of the deal'),
     text('kind', 'deal', 'BULK or BLOCK'),
     text('side', 'bs', 'B for a purchase, S for a sale'),
     text('client', 'cname', 'who bought or sold'),
     whole('quantity', 'qty', 'shares'),
     figure('price', 'avgprice', 'average price, rupees'),
-    figure('value', 'val', 'rupees; NULL where it was not answered'),
+    figure('value', 'val', 'rupees; NULL if not answered'),
   ],
 }
 
@@ -75,7 +75,7 @@ const bands: Table = {
     series,
     securityName,
     text('band', 'Band', 'percent, or No Band'),
-    figure('band_percent', 'Band', 'percent; NULL where there is no band'),
+    figure('band_percent', 'Band', 'percent; NULL if there is no band'),
     text('remarks', 'Remarks', 'as published'),
   ],
 }
@@ -91,7 +91,7 @@ const bandChanges: Table = {
     securityName,
     text('from_band', 'From', 'band before, percent or No Band'),
     text('to_band', 'To', 'band from then on, percent or No Band'),
-    whole('place', 'Sr. No', 'place in the published list'),
+    whole('place', 'Sr. No', 'position in the published list'),
   ],
 }
 
@@ -130,5 +130,5 @@ const listingDates: Table = {
   ],
 }
 
-/** The tables of lists that are about the market as a whole. */
+/** The tables of market-wide lists. */
 export const marketTables: readonly Table[] = [deals, circuits, surveillance, bands, bandChanges, indices, listingDates]

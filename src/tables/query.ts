@@ -10,7 +10,7 @@ import { statementOf } from './statement.js'
 import type { Table } from './table.js'
 import { selectOf } from './view.js'
 
-/** A statement under way. */
+/** A running statement. */
 export interface Asked {
   /** Its rows, streamed. */
   readonly result: DuckDBResult
@@ -18,10 +18,11 @@ export interface Asked {
 }
 
 /**
- * Asks the files of a folder. The database is in memory, its tables are views over the files as they are now, and it can open these
- * files and no others; nothing is written but what a large sort puts aside in the system's temporary folder. What `onBegin` is given breaks
- * it off, also before there is a first row. Errors: `UsageError` for a statement that is wrong or not let through, `DamagedFile` for a file
- * that cannot be read.
+ * Queries the files of a folder. The database is in memory, its tables are views over the current files, and it can open no other files. A
+ * large sort may write to the system's temporary folder. `onBegin` receives a function that interrupts the query, also before the first row.
+ *
+ * @throws UsageError for a statement that is wrong or not permitted
+ * @throws DamagedFile for a file that cannot be read
  */
 export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<Asked> => {
   const folder = await folderAt(out)
@@ -32,7 +33,7 @@ export const ask = async (sql: string, out: string, onBegin: (interrupt: () => v
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
     const files = await filesOf(statement.tables, folder)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder)))
-      throw new UsageError(`${out} holds no output to ask: name another with --out, or make some with "scripstream run --out ${out}"`)
+      throw new UsageError(`${out} contains no outputs; name another folder with --out, or create them with "scripstream run --out ${out}"`)
     await shutIn(duck, files)
     for (const [table, select] of selects) await viewOf(duck, table, select)
     return { result: await duck.connection.stream(statement.sql), close: duck.close }
@@ -45,10 +46,10 @@ export const ask = async (sql: string, out: string, onBegin: (interrupt: () => v
 const filesOf = async (some: readonly Table[], folder: Folder): Promise<readonly string[]> =>
   (await Promise.all(some.map(folder.filesOf))).flat().flatMap(({ found }) => found)
 
-/** Whether no table has any file. What cannot be looked at is no matter of a statement that does without it. */
+/** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
 const isEmpty = async (folder: Folder): Promise<boolean> => (await filesOf(catalogue, folder).catch(() => undefined))?.length === 0
 
-/** From here on the database opens these files and no others, loads nothing, and cannot be told otherwise. */
+/** From now on the database opens these files only, loads no extension, and its configuration is locked. */
 const shutIn = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {
   await connection.run(`SET allowed_paths = ${listed(files)}`)
   await connection.run('SET enable_external_access = false')
@@ -59,7 +60,7 @@ const viewOf = async ({ connection }: Duck, { name }: Table, select: string): Pr
   await connection.run(`CREATE VIEW ${named(name)} AS ${select}`)
 }
 
-/** What DuckDB says, as an error of ours; its words for people, with the line and the place in it. */
+/** Converts DuckDB's error; keeps its message with the line and the position. */
 export const errorOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error.name !== 'Error') return error
   if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFile(messageOf(error), { cause: error })

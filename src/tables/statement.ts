@@ -4,14 +4,14 @@ import { isRow, type Row } from '../model/row.js'
 import { catalogue } from './catalogue.js'
 import type { Table } from './table.js'
 
-/** A statement that only reads. */
+/** A read-only statement. */
 export interface Statement {
   readonly sql: string
-  /** The tables of ours that it may name. */
+  /** The tables of the catalogue that it may use. */
   readonly tables: readonly Table[]
 }
 
-/** Functions that make rows of nothing but their arguments, or of what the database itself is. All others are refused: they reach files, settings or logs. */
+/** Functions that read only their arguments or the database's own catalogue. All others are refused: they reach files, settings or logs. */
 const TABLE_FUNCTIONS = new Set([
   ...['unnest', 'range', 'generate_series', 'repeat', 'repeat_row', 'json_each', 'json_tree', 'summary'],
   ...['duckdb_columns', 'duckdb_functions', 'duckdb_keywords', 'duckdb_tables', 'duckdb_types', 'duckdb_views', 'pragma_table_info'],
@@ -20,24 +20,24 @@ const TABLE_FUNCTIONS = new Set([
 const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?)/i
 
 /**
- * Lets through one statement that only reads: whatever DuckDB's own parser takes for a SELECT (so also FROM, VALUES, DESCRIBE, SUMMARIZE and
- * SHOW), without functions that reach beyond the tables, and EXPLAIN of such a one. Anything else is a `UsageError`; nothing is carried out.
+ * Permits one read-only statement: anything that DuckDB's own parser treats as a SELECT (also FROM, VALUES, DESCRIBE, SUMMARIZE and SHOW),
+ * without functions that reach beyond the tables, and EXPLAIN of such a statement. Does not run it.
+ *
+ * @throws UsageError for any other statement
  */
 export const statementOf = async (connection: DuckDBConnection, sql: string): Promise<Statement> => {
   const explain = EXPLAIN.exec(sql)
-  const asked = explain ? sql.slice(explain[0].length) : sql
-  const tree = await treeOf(connection, asked)
-  if (tree.error === true) throw await refusalOf(connection, asked, tree)
+  const query = explain ? sql.slice(explain[0].length) : sql
+  const tree = await treeOf(connection, query)
+  if (tree.error === true) throw await refusalOf(connection, query, tree)
   const statements = Array.isArray(tree.statements) ? tree.statements : []
-  if (statements.length === 0) throw new UsageError('there is no statement: scripstream query "select …"')
-  if (statements.length > 1) throw new UsageError(`query takes one statement, and these are ${statements.length}`)
+  if (statements.length === 0) throw new UsageError('the statement is missing; use: scripstream query "select …"')
+  if (statements.length > 1) throw new UsageError(`query takes one statement, not ${statements.length}`)
   const names = namesIn(statements)
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.has(name))
   if (wrong !== undefined)
-    throw new UsageError(
-      `query reads the tables of the folder and nothing else, so ${wrong}() is refused: "scripstream query" shows the tables`,
-    )
-  return { sql: explain ? `${explain[1]} ${asked}` : sql, tables: names.needAll ? catalogue : names.tables }
+    throw new UsageError(`${wrong}() is not permitted: query reads only the tables of the folder; "scripstream query" lists them`)
+  return { sql: explain ? `${explain[1]} ${query}` : sql, tables: names.needAll ? catalogue : names.tables }
 }
 
 const treeOf = async (connection: DuckDBConnection, sql: string): Promise<Row> => {
@@ -47,18 +47,16 @@ const treeOf = async (connection: DuckDBConnection, sql: string): Promise<Row> =
 }
 
 const refusalOf = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
-  // DuckDB's parser says where it stumbled, in words.
+  // DuckDB's parser throws an error with the position.
   if (type === 'parser') await connection.extractStatements(sql)
-  const ofPivots = /\bPIVOT\b/i.test(sql) ? '\na PIVOT needs its values: PIVOT … ON … IN (…) USING …' : ''
-  return new UsageError(
-    `query only reads: one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN of one is let through${ofPivots}`,
-  )
+  const pivotHint = /\bPIVOT\b/i.test(sql) ? '\nPIVOT needs its values: PIVOT … ON … IN (…) USING …' : ''
+  return new UsageError(`query is read-only; use one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW, or EXPLAIN of one${pivotHint}`)
 }
 
 interface Names {
   readonly functions: readonly string[]
   readonly tables: readonly Table[]
-  /** Whether it asks what tables there are, or for one that there is not: then it should see them all. */
+  /** Whether it lists tables or names an unknown one: then all tables must exist, also for DuckDB's "did you mean". */
   readonly needAll: boolean
 }
 
@@ -66,13 +64,13 @@ const namesIn = (statements: readonly unknown[]): Names => {
   const functions: string[] = []
   const bases: string[] = []
   const common = new Set<string>()
-  let asksForTables = false
+  let listsTables = false
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(walk)
     if (!isRow(value)) return
     if (value.type === 'TABLE_FUNCTION') functions.push(String(isRow(value.function) ? value.function.function_name : '').toLowerCase())
     if (value.type === 'BASE_TABLE') bases.push(String(value.table_name).toLowerCase())
-    if (value.type === 'SHOW_REF') asksForTables ||= !isRow(value.query)
+    if (value.type === 'SHOW_REF') listsTables ||= !isRow(value.query)
     if (isRow(value.cte_map) && Array.isArray(value.cte_map.map))
       for (const entry of value.cte_map.map) if (isRow(entry)) common.add(String(entry.key).toLowerCase())
     Object.values(value).forEach(walk)
@@ -80,5 +78,5 @@ const namesIn = (statements: readonly unknown[]): Names => {
   walk(statements)
   const tables = catalogue.filter(({ name }) => bases.includes(name))
   const others = bases.filter((name) => !common.has(name) && !tables.some((table) => table.name === name))
-  return { functions, tables, needAll: asksForTables || others.length > 0 || functions.some((name) => /^(duckdb|pragma)_/.test(name)) }
+  return { functions, tables, needAll: listsTables || others.length > 0 || functions.some((name) => /^(duckdb|pragma)_/.test(name)) }
 }

@@ -8,7 +8,7 @@ const ofDocument = [
   text('isin', { document: ['ISIN'] }, 'ISIN of the stock'),
 ] as const
 
-/** The newest of values in one text, `10|5|4`; the key is written in several ways. */
+/** The newest value in a text such as `10|5|4`; the key has several spellings. */
 const newest = (name: string, block: string, keys: readonly string[], comment: string) =>
   figure(name, { row: keys.map((key) => `$.${block}.${key}`) }, comment, (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`)
 
@@ -28,7 +28,7 @@ const master: Table = {
 
 const masterData: Table = {
   name: 'master_data',
-  comment: 'the figures that came with the list of all stocks, one row each',
+  comment: 'the figures in the list of all stocks, one row each',
   shape: 'array',
   files: [{ path: 'master_data_response.json' }],
   columns: [
@@ -52,8 +52,7 @@ const masterData: Table = {
 
 const fundamentals: Table = {
   name: 'fundamentals',
-  comment:
-    'results, balance sheet and ratios, one row for each stock; in the JSON columns, the periods of a figure stand in one text, 10|5|4',
+  comment: 'results, balance sheet and ratios, one row for each stock; in the JSON columns, one text lists the periods of a figure, 10|5|4',
   shape: 'array',
   files: [{ path: 'fundamental_data.json' }],
   columns: [

@@ -8,15 +8,15 @@ const filings: Table = {
   items: 'stocks',
   lists: ['data'],
   columns: [
-    text('symbol', { file: 'symbol' }, 'trading symbol of the stock that was asked for'),
+    text('symbol', { file: 'symbol' }, 'trading symbol of the requested stock'),
     text('isin', 'isin', 'ISIN of the stock'),
     moment('filed_at', 'news_date', 'when it was filed, India time'),
     text('caption', 'caption', 'title'),
     text('descriptor', 'descriptor', 'kind of filing'),
-    text('category', 'cat', 'finer kind; NULL where the exchange gave none'),
-    text('body', 'news_body', 'what it says, in short'),
+    text('category', 'cat', 'finer kind; NULL if the exchange gave none'),
+    text('body', 'news_body', 'short text'),
     text('url', 'file_url', 'address of the document'),
-    text('news_id', 'news_id', 'id of the filing; NULL where it has none'),
+    text('news_id', 'news_id', 'id of the filing; NULL if it has none'),
   ],
 }
 
@@ -53,9 +53,9 @@ const announcements: Table = {
     text('isin', 'ISIN', 'ISIN of the stock'),
     moment('announced_at', 'date', 'India time'),
     text('kind', 'type', 'such as Results Update'),
-    text('event', 'events', 'what it says'),
+    text('event', 'events', 'text of the announcement'),
   ],
 }
 
-/** What companies say, and what is said about them. */
+/** The tables of filings, news and announcements. */
 export const textTables: readonly Table[] = [filings, news, announcements]

@@ -5,8 +5,8 @@ import { named, pathOf, quoted } from './sql.js'
 import { type Column, EXTRA, type Table } from './table.js'
 
 /**
- * The SELECT that reads a table from the files of a folder, as they are now. A value that does not fit its column is NULL there and
- * stands in `extra`; where there are no files, there are no rows.
+ * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is NULL there and appears in
+ * `extra`. Without files there are no rows.
  */
 export const selectOf = async (table: Table, folder: Folder, reading?: Reading): Promise<string> => {
   const groups = (await folder.filesOf(table)).filter(({ found }) => found.length > 0)
@@ -22,7 +22,7 @@ const nothingOf = (table: Table): string =>
     .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${named(name)}`)
     .join(', ')} WHERE false`
 
-/** What names the item of a file. It hangs on the file's name alone, so that DuckDB opens no file of another item. */
+/** The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other items. */
 const itemIn = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'symbol' | 'sid', string> => {
   const [, after = ''] = files[0]?.path.split('{item}') ?? []
   const name = `left(parse_filename(filename), -${after.length})`
@@ -71,7 +71,7 @@ const castOf = ({ type, reading }: Column, text: string): string => {
   }
 }
 
-/** What is left of a row, and of the record around it, once all columns have taken theirs. */
+/** The fields of a row, and of the record around it, that no column reads. */
 const extraOf = (table: Table): string => {
   const row = restOf('record', table)
   const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(${restOf('document', table)}, ${row})`
@@ -79,13 +79,13 @@ const extraOf = (table: Table): string => {
 }
 
 const restOf = (where: 'record' | 'document', table: Table): string => {
-  const taken = new Map<string, readonly Column[]>()
+  const readers = new Map<string, readonly Column[]>()
   for (const column of table.columns)
-    for (const key of keysIn(where, column)) if (!key.startsWith('$')) taken.set(key, [...(taken.get(key) ?? []), column])
-  const fates = [...taken].map(([key, columns]) => `${quoted(key)}, ${fateOf(key, columns, where)}`)
+    for (const key of keysIn(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+  const removals = [...readers].map(([key, columns]) => `${quoted(key)}, ${fateOf(key, columns, where)}`)
   const holdsLists = (where === 'document') === (table.lists !== undefined)
   const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoted(key)}, NULL`) : []
-  return `json_merge_patch(${where}, json_object(${[...fates, ...others].join(', ')}))`
+  return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
 const keysIn = (where: 'record' | 'document', { from }: Column): readonly string[] => {
@@ -93,7 +93,7 @@ const keysIn = (where: 'record' | 'document', { from }: Column): readonly string
   return 'document' in from && where === 'document' ? from.document : []
 }
 
-/** A value is taken out (NULL) where a column could read it, and stays where none could. */
+/** A value is removed (NULL) if a column can read it, and stays if none can. */
 const fateOf = (key: string, columns: readonly Column[], where: string): string => {
   if (columns.some(({ type, reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
   const text = `json_extract_string(${where}, ${pathOf(key)})`

@@ -45,8 +45,8 @@ describe('what a later run left out', () => {
     folder.remove(candlesOf(names.a))
     folder.put('bulk_block_deals.json', '[]\n')
     expect(await filesWrong(folder)).toEqual([
-      'bulk_block_deals.json: it holds N bytes; the last run left N',
-      `${candlesOf(names.a)}: it is gone; the last run left N bytes`,
+      'bulk_block_deals.json: it has N bytes; the last run wrote N',
+      `${candlesOf(names.a)}: it is missing; the last run wrote N bytes`,
     ])
   })
 
@@ -54,11 +54,11 @@ describe('what a later run left out', () => {
     const folder = copyOf(clean)
     folder.remove(candlesOf(names.b))
     await runInto(folder.path, { asOf: NEXT_EVENING, only: ['all-ohlcv'], symbols: [names.a] })
-    expect(await filesWrong(folder)).toEqual([`${candlesOf(names.b)}: it is gone; an earlier run left it`])
+    expect(await filesWrong(folder)).toEqual([`${candlesOf(names.b)}: it is missing; an earlier run wrote it`])
     folder.remove(candlesOf(names.a))
     expect(await filesWrong(folder)).toEqual([
-      `${candlesOf(names.a)}: it is gone; the last run left N bytes`,
-      `${candlesOf(names.b)}: it is gone; an earlier run left it`,
+      `${candlesOf(names.a)}: it is missing; the last run wrote N bytes`,
+      `${candlesOf(names.b)}: it is missing; an earlier run wrote it`,
     ])
   })
 
@@ -70,7 +70,7 @@ describe('what a later run left out', () => {
     const folder = outputFolder(path)
     expect(await filesWrong(folder)).toEqual([])
     folder.remove('market_news/ALPHA_news.json')
-    expect(await filesWrong(folder)).toEqual(['market_news/ALPHA_news.json: it is gone; the last run left N bytes'])
+    expect(await filesWrong(folder)).toEqual(['market_news/ALPHA_news.json: it is missing; the last run wrote N bytes'])
   })
 
   it('is known after runs of which none was complete', async () => {
@@ -84,9 +84,9 @@ describe('what a later run left out', () => {
     folder.remove(candlesOf('ALPHA'))
     folder.put('market_news/BETA_news.json', '{}\n')
     expect(await filesWrong(folder)).toEqual([
-      'market_news/ALPHA_news.json: it is gone; the last run left N bytes',
-      'market_news/BETA_news.json: it holds N bytes; the last run left N',
-      `${candlesOf('ALPHA')}: it is gone; the last run left N bytes`,
+      'market_news/ALPHA_news.json: it is missing; the last run wrote N bytes',
+      'market_news/BETA_news.json: it has N bytes; the last run wrote N',
+      `${candlesOf('ALPHA')}: it is missing; the last run wrote N bytes`,
     ])
   })
 
@@ -94,7 +94,7 @@ describe('what a later run left out', () => {
     const folder = await folderAfter({ only: ['circuit-stocks'] })
     folder.remove('.scripstream/report.json')
     folder.remove(candlesOf(names.a))
-    expect(await filesWrong(folder)).toEqual([`${candlesOf(names.a)}: it is gone; the last run left N bytes`])
+    expect(await filesWrong(folder)).toEqual([`${candlesOf(names.a)}: it is missing; the last run wrote N bytes`])
   })
 })
 
@@ -114,7 +114,7 @@ describe('what a later run wrote', () => {
     for (const gone of [file, candlesOf('ALPHA')]) folder.remove(gone)
     expect(await filesWrong(folder)).toEqual([
       `${file}: it is gone; ${left}`,
-      `${candlesOf('ALPHA')}: it is gone; the last run left N bytes`,
+      `${candlesOf('ALPHA')}: it is missing; the last run wrote N bytes`,
     ])
   })
 

@@ -85,7 +85,7 @@ describe('a sound folder', () => {
     const { findings, notes } = await verified(folder)
     expect({ findings, notes }).toMatchObject({
       findings: [],
-      notes: [/compared with nothing/, /price bands/].map((text) => expect.stringMatching(text)),
+      notes: [/file sizes were not checked/, /price bands/].map((text) => expect.stringMatching(text)),
     })
   })
 })
@@ -152,7 +152,7 @@ const faults: readonly Planted[] = [
       return names.b
     },
     found: 'impossible-candles error',
-    detail: /close lies outside/,
+    detail: /close is outside/,
   },
   {
     fault: 'a price of nothing',
@@ -171,7 +171,7 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'spliced-series error',
-    detail: /199 days are there at two prices/,
+    detail: /199 days have two prices/,
   },
   {
     fault: 'the candles of two stocks under one symbol, one behind the other',
@@ -207,7 +207,7 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'spliced-series error',
-    detail: /^\d{3,} candles from \S+ to 2026-02-12 are those of \S+ too: one of the two files holds another stock's series$/,
+    detail: /^\d{3,} candles from \S+ to 2026-02-12 are the same as those of \S+: one of the two files has another stock's series$/,
   },
   {
     fault: 'another stock’s series from a day on, at just the price at which the own one ends',
@@ -319,7 +319,7 @@ const faults: readonly Planted[] = [
       return ''
     },
     found: 'odd-days warning',
-    detail: /^2 of \d+ stocks .* have a candle of 2026-01-31; 0 of/,
+    detail: /^2 of \d+ listed stocks have a candle of 2026-01-31; 0 of/,
   },
   {
     fault: 'a day that all indices have and hardly a stock',
@@ -329,7 +329,7 @@ const faults: readonly Planted[] = [
       return ''
     },
     found: 'odd-days warning',
-    detail: /^1 of 24 stocks/,
+    detail: /^1 of 24 listed stocks/,
   },
   {
     fault: 'a month that all indices have and no stock has yet',
@@ -360,7 +360,7 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'price-bands warning',
-    detail: /is 12\.0 % from .* a band of 10 %/,
+    detail: /is 12\.0 % from .* the band is 10 %/,
   },
   {
     fault: 'a record of a stock that is not listed',
@@ -419,7 +419,7 @@ const faults: readonly Planted[] = [
       return symbol
     },
     found: 'files error',
-    detail: /no whole JSON/,
+    detail: /not valid JSON/,
   },
   {
     fault: 'a file over all stocks that is cut off',
@@ -430,13 +430,13 @@ const faults: readonly Planted[] = [
     found: 'files error',
   },
   {
-    fault: 'a candle file whose last line is torn',
+    fault: 'a candle file whose last line is truncated',
     plant: (folder) => {
       folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).slice(0, -9))
       return names.a
     },
     found: 'files error',
-    detail: /last line is torn/,
+    detail: /last line is truncated/,
   },
   {
     fault: 'a candle file with another header',
@@ -536,13 +536,13 @@ describe('the newest days', () => {
 
 describe('files against what the run noted', () => {
   it.each([
-    ['a file that is gone', (folder: OutputFolder, file: string) => folder.remove(file), /^it is gone; the last run left \d+ bytes$/],
+    ['a file that is gone', (folder: OutputFolder, file: string) => folder.remove(file), /^it is missing; the last run wrote \d+ bytes$/],
     [
       'a file that was cut off',
       (folder: OutputFolder, file: string) => folder.put(file, folder.text(file).slice(0, -40)),
-      /^it holds \d+ bytes; the last run left \d+; it is no whole JSON$/,
+      /^it has \d+ bytes; the last run wrote \d+; it is not valid JSON$/,
     ],
-    ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it holds/],
+    ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it has/],
   ])('name %s, by the note of a complete run', async (_, plant, detail) => {
     const folder = copyOf(clean)
     const { file } = someFiling(folder)
@@ -553,9 +553,9 @@ describe('files against what the run noted', () => {
   })
 
   it.each([
-    ['a file that is gone', 'bulk_block_deals.json', undefined, /^0 files of bulk-block-deals/],
-    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^bulk-block-deals holds 3 bytes/],
-    ['one of many files that is gone', 'ohlcv_data', undefined, /^23 files of all-ohlcv are there; the last run left 24$/],
+    ['a file that is gone', 'bulk_block_deals.json', undefined, /^bulk-block-deals has 0 files/],
+    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^bulk-block-deals has 3 bytes/],
+    ['one of many files that is gone', 'ohlcv_data', undefined, /^all-ohlcv has 23 files; the last run wrote 24$/],
   ])('name %s, by the sums of the report', async (_, file, text, detail) => {
     const folder = copyOf(clean)
     folder.remove('.scripstream/complete.json')
@@ -578,8 +578,8 @@ describe('files against what the run noted', () => {
     )
     const { findings } = await verified(folder)
     expect(findings.map(({ check, symbol, detail }) => [check, symbol, detail])).toEqual([
-      ['stale-symbols', names.a, 'no candle of it is there'],
-      ['stale-symbols', names.b, 'no candle of it is there'],
+      ['stale-symbols', names.a, 'it has no candles'],
+      ['stale-symbols', names.b, 'it has no candles'],
     ])
   })
 
@@ -655,7 +655,7 @@ describe('what is asked of a check', () => {
     await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
     await expect(verified(outputFolder(join(clean, 'none')))).rejects.toThrow(/there is no folder .*--out/)
     const folder = temporaryFolder()
-    await expect(verified(outputFolder(folder))).rejects.toThrow(/holds no master list/)
+    await expect(verified(outputFolder(folder))).rejects.toThrow(/has no master list/)
     symlinkSync('master_isin_map.json', join(folder, 'master_isin_map.json'))
     await expect(verified(outputFolder(folder))).rejects.toThrow(/master_isin_map\.json cannot be read: ELOOP/)
     await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(StorageError)
@@ -685,6 +685,6 @@ describe('a folder of a few stocks', () => {
     const folder = await few(false)
     change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
     const { findings, notes } = await verified(folder, { only: ['missing-sessions', 'odd-days'] })
-    expect({ findings, notes }).toEqual({ findings: [], notes: [expect.stringContaining('cannot tell')] })
+    expect({ findings, notes }).toEqual({ findings: [], notes: [expect.stringContaining('too few to find the sessions')] })
   })
 })

@@ -35,23 +35,23 @@ const textOf = (columns: number, changes: Partial<Verification> = {}): readonly 
 
 test('a summary counts the checks that found something, shows the first of each, and which limits were passed', () => {
   expect(textOf(200)).toEqual([
-    'Wrong: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+    'Errors: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
     '',
     'check        errors  warnings  info',
     'files             1         -     -',
     'large-moves       -         6     -',
     '',
-    'files: files that are missing, shorter than the run left them, torn or unreadable',
+    'files: files that are missing, shorter than the run wrote them, truncated or unreadable',
     '  a.json: it is no whole JSON',
     '',
-    'large-moves: closes more than 30 % away from the one before, for which nothing accounts',
+    'large-moves: closes more than 30 % from the previous one, without an explanation',
     ...['A', 'B', 'C', 'D'].map((symbol) => `  ${symbol} 2026-02-12: ${move(symbol).detail}`),
     '  and 2 more (--json shows all)',
     '',
-    'Not judged',
+    'Not checked',
     '  No report of a run is there.',
     '',
-    'Limits passed',
+    'Limits exceeded',
     '  errors: 1 found, 0 allowed',
   ])
 })
@@ -62,6 +62,6 @@ test('a summary fits its columns', () => {
 
 test('a sound folder takes one sentence', () => {
   expect(textOf(200, { findings: [], counts: countsOf([], ['files']), notes: [], passed: [] })).toEqual([
-    'Sound: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+    'OK: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
   ])
 })

@@ -27,8 +27,8 @@ describe('a candle', () => {
     { change: { high: 95, low: 110 }, fault: 'outside of low and high' },
     { change: { close: 10_500 }, fault: 'outside of low and high' },
     { change: { volume: -1 }, fault: 'volume -1' },
-    { change: { close: Number.NaN }, fault: 'no number' },
-    { change: { high: Number.POSITIVE_INFINITY }, fault: 'no number' },
+    { change: { close: Number.NaN }, fault: 'not a number' },
+    { change: { high: Number.POSITIVE_INFINITY }, fault: 'not a number' },
   ])('is impossible with $change', ({ change, fault }) => expect(faultOf(candle(change))).toContain(fault))
 })
 

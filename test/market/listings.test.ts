@@ -24,20 +24,20 @@ describe('what a new list of stocks changes', () => {
 
   it('names the old and the new symbol of a renamed stock', () => {
     expect(listingNotices([A, B], [{ ...A, Symbol: 'NEW' }, B])).toEqual([
-      'renamed: A is now NEW; files under the old symbol stay as they are, the new symbol begins with new ones',
+      'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
     ])
   })
 
   it('names the old and the new ISIN of a stock that keeps its symbol', () => {
     expect(listingNotices([A, B], [{ ...A, ISIN: C.ISIN }, B])).toEqual([
-      'another ISIN: A has INE000000003 instead of INE000000001; their files go on under the symbol',
+      'another ISIN: A has INE000000003 instead of INE000000001; their files continue under the symbol',
     ])
   })
 
   it('names the file of each stock where two share a symbol, and the file that was there before', () => {
     const twice = [A, { ...B, Symbol: 'A' }]
     expect(listingNotices([A, B], twice)).toEqual([
-      'renamed: B is now A (files A~INE000000002); files under the old symbol stay as they are, the new symbol begins with new ones',
+      'renamed: B is now A (files A~INE000000002); files under the old symbol stay as they are; the new symbol starts with new files',
       'file names: A (INE000000001) is A~INE000000001, was A, A (INE000000002) is A~INE000000002; files under earlier names stay as they are',
     ])
     expect(listingNotices(twice, twice)).toEqual([
@@ -45,7 +45,7 @@ describe('what a new list of stocks changes', () => {
     ])
     expect(listingNotices(twice, [A])).toEqual([
       'file names: A (INE000000001) is A, was A~INE000000001; files under earlier names stay as they are',
-      'no longer listed: A (INE000000002, files A~INE000000002); files of their own stay, their records in files of all stocks go',
+      'no longer listed: A (INE000000002, files A~INE000000002); their own files stay; their records are removed from files over all stocks',
     ])
   })
 
@@ -59,14 +59,14 @@ describe('what a new list of stocks changes', () => {
         ],
       ),
     ).toEqual([
-      'renamed: A is now NEW; files under the old symbol stay as they are, the new symbol begins with new ones',
-      'file names: A (INE000000002) is A, which was of A (INE000000001); files under earlier names stay as they are',
+      'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
+      'file names: A (INE000000002) is A, which belonged to A (INE000000001); files under earlier names stay as they are',
     ])
   })
 
   it('names ten stocks of each kind of change, and counts the others', () => {
     const many = Array.from({ length: 13 }, (_, place) => ({ ...stock(`S${10 + place}`, 0), ISIN: `INE0000000${10 + place}` }))
-    expect(listingNotices(many, [A])).toEqual([expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; files/)])
+    expect(listingNotices(many, [A])).toEqual([expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; their own files/)])
   })
 
   describe('for any two lists', () => {

@@ -112,7 +112,7 @@ describe('a list of many pages', () => {
   })
 
   it.each([
-    { what: 'says that it has more rows than can be', answer: () => ({ rows: [1], total: 1e9 }), pages: 1, says: 'cannot be' },
+    { what: 'states an impossible total', answer: () => ({ rows: [1], total: 1e9 }), pages: 1, says: 'is impossible' },
     {
       what: 'is empty although it says otherwise',
       answer: () => ({ rows: [], total: 3 }),

@@ -133,7 +133,7 @@ describe('bulk-block-deals', () => {
   it('ends where page after page comes without an end', async () => {
     const { asked, script } = await deals((chunk, page) => ({ data: chunk === 0 ? [deal('2026-02-12', page)] : [] }))
     expect(pagesOf(asked)).toEqual(newestPages(200))
-    expect(script.problems[0]?.reason).toContain('count: more rows follow those of 200 pages')
+    expect(script.problems[0]?.reason).toContain('count: more rows follow after 200 pages')
   })
 
   it('takes a promised page without deals for a failure, and keeps the deals of those days that it had', async () => {
@@ -265,7 +265,7 @@ describe('bulk-block-deals', () => {
       const files = storedOf(10, '2026-02-11')
       const before = files.get(FILE)
       const { report, script } = await deals(having(6, { day: '2026-02-11' }), { files })
-      expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^shrink: 6 records, the earlier file holds 10/) })
+      expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^shrink: 6 records, the stored file has 10/) })
       expect(report.outcome).toBe('partial')
       expect(files.get(FILE)).toBe(before)
 
@@ -289,7 +289,7 @@ describe('bulk-block-deals', () => {
       const [old, now] = [deal('2026-02-10', 1), Array.from({ length: 40 }, (_, place) => deal('2026-02-12', place))]
       const answer = (chunk: number) => ({ data: chunk === 0 ? [...now, old] : [], totalcount: chunk === 0 ? 41 : 0 })
       const { script } = await deals(answer, { files: storedOf(10, '2026-02-10') })
-      expect(script.error).toMatch(/^shrink: 1 records, the earlier file holds 10/)
+      expect(script.error).toMatch(/^shrink: 1 records, the stored file has 10/)
     })
   })
 

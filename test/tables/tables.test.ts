@@ -147,7 +147,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
   })
 
   it('does not pass a folder without any output for a market without candles', async () => {
-    await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toThrow(/holds no output to ask: name another with --out/)
+    await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toThrow(/contains no outputs; name another folder with --out/)
     expect(await asked('SELECT 1', { 'notes.txt': 'x' })).toEqual([['1']])
   })
 
