@@ -3,11 +3,11 @@ import type { z } from 'zod'
 import { BadAnswer, messageOf } from '../model/errors.js'
 import { isRow, type Row, textOf } from '../model/row.js'
 import { isDeeperThan } from './depth.js'
-import { nextDataIn } from './next-data.js'
+import { findNextData } from './next-data.js'
 import type { Seen } from './shape.js'
 
 /** Far deeper than any real answer, and still safe for recursive code. */
-const DEEPEST = 64
+const MAX_DEPTH = 64
 
 // Each function makes a `read` for an endpoint. It ignores the input of the request and passes the parsed answer to the drift check.
 
@@ -15,9 +15,9 @@ const DEEPEST = 64
 export const json =
   <T>(shape: z.ZodType<T>) =>
   (text: string, _?: unknown, seen?: Seen): T => {
-    const value = succeeded(parsed(text))
+    const value = assertSuccess(parseBoundedJson(text))
     seen?.(value)
-    return shaped(shape, value)
+    return applySchema(shape, value)
   }
 
 /** Reads JSON inside a function call, as the spreadsheet service sends it: `…setResponse({…});`. */
@@ -26,27 +26,27 @@ export const wrappedJson =
   (text: string, _?: unknown, seen?: Seen): T => {
     const from = text.indexOf('setResponse(')
     const to = text.lastIndexOf(')')
-    if (from < 0 || to < from) throw unreadable(text, 'no setResponse(…)')
-    const value = parsed(text.slice(from + 'setResponse('.length, to))
+    if (from < 0 || to < from) throw toBadAnswer(text, 'no setResponse(…)')
+    const value = parseBoundedJson(text.slice(from + 'setResponse('.length, to))
     seen?.(value)
-    return shaped(shape, value)
+    return applySchema(shape, value)
   }
 
 /** Reads the JSON in the script element `__NEXT_DATA__` of a page of the web site. */
 export const pageJson =
   <T>(shape: z.ZodType<T>) =>
   (text: string): T => {
-    const data = nextDataIn(text)
+    const data = findNextData(text)
     if (data === undefined) throw new BadAnswer('schema', 'the page has no complete __NEXT_DATA__ element')
-    return shaped(shape, parsed(data))
+    return applySchema(shape, parseBoundedJson(data))
   }
 
 /** Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns` must be in the header. */
 export const csv =
   (columns: readonly string[]) =>
   (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
-    if (text.trimStart().startsWith('<')) throw unreadable(text, 'a page')
-    const rows = tableOf(text)
+    if (text.trimStart().startsWith('<')) throw toBadAnswer(text, 'a page')
+    const rows = parseTable(text)
     const header = (rows.shift() ?? []).map((name) => name.trim())
     const columnNames = Object.fromEntries(header.map((name) => [name, '']))
     seen?.([columnNames, ...rows.slice(1, 3).map(() => columnNames)])
@@ -69,7 +69,7 @@ export const filledCsv = (columns: readonly string[]) => {
 const LINE_ENDS = ['\r\n', '\n', '\r']
 
 /** The cells of a CSV, trimmed, row by row. */
-export const tableOf = (text: string): string[][] => {
+export const parseTable = (text: string): string[][] => {
   try {
     return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true, record_delimiter: LINE_ENDS })
   } catch (error) {
@@ -77,28 +77,28 @@ export const tableOf = (text: string): string[][] => {
   }
 }
 
-const parsed = (text: string): unknown => {
-  const value = parsedJson(text)
-  if (isDeeperThan(DEEPEST, value, text)) throw new BadAnswer('schema', `the answer is nested more than ${DEEPEST} levels deep`)
+const parseBoundedJson = (text: string): unknown => {
+  const value = parseJson(text)
+  if (isDeeperThan(MAX_DEPTH, value, text)) throw new BadAnswer('schema', `the answer is nested more than ${MAX_DEPTH} levels deep`)
   return value
 }
 
-const parsedJson = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw unreadable(text, error instanceof SyntaxError ? 'invalid or truncated JSON' : messageOf(error))
+    throw toBadAnswer(text, error instanceof SyntaxError ? 'invalid or truncated JSON' : messageOf(error))
   }
 }
 
 /** Rejects a 200 whose body reports a failure; it must not count as an empty answer. */
-const succeeded = (value: unknown): unknown => {
-  if (!isRow(value) || hasContent(value.data) || !saysFailure(value)) return value
+const assertSuccess = (value: unknown): unknown => {
+  if (!isRow(value) || hasContent(value.data) || !reportsFailure(value)) return value
   const message = textOf(value.message) || textOf(value.error) || JSON.stringify(value).slice(0, 80)
   throw new BadAnswer('schema', `the provider reports a failure: ${message}`)
 }
 
-const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
+const reportsFailure = ({ success, status, code, error, errors }: Row): boolean =>
   success === false ||
   /^false$/i.test(textOf(success)) ||
   /^(error|fail|failed|failure)$/i.test(textOf(status)) ||
@@ -107,14 +107,14 @@ const saysFailure = ({ success, status, code, error, errors }: Row): boolean =>
 
 const hasContent = (data: unknown): boolean => (Array.isArray(data) ? data.length > 0 : isRow(data) && Object.keys(data).length > 0)
 
-const shaped = <T>(shape: z.ZodType<T>, value: unknown): T => {
+const applySchema = <T>(shape: z.ZodType<T>, value: unknown): T => {
   const result = shape.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
   throw new BadAnswer('schema', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'unexpected shape'}`)
 }
 
-const unreadable = (text: string, reason: string): BadAnswer => {
+const toBadAnswer = (text: string, reason: string): BadAnswer => {
   const start = text.trimStart()
   if (start.startsWith('<')) return new BadAnswer('html', 'the answer is an HTML page')
   return new BadAnswer('parse', start === '' ? 'the body is empty' : reason)

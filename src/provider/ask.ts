@@ -4,23 +4,23 @@ import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
 import type { Slot } from '../operators/slot.js'
-import type { Watch } from './drift.js'
+import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import type { Gates } from './gate/gates.js'
 import type { HostGate } from './gate/host-gate.js'
 import { createTransfer } from './gate/network-link.js'
-import { type RequestEnd, reading } from './reading.js'
+import { decodeReply, type RequestEnd } from './reading.js'
 import { requestsTo } from './request.js'
-import { retryAfterMs } from './retry-after.js'
+import { parseRetryAfter } from './retry-after.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. This is the only place that
  * retries, and it repeats one request, never a whole item. Unsubscribing aborts the request.
  */
-export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskHow) => Observable<Answer>
+export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskOptions) => Observable<Answer>
 
-export interface AskHow {
+export interface AskOptions {
   /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
   readonly failFast?: boolean
 }
@@ -28,7 +28,7 @@ export interface AskHow {
 /** The total timeout is this multiple of the idle timeout. */
 const TOTAL_FACTOR = 6
 
-export interface AskOptions {
+export interface AskDependencies {
   readonly transport: Transport
   readonly settings: Settings
   /** Shared by all streams of the run. */
@@ -39,7 +39,7 @@ export interface AskOptions {
   /** The current instant, epoch milliseconds; the base of `Retry-After`. */
   readonly clock: () => number
   /** The drift check of an endpoint's answers. */
-  readonly drift?: (endpoint: AnyEndpoint) => Watch | undefined
+  readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
@@ -59,11 +59,11 @@ export const createAsk = ({
   drift,
   watch,
   isList = false,
-}: AskOptions): ((slot: Slot, item?: string) => Ask) => {
+}: AskDependencies): ((slot: Slot, item?: string) => Ask) => {
   const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
   const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
-  const prepared = new Map<AnyEndpoint, Known>()
-  const prepare = (endpoint: AnyEndpoint): Known => {
+  const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
+  const prepare = (endpoint: AnyEndpoint): PreparedEndpoint => {
     const target = prepared.get(endpoint) ?? { request: requestsTo(endpoint, settings, timeoutMs), limiter: gates.of(endpoint) }
     prepared.set(endpoint, target)
     return target
@@ -71,7 +71,7 @@ export const createAsk = ({
   const acceptReply = (reply: HttpReply): HttpReply => {
     if (reply.status === 200 && reply.body.length === 0) throw new BadAnswer('empty', 'the body is empty')
     if (reply.status === 200) return reply
-    const pauseMs = retryAfterMs(reply.retryAfter, clock())
+    const pauseMs = parseRetryAfter(reply.retryAfter, clock())
     if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
     tell('rate-limited')
     throw new Throttled(pauseMs)
@@ -100,7 +100,7 @@ export const createAsk = ({
           const transfer = createTransfer(gates.line)
           return transport({ ...request, arrived, transfer }).pipe(
             deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
-            reading(endpoint, (reply) => answerOf(endpoint, acceptReply(reply), input, drift?.(endpoint), item), { clock, watch }),
+            decodeReply(endpoint, (reply) => readAnswer(endpoint, acceptReply(reply), input, drift?.(endpoint), item), { clock, watch }),
           )
         })
         hold(limiter.through(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
@@ -109,33 +109,33 @@ export const createAsk = ({
     }
 }
 
-interface Known {
+interface PreparedEndpoint {
   readonly request: (input: unknown) => HttpRequest
   readonly limiter: HostGate
 }
 
-const answerOf = <Input, Answer>(
+const readAnswer = <Input, Answer>(
   endpoint: Endpoint<Input, Answer>,
   reply: HttpReply,
   input: Input,
-  drift: Watch | undefined,
+  drift: ShapeWatch | undefined,
   item: string,
 ): Answer => {
   const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(textOf(reply, endpoint), input, drift?.of(item))
+  if (answer === undefined) return endpoint.read(readText(reply, endpoint), input, drift?.of(item))
   drift?.asExpected()
   return answer
 }
 
 /** Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost its last lines looks complete. */
-const textOf = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
+const readText = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
   if (isUnframed && type === 'text/csv') throw new BadAnswer('truncated', 'the CSV may be incomplete: the reply states no length')
-  return decoded(body)
+  return decodeUtf8(body)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const decoded = (body: Uint8Array): string => {
+const decodeUtf8 = (body: Uint8Array): string => {
   try {
     return utf8.decode(body)
   } catch {

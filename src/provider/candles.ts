@@ -2,16 +2,23 @@ import { z } from 'zod'
 import { type Candle, type Candles, LATEST } from '../model/candle.js'
 import { BadAnswer } from '../model/errors.js'
 import { json } from './answer.js'
-import { candleLines } from './candle-lines.js'
+import { toCandleCsv } from './candle-lines.js'
 import { post } from './endpoint.js'
 import { oneOrMore, record } from './shape.js'
 
-const Column = z.array(z.number()).nullish()
-const Nothing = z.array(z.unknown()).length(0)
-const Columns = z.looseObject({ Time: z.array(z.int()).nullish(), o: Column, h: Column, l: Column, c: Column, v: Column })
-const Answer = z.looseObject({ data: z.union([Columns, Nothing]).nullish() })
+const ValueColumn = z.array(z.number()).nullish()
+const EmptyList = z.array(z.unknown()).length(0)
+const Columns = z.looseObject({
+  Time: z.array(z.int()).nullish(),
+  o: ValueColumn,
+  h: ValueColumn,
+  l: ValueColumn,
+  c: ValueColumn,
+  v: ValueColumn,
+})
+const CandleAnswer = z.looseObject({ data: z.union([Columns, EmptyList]).nullish() })
 
-/** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; a range without candles is empty. */
+/** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; there may be none. */
 export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
   post({
     name,
@@ -28,15 +35,15 @@ export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text, _, seen): Candles => rowsOf(json(Answer)(text, undefined, seen).data ?? []),
-    shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?!': oneOrMore(COLUMNS) }),
-    readBytes: candleLines,
+    read: (text, _, seen): Candles => toCandles(json(CandleAnswer)(text, undefined, seen).data ?? []),
+    shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?!': oneOrMore(COLUMN_FIELDS) }),
+    readBytes: toCandleCsv,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
 
-const COLUMNS = Object.fromEntries(['Time', 'o', 'h', 'l', 'c', 'v'].map((column) => [`${column}~!`, 'list']))
+const COLUMN_FIELDS = Object.fromEntries(['Time', 'o', 'h', 'l', 'c', 'v'].map((column) => [`${column}~!`, 'list']))
 
-const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
+const toCandles = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
   if (Array.isArray(data)) return []
   const { Time, o, h, l, c, v } = data as z.output<typeof Columns>
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
@@ -44,12 +51,12 @@ const rowsOf = (data: z.output<typeof Columns> | readonly unknown[]): readonly C
   if (new Set(lengths).size > 1) throw new BadAnswer('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
   if (Time?.some((time) => time > LATEST)) throw new BadAnswer('schema', 'the timestamps of the candles are not in seconds')
   const rows = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
-  return isAscending(rows) ? rows : inOrder(rows)
+  return hasAscendingTimes(rows) ? rows : sortUnique(rows)
 }
 
-const isAscending = (rows: readonly Candle[]): boolean =>
+const hasAscendingTimes = (rows: readonly Candle[]): boolean =>
   rows.every(([time], index) => index === 0 || time > (rows[index - 1] as Candle)[0])
 
 /** Of two candles with the same timestamp, the last one in the answer wins. */
-const inOrder = (rows: readonly Candle[]): readonly Candle[] =>
+const sortUnique = (rows: readonly Candle[]): readonly Candle[] =>
   [...new Map(rows.map((row) => [row[0], row])).values()].sort((one, other) => one[0] - other[0])

@@ -1,24 +1,24 @@
 import type { Drift } from '../model/report.js'
 import type { AnyEndpoint } from './endpoint.js'
-import type { Requiring } from './required.js'
-import { type Watch, watchOf } from './shape-watch.js'
+import type { RequiredFieldPolicy } from './required.js'
+import { createShapeWatch, type ShapeWatch } from './shape-watch.js'
 
-export type { Watch }
+export type { ShapeWatch }
 
 /** Collects the drift of a run, by endpoint, with counts of answers and records. */
 export interface DriftWatch {
   /** Checks the endpoints of a stream that declare a shape. */
-  readonly ofStream: (stream: string) => (endpoint: AnyEndpoint) => Watch | undefined
+  readonly ofStream: (stream: string) => (endpoint: AnyEndpoint) => ShapeWatch | undefined
   /** Replaces the drift that another process of the run has reported so far; a late report with fewer answers is ignored. */
   readonly add: (source: string, seen: readonly Drift[]) => void
   /** The most frequent first. */
   readonly found: () => readonly Drift[]
 }
 
-const MOST_TOLD = 48
+const MAX_REPORTED = 48
 
 /** Without a policy for required fields, drift is recorded and no answer is refused. */
-export const createDriftWatch = (requiring?: Requiring): DriftWatch => {
+export const createDriftWatch = (policy?: RequiredFieldPolicy): DriftWatch => {
   const watched: (() => readonly Drift[])[] = []
   const streams = new Map<string, ReturnType<DriftWatch['ofStream']>>()
   const byProcess = new Map<string, readonly Drift[]>()
@@ -26,11 +26,11 @@ export const createDriftWatch = (requiring?: Requiring): DriftWatch => {
     ofStream: (stream) => {
       const existing = streams.get(stream)
       if (existing) return existing
-      const watches = new Map<AnyEndpoint, Watch>()
-      const watchEndpoint = (endpoint: AnyEndpoint): Watch | undefined => {
+      const watches = new Map<AnyEndpoint, ShapeWatch>()
+      const watchEndpoint = (endpoint: AnyEndpoint): ShapeWatch | undefined => {
         const known = watches.get(endpoint)
         if (known || endpoint.shape === undefined) return known
-        const { watch, found } = watchOf({ stream, endpoint: endpoint.name, shape: endpoint.shape }, requiring)
+        const { watch, found } = createShapeWatch({ stream, endpoint: endpoint.name, shape: endpoint.shape }, policy)
         watches.set(endpoint, watch)
         watched.push(found)
         return watch
@@ -39,30 +39,30 @@ export const createDriftWatch = (requiring?: Requiring): DriftWatch => {
       return watchEndpoint
     },
     add: (source, seen) => {
-      if (answersIn(seen) >= answersIn(byProcess.get(source) ?? [])) byProcess.set(source, seen)
+      if (sumAnswers(seen) >= sumAnswers(byProcess.get(source) ?? [])) byProcess.set(source, seen)
     },
     found: () =>
-      addedUp([...watched.flatMap((found) => found()), ...[...byProcess.values()].flat()])
+      mergeDrifts([...watched.flatMap((found) => found()), ...[...byProcess.values()].flat()])
         .sort((one, other) => other.answers - one.answers)
-        .slice(0, MOST_TOLD),
+        .slice(0, MAX_REPORTED),
   }
 }
 
-const answersIn = (drifts: readonly Drift[]): number => drifts.reduce((sum, { answers }) => sum + answers, 0)
+const sumAnswers = (drifts: readonly Drift[]): number => drifts.reduce((sum, { answers }) => sum + answers, 0)
 
 /** Merges the same drift seen by several processes. */
-const addedUp = (all: readonly Drift[]): Drift[] => {
+const mergeDrifts = (all: readonly Drift[]): Drift[] => {
   const sums = new Map<string, Drift>()
   for (const one of all) {
     const { stream, endpoint, kind, field, expected, seen } = one
     const key = JSON.stringify([stream, endpoint, kind, field, expected, seen])
     const sum = sums.get(key)
-    sums.set(key, sum === undefined ? one : plus(sum, one))
+    sums.set(key, sum === undefined ? one : addDrift(sum, one))
   }
   return [...sums.values()]
 }
 
-const plus = (sum: Drift, one: Drift): Drift => ({
+const addDrift = (sum: Drift, one: Drift): Drift => ({
   ...sum,
   answers: sum.answers + one.answers,
   of: sum.of + one.of,

@@ -1,15 +1,15 @@
 import { stringify } from 'csv-stringify/sync'
-import { tableOf } from './answer.js'
+import { parseTable } from './answer.js'
 
 /** A fast pre-check: most lines have no such cell and need no parsing. */
-const MAY_HOLD_FORMULA = /(?:^|,)[\s"]*[=+\-@\t\r]/
+const MAY_CONTAIN_FORMULA = /(?:^|,)[\s"]*[=+\-@\t\r]/
 const STARTS_FORMULA = /^(?:[\t\r]|\s*[=+\-@])/
 const IS_NO_FORMULA = /^\s*(?:-|[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*$/
 
 /** Prefixes each cell of a CSV line that a spreadsheet would run as a formula with `'`. Other lines stay unchanged. */
 export const withoutFormulas = (line: string): string => {
-  if (!MAY_HOLD_FORMULA.test(line)) return line
-  const [cells = []] = tableOf(line)
+  if (!MAY_CONTAIN_FORMULA.test(line)) return line
+  const [cells = []] = parseTable(line)
   if (!cells.some(isFormula)) return line
   return stringify([cells.map(asText)], { record_delimiter: '', quoted_match: /^\s|\s$/ })
 }

@@ -3,11 +3,11 @@ import { asyncScheduler, Observable } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import type { TransportError } from '../model/errors.js'
 import { type BodyBudget, createBodyBudget } from './body-budget.js'
-import { withoutContinue } from './interim.js'
+import { skipContinue } from './interim.js'
 import type { HttpReply, HttpRequest, Redirect, Transport } from './transport.js'
-import { transportErrorOf } from './transport-error.js'
-import { createTurns } from './turns.js'
-import { LONGEST_BODY, unpack } from './unpack.js'
+import { toTransportError } from './transport-error.js'
+import { createTimeSlicer } from './turns.js'
+import { MAX_BODY_BYTES, unpack } from './unpack.js'
 
 export interface Connections {
   readonly send: Transport
@@ -15,7 +15,7 @@ export interface Connections {
   readonly close: () => void
 }
 
-const LONGEST_CONNECT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 5_000
 
 export interface ConnectionOptions {
   readonly redirect?: Redirect
@@ -27,21 +27,21 @@ export interface ConnectionOptions {
 export const openConnections = ({ redirect = () => undefined, most = new Map() }: ConnectionOptions = {}): Connections => {
   const pools = new Map<string, Pool>()
   const { connect, abandon } = createConnector()
-  const poolOf = (origin: string): Pool => {
+  const findPool = (origin: string): Pool => {
     const pool =
       pools.get(origin) ??
-      new Pool(origin, { connections: most.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: LONGEST_BODY })
+      new Pool(origin, { connections: most.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: MAX_BODY_BYTES })
     pools.set(origin, pool)
     return pool
   }
-  const schedule = createTurns()
+  const schedule = createTimeSlicer()
   const budget = createBodyBudget()
-  const targets = new Map<string, Target>()
-  const targetOf = ({ method, url: address }: HttpRequest): Target => {
+  const targets = new Map<string, RequestTarget>()
+  const findTarget = ({ method, url: address }: HttpRequest): RequestTarget => {
     const known = targets.get(address)
     if (known) return known
     const url = new URL(address)
-    const target = { pool: poolOf(url.origin), path: `${url.pathname}${url.search}`, budget }
+    const target = { pool: findPool(url.origin), path: `${url.pathname}${url.search}`, budget }
     // Only POSTs share addresses; each GET may have its own.
     if (method === 'POST') targets.set(address, target)
     return target
@@ -51,7 +51,7 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
       new Observable((subscriber) => {
         let cancel = (): void => undefined
         const go = (request: HttpRequest, hop: number): void => {
-          cancel = dispatch(targetOf(request), request, {
+          cancel = dispatch(findTarget(request), request, {
             reply(reply, release) {
               const next = redirect(reply, request, hop)
               if (next) {
@@ -85,13 +85,13 @@ export const openConnections = ({ redirect = () => undefined, most = new Map() }
 
 /** Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them. */
 const createConnector = (): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
-  const open = buildConnector({ timeout: LONGEST_CONNECT_MS })
+  const open = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
   const connecting = new Set<Socket>()
   return {
     connect(options, done) {
       // undici's connector returns its socket, though its type does not say so.
       const socket: unknown = open(options, (...result) => {
-        if (socket instanceof Socket) connecting.delete(withoutContinue(socket))
+        if (socket instanceof Socket) connecting.delete(skipContinue(socket))
         done(...result)
       })
       if (socket instanceof Socket) connecting.add(socket)
@@ -104,7 +104,7 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
 }
 
 /** The destination of a request, cached: most requests of a stream share one address. */
-interface Target {
+interface RequestTarget {
   readonly pool: Pool
   readonly path: string
   readonly budget: BodyBudget
@@ -117,7 +117,7 @@ interface Receiver {
 }
 
 /** Uses undici's handler interface: an AbortSignal per request would add half of the request's CPU cost. */
-const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver: Receiver): (() => void) => {
+const dispatch = ({ pool, path, budget }: RequestTarget, request: HttpRequest, receiver: Receiver): (() => void) => {
   let isOver = false
   let started: Dispatcher.DispatchController | undefined
   let status = 0
@@ -136,7 +136,7 @@ const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver
   })
   const fail = (error: unknown): void => {
     share.release()
-    receiver.fail(transportErrorOf(error, status !== 0))
+    receiver.fail(toTransportError(error, status !== 0))
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
@@ -144,7 +144,7 @@ const dispatch = ({ pool, path, budget }: Target, request: HttpRequest, receiver
       if (isOver) controller.abort(new Error('cancelled'))
     },
     onResponseStart(controller, code, answered) {
-      // Raw headers are slices of the socket's 64 KiB buffer. Their list is in the old generation and would keep it until the next major GC.
+      // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
       if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
       transfer.bytesAt = asyncScheduler.now()
       status = code

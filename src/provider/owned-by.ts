@@ -1,17 +1,17 @@
 import { BadAnswer } from '../model/errors.js'
 import { type Row, textOf } from '../model/row.js'
 
-const FIELDS = ['isin', 'Isin', 'ISIN'] as const
+const ISIN_FIELDS = ['isin', 'Isin', 'ISIN'] as const
 
 /**
  * Returns the records if none names another ISIN; records without an ISIN pass. A wrong ISIN means that the whole answer belongs to another
  * stock, such as a late answer on a reused connection.
  *
- * @throws BadAnswerError (identity)
+ * @throws BadAnswerError with the reason `other-stock`
  */
 export const ownedBy = <R extends Row>(isin: string, rows: readonly R[]): readonly R[] => {
   for (const row of rows) {
-    for (const field of FIELDS) {
+    for (const field of ISIN_FIELDS) {
       const value = row[field]
       if (value === undefined || value === isin) continue
       const named = textOf(value)

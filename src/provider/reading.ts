@@ -1,7 +1,7 @@
 import { Observable, type OperatorFunction } from 'rxjs'
 import { CollectError, HttpError, Throttled } from '../model/errors.js'
 import type { AnyEndpoint } from './endpoint.js'
-import { seenOf } from './seen.js'
+import { describeBody } from './seen.js'
 import type { HttpReply } from './transport.js'
 
 /** The end of one request, without its input and headers. */
@@ -19,25 +19,29 @@ export interface RequestEnd {
   readonly failure: string | undefined
 }
 
-export interface Watching {
+export interface ReplyObserver {
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
   readonly watch: ((end: RequestEnd) => void) | undefined
 }
 
 /** Decodes the reply to one request. Adds the request and a description of the reply to an error, at no cost for a success. */
-export const reading =
-  <Answer>(endpoint: AnyEndpoint, read: (reply: HttpReply) => Answer, { clock, watch }: Watching): OperatorFunction<HttpReply, Answer> =>
+export const decodeReply =
+  <Answer>(
+    endpoint: AnyEndpoint,
+    read: (reply: HttpReply) => Answer,
+    { clock, watch }: ReplyObserver,
+  ): OperatorFunction<HttpReply, Answer> =>
   (reply$) =>
     new Observable((subscriber) => {
-      const reporter = watch && endingOf(endpoint, { clock, watch })
+      const reporter = watch && createEndReporter(endpoint, { clock, watch })
       let reply: HttpReply | undefined
       const fail = (error: unknown): void => {
         if (error instanceof CollectError) {
           error.asked = `${endpoint.method} ${endpoint.host} ${endpoint.path}`
-          if (reply) error.answered = seenOf(reply)
+          if (reply) error.answered = describeBody(reply)
         }
-        reporter?.end(wordFor(error))
+        reporter?.end(toFailureCode(error))
         subscriber.error(error)
       }
       subscriber.add(
@@ -63,7 +67,7 @@ export const reading =
       if (reporter) subscriber.add(() => reporter.end('cancelled'))
     })
 
-const endingOf = (endpoint: AnyEndpoint, { clock, watch }: Watching) => {
+const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: ReplyObserver) => {
   const at = clock()
   let isOpen = true
   let arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
@@ -78,7 +82,7 @@ const endingOf = (endpoint: AnyEndpoint, { clock, watch }: Watching) => {
   }
 }
 
-const wordFor = (error: unknown): string => {
+const toFailureCode = (error: unknown): string => {
   if (error instanceof HttpError || error instanceof Throttled) return error.status
   return error instanceof CollectError && 'reason' in error && typeof error.reason === 'string' ? error.reason : 'error'
 }

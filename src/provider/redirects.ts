@@ -1,7 +1,7 @@
 import type { Settings } from '../model/settings.js'
 import type { HttpReply, HttpRequest, Redirect } from './transport.js'
 
-const MOST_HOPS = 2
+const MAX_HOPS = 2
 const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>> = {
   GET: new Set([301, 302, 303, 307, 308]),
   POST: new Set([307, 308]),
@@ -15,18 +15,18 @@ export const redirectsOf = ({ urls, headers }: Settings): Redirect => {
   const origins = new Set(Object.values(urls).map((url) => new URL(url).origin))
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   return (reply, request, hop) => {
-    if (hop >= MOST_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined
-    const url = targetOf(reply, request, origins)
-    return url === undefined ? undefined : { ...request, url, headers: without(own, request.headers) }
+    if (hop >= MAX_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined
+    const url = resolveLocation(reply, request, origins)
+    return url === undefined ? undefined : { ...request, url, headers: omitHeaders(own, request.headers) }
   }
 }
 
-const targetOf = ({ location }: HttpReply, { url }: HttpRequest, origins: ReadonlySet<string>): string | undefined => {
+const resolveLocation = ({ location }: HttpReply, { url }: HttpRequest, origins: ReadonlySet<string>): string | undefined => {
   if (location === undefined || !URL.canParse(location, url)) return undefined
   const target = new URL(location, url)
   const isSafe = origins.has(target.origin) && !(url.startsWith('https:') && target.protocol === 'http:')
   return isSafe && target.username === '' && target.password === '' ? target.href : undefined
 }
 
-const without = (names: ReadonlySet<string>, headers: HttpRequest['headers']): HttpRequest['headers'] =>
+const omitHeaders = (names: ReadonlySet<string>, headers: HttpRequest['headers']): HttpRequest['headers'] =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))

@@ -2,7 +2,7 @@ import type { Kind, Shape } from './shape.js'
 
 const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16, day: 1, millis: 2 }
 
-export interface Known<Layout> {
+export interface KnownField<Layout> {
   readonly name: string
   readonly mask: number
   readonly expected: string
@@ -19,7 +19,7 @@ export interface Known<Layout> {
 /** The records at one path of the answer. */
 export interface ShapeNode<Layout> {
   readonly path: string
-  readonly known: ReadonlyMap<string, Known<Layout>>
+  readonly known: ReadonlyMap<string, KnownField<Layout>>
   /** Answers that had one. */
   answers: number
   /** Records checked. */
@@ -31,30 +31,30 @@ export interface ShapeNode<Layout> {
 }
 
 /** Compiles a shape for the records at a path of the answer. */
-export const nodeOf = <Layout>(path: string, { fields, allows }: Shape): ShapeNode<Layout> => {
+export const createShapeNode = <Layout>(path: string, { fields, allows }: Shape): ShapeNode<Layout> => {
   const own = allows.includes('list') ? `${path}[]` : path
   const node = { path: own, answers: 0, records: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
-  const known = Object.entries(fields).map(([given, field]): Known<Layout> => {
+  const known = Object.entries(fields).map(([given, field]): KnownField<Layout> => {
     const [, name = '', absence = '', required = ''] = /^(.*?)([?~]?)(!?)$/s.exec(given) ?? []
     const named = typeof field === 'string' ? field.split('|') : field.allows
     const kinds = named.filter((kind): kind is Kind => kind !== 'key')
     return {
-      ...{ name, mask: maskOf(kinds), expected: kinds.join('|') },
+      ...{ name, mask: toMask(kinds), expected: kinds.join('|') },
       ...{ isExpected: absence !== '?', isUsual: absence === '~', isRequired: required !== '' },
       mayBeNull: typeof field === 'string' ? kinds.length === named.length : absence !== '',
       format: kinds.find((kind) => kind === 'day' || kind === 'millis'),
-      inner: typeof field === 'string' ? undefined : nodeOf<Layout>(pathTo(node, name), field),
+      inner: typeof field === 'string' ? undefined : createShapeNode<Layout>(joinPath(node, name), field),
     }
   })
   return { ...node, known: new Map(known.map((field) => [field.name, field])) }
 }
 
-export const maskOf = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
+export const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
 
-export const pathTo = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
+export const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 /** The kind of a value as one bit of a mask; no bit for null, which is always allowed. */
-export const bitOf = (value: unknown): number => {
+export const toKindBit = (value: unknown): number => {
   switch (typeof value) {
     case 'string':
       return BITS.text
@@ -70,7 +70,7 @@ export const bitOf = (value: unknown): number => {
 /** Whether the field may only be a list or a record. */
 export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0
 
-export const kindOf = (value: unknown): string => {
-  const bit = bitOf(value)
+export const describeKind = (value: unknown): string => {
+  const bit = toKindBit(value)
   return Object.entries(BITS).find(([, own]) => own === bit)?.[0] ?? 'nothing'
 }

@@ -1,11 +1,11 @@
 import type { Drift } from '../model/report.js'
 import { isRow, type Row } from '../model/row.js'
-import { type Off, offText, type Requiring, requiredIn } from './required.js'
+import { createRequiredFieldCheck, type FieldProblem, formatFieldProblem, type RequiredFieldPolicy } from './required.js'
 import type { Seen, Shape } from './shape.js'
-import { bitOf, type Known, kindOf, maskOf, nodeOf, pathTo, type ShapeNode } from './shape-node.js'
+import { createShapeNode, describeKind, joinPath, type KnownField, type ShapeNode, toKindBit, toMask } from './shape-node.js'
 
 /** Compares the answers of one endpoint with its declared shape. */
-export interface Watch {
+export interface ShapeWatch {
   /** Returns the check for the answers of an item; its name becomes the example of a drift. */
   readonly of: (item: string) => Seen
   /** Counts an answer that was read by a fast path, which works for the declared shape only. */
@@ -13,17 +13,17 @@ export interface Watch {
 }
 
 /** Per endpoint: a record with names such as dates would add an entry for each answer. */
-const MOST_KEPT = 40
-const MOST_LAYOUTS = 200
-const LONGEST_NAME = 80
+const MAX_ENTRIES = 40
+const MAX_LAYOUTS = 200
+const MAX_NAME_LENGTH = 80
 /** From this many answers on, a field that some records may lack can count as gone. */
-const FEWEST_TO_JUDGE = 5
+const MIN_ANSWERS_TO_JUDGE = 5
 
-type Node = ShapeNode<Layout>
+type Node = ShapeNode<FieldLayout>
 
-interface Layout {
+interface FieldLayout {
   readonly names: readonly string[]
-  readonly fields: readonly (Known<Layout> | undefined)[]
+  readonly fields: readonly (KnownField<FieldLayout> | undefined)[]
   readonly drifts: readonly Entry[]
 }
 
@@ -36,33 +36,33 @@ interface Entry extends Pick<Drift, 'kind' | 'field' | 'expected' | 'seen' | 're
   readonly isUsual: boolean
 }
 
-type Facts = Omit<Entry, 'answers' | 'records' | 'last' | 'example'>
+type DriftFacts = Omit<Entry, 'answers' | 'records' | 'last' | 'example'>
 
-const factsOf = (node: Node, kind: Drift['kind'], { name, expected, isRequired }: Known<Layout>): Facts => ({
-  ...{ kind, field: pathTo(node, name), expected, node, isUsual: false },
+const toDriftFacts = (node: Node, kind: Drift['kind'], { name, expected, isRequired }: KnownField<FieldLayout>): DriftFacts => ({
+  ...{ kind, field: joinPath(node, name), expected, node, isUsual: false },
   ...(isRequired ? { required: true } : {}),
 })
 
-interface Called {
+interface WatchedEndpoint {
   readonly stream: string
   readonly endpoint: string
   readonly shape: Shape
 }
 
 /** Creates the drift check of one endpoint. */
-export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiring) => {
+export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, policy?: RequiredFieldPolicy) => {
   const entries = new Map<string, Entry>()
-  const root = nodeOf<Layout>('', shape)
-  const rootMask = maskOf(shape.allows)
-  const offIn = requiring && requiredIn(root, requiring.rules)
+  const root = createShapeNode<FieldLayout>('', shape)
+  const rootMask = toMask(shape.allows)
+  const findProblems = policy && createRequiredFieldCheck(root, policy.rules)
   let answer = 0
   let asExpected = 0
   let item = ''
 
-  const entryOf = (facts: Facts): Entry | undefined => {
+  const findEntry = (facts: DriftFacts): Entry | undefined => {
     const key = `${facts.kind}\n${facts.field}\n${facts.seen ?? ''}`
     const known = entries.get(key)
-    if (known || entries.size >= MOST_KEPT) return known
+    if (known || entries.size >= MAX_ENTRIES) return known
     const entry = { ...facts, answers: 0, records: 0, last: 0, example: item }
     entries.set(key, entry)
     return entry
@@ -74,21 +74,21 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
     entry.last = answer
     entry.answers += 1
   }
-  const wrongKind = (facts: Omit<Facts, 'kind' | 'isUsual'>, value: unknown): void =>
-    hit(entryOf({ ...facts, kind: 'type', seen: kindOf(value), isUsual: false }))
-  const layoutOf = (node: Node, names: readonly string[]): Layout => {
+  const wrongKind = (facts: Omit<DriftFacts, 'kind' | 'isUsual'>, value: unknown): void =>
+    hit(findEntry({ ...facts, kind: 'type', seen: describeKind(value), isUsual: false }))
+  const findLayout = (node: Node, names: readonly string[]): FieldLayout => {
     const key = names.join('\n')
     const known = node.layouts.get(key)
     if (known) return known
     const fields = names.map((name) => node.known.get(name))
     const fresh = names.filter((_, index) => fields[index] === undefined)
-    const gone = [...node.known.values()].filter(({ name, isExpected }) => isExpected && !names.includes(name))
+    const missing = [...node.known.values()].filter(({ name, isExpected }) => isExpected && !names.includes(name))
     const drifts = [
-      ...fresh.map((name) => entryOf({ kind: 'new', field: pathTo(node, name), node, isUsual: false })),
-      ...gone.map((field) => entryOf({ ...factsOf(node, 'gone', field), isUsual: field.isUsual })),
+      ...fresh.map((name) => findEntry({ kind: 'new', field: joinPath(node, name), node, isUsual: false })),
+      ...missing.map((field) => findEntry({ ...toDriftFacts(node, 'gone', field), isUsual: field.isUsual })),
     ].filter((entry) => entry !== undefined)
     const layout = { names, fields, drifts }
-    if (node.layouts.size >= MOST_LAYOUTS) node.layouts.clear()
+    if (node.layouts.size >= MAX_LAYOUTS) node.layouts.clear()
     node.layouts.set(key, layout)
     return layout
   }
@@ -98,15 +98,15 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
       node.answers += 1
     }
     node.records += 1
-    const layout = hasNames(row, node.usual) ? node.usual : layoutOf(node, Object.keys(row))
+    const layout = matchesLayout(row, node.usual) ? node.usual : findLayout(node, Object.keys(row))
     node.usual = layout
     const { names, fields, drifts } = layout
     for (let index = 0; index < names.length; index += 1) {
       const field = fields[index]
       if (field === undefined) continue
       const value = row[field.name]
-      const bit = bitOf(value)
-      if ((bit & ~field.mask) !== 0) wrongKind(factsOf(node, 'type', field), value)
+      const bit = toKindBit(value)
+      if ((bit & ~field.mask) !== 0) wrongKind(toDriftFacts(node, 'type', field), value)
       else if (field.inner !== undefined && bit !== 0) within(field.inner, value)
     }
     for (const entry of drifts) hit(entry)
@@ -126,20 +126,20 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
   }
   const seen: Seen = (value) => {
     answer += 1
-    const bit = bitOf(value)
+    const bit = toKindBit(value)
     if ((bit & ~rootMask) !== 0) wrongKind({ field: 'the answer', expected: shape.allows.join('|'), node: root }, value)
     else if (bit !== 0) within(root, value)
-    for (const off of offIn?.(value) ?? []) judge(off)
+    for (const problem of findProblems?.(value) ?? []) judge(problem)
   }
-  const judge = (off: Off<Layout>): void => {
+  const judge = (problem: FieldProblem<FieldLayout>): void => {
     // Other faults were recorded above.
-    if (off.fault === 'null' || off.fault === 'format' || (off.fault === 'gone' && !off.field.isExpected))
-      hit(entryOf(factsOf(off.node, off.fault, off.field)), off.sampled)
-    if (off.isRefused) requiring?.refuse(offText(off))
+    if (problem.fault === 'null' || problem.fault === 'format' || (problem.fault === 'gone' && !problem.field.isExpected))
+      hit(findEntry(toDriftFacts(problem.node, problem.fault, problem.field)), problem.sampleSize)
+    if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
   }
   const isReported = ({ isUsual, records, node }: Entry): boolean =>
-    !isUsual || (node.answers >= FEWEST_TO_JUDGE && records === node.records)
-  const watch: Watch = {
+    !isUsual || (node.answers >= MIN_ANSWERS_TO_JUDGE && records === node.records)
+  const watch: ShapeWatch = {
     of: (name) => {
       item = name
       return seen
@@ -148,8 +148,8 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
       asExpected += 1
     },
   }
-  const driftOf = ({ kind, field, expected, seen: kindSeen, required, answers, records, example, node }: Entry): Drift => ({
-    ...{ stream, endpoint, kind, field: field.slice(0, LONGEST_NAME) },
+  const toDrift = ({ kind, field, expected, seen: kindSeen, required, answers, records, example, node }: Entry): Drift => ({
+    ...{ stream, endpoint, kind, field: field.slice(0, MAX_NAME_LENGTH) },
     ...(expected === undefined ? {} : { expected }),
     ...(kindSeen === undefined ? {} : { seen: kindSeen }),
     ...(required ? { required } : {}),
@@ -161,11 +161,11 @@ export const watchOf = ({ stream, endpoint, shape }: Called, requiring?: Requiri
       example,
     },
   })
-  const found = (): readonly Drift[] => [...entries.values()].filter(isReported).map(driftOf)
+  const found = (): readonly Drift[] => [...entries.values()].filter(isReported).map(toDrift)
   return { watch, found }
 }
 
-const hasNames = (row: Row, layout: Layout | undefined): layout is Layout => {
+const matchesLayout = (row: Row, layout: FieldLayout | undefined): layout is FieldLayout => {
   if (layout === undefined) return false
   let index = 0
   for (const name in row) if (layout.names[index++] !== name) return false

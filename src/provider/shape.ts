@@ -22,12 +22,12 @@ export const rows = (fields: Fields): Shape => ({ allows: ['list'], fields })
 export const oneOrMore = (fields: Fields): Shape => ({ allows: ['list', 'record'], fields })
 
 /** The envelope of most endpoints: rows under `data`. */
-export const dataOf = (fields: Fields, more: Fields = {}): Shape => envelopeOf({ data: rows(fields), ...more })
+export const dataOf = (fields: Fields, more: Fields = {}): Shape => createEnvelope({ data: rows(fields), ...more })
 
 /** The envelope of endpoints that may omit `data` if there are no rows. */
-export const maybeDataOf = (fields: Fields, more: Fields = {}): Shape => envelopeOf({ 'data~!': rows(fields), ...more })
+export const maybeDataOf = (fields: Fields, more: Fields = {}): Shape => createEnvelope({ 'data~!': rows(fields), ...more })
 
-const envelopeOf = (fields: Fields): Shape => record({ 'code?': 'number', 'status?': 'text|number', 'tot_rec?': 'number', ...fields })
+const createEnvelope = (fields: Fields): Shape => record({ 'code?': 'number', 'status?': 'text|number', 'tot_rec?': 'number', ...fields })
 
 /** Receives the parsed answer for the drift check; throws if the answer must be refused. */
 export type Seen = (answer: unknown) => void

@@ -19,15 +19,15 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
 }
 
 /** Converts an error of undici. `hasBegun`: part of the response had arrived. */
-export const transportErrorOf = (error: unknown, hasBegun: boolean): TransportError => {
+export const toTransportError = (error: unknown, hasBegun: boolean): TransportError => {
   if (error instanceof TransportError) return error
   const code = (error as { readonly code?: unknown }).code
-  const reason = reasonOf(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
+  const reason = toTransportReason(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
   const advice = reason === 'fd' ? ': too many open files; raise the limit with `ulimit -n`, or use fewer workers' : ''
   return new TransportError(reason, messageOf(error) + advice, { cause: error })
 }
 
-const reasonOf = (code: string, name: string, hasBegun: boolean): TransportReason => {
+const toTransportReason = (code: string, name: string, hasBegun: boolean): TransportReason => {
   const known = REASONS[code]
   if (known !== undefined) return known
   if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'

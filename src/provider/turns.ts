@@ -1,11 +1,11 @@
 /** Time budget of one turn; a single task may exceed it. */
-const A_TURN_MS = 1
+const MAX_SLICE_MS = 1
 
 /**
- * Creates a queue that runs tasks in order, about 1 ms of them per turn of the event loop. Replies that arrive together would otherwise block
- * all sockets until the last one is decoded. A task never runs in the turn that queued it.
+ * Creates a queue that runs tasks in order, about 1 ms of them per turn of the event loop. Replies that arrive together would otherwise
+ * block all sockets until the last one is decoded. A task never runs in the turn that queued it.
  */
-export const createTurns = (): ((task: () => void) => void) => {
+export const createTimeSlicer = (): ((task: () => void) => void) => {
   const waiting: (() => void)[] = []
   let isScheduled = false
   const scheduleTurn = (): void => {
@@ -14,7 +14,7 @@ export const createTurns = (): ((task: () => void) => void) => {
   }
   const turn = (): void => {
     isScheduled = false
-    const end = performance.now() + A_TURN_MS
+    const end = performance.now() + MAX_SLICE_MS
     do waiting.shift()?.()
     while (waiting.length > 0 && performance.now() < end)
     scheduleTurn()

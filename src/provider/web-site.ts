@@ -5,7 +5,7 @@ import { isRow, type Row } from '../model/row.js'
 import { json, pageJson } from './answer.js'
 import { get } from './endpoint.js'
 
-const DEEPEST = 12
+const MAX_SEARCH_DEPTH = 12
 
 /** The page that contains the build id of the site's data files. */
 export const buildIdPage = get({
@@ -20,7 +20,7 @@ export const buildIdPage = get({
     return id
   },
   type: 'text/html',
-  sample: (_, { buildId }) => pageWith({ props: { pageProps: {} }, page: '/all-indices', buildId }),
+  sample: (_, { buildId }) => renderPage({ props: { pageProps: {} }, page: '/all-indices', buildId }),
 })
 
 /** Defines the endpoint of the site's data files: the rows of the pages with the given keys. */
@@ -30,7 +30,7 @@ export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
     host: 'web',
     path: '/_next/data/{buildId}/{key}.json',
     input: z.strictObject({ buildId: z.string(), key }),
-    read: (text) => firstList(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
+    read: (text) => findStockList(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
     sample: (input, market) => {
       const rows = input.buildId === market.buildId ? sampleRows(input.key, market) : undefined
       return rows && { pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
@@ -44,11 +44,11 @@ export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
     host: 'web',
     path: '/{key}/',
     input: z.strictObject({ key }),
-    read: (text) => firstList(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
+    read: (text) => findStockList(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
     type: 'text/html',
     sample: (input, market) => {
       const rows = sampleRows(input.key, market)
-      return rows && pageWith({ props: { pageProps: { data: { list: rows } } }, buildId: market.buildId })
+      return rows && renderPage({ props: { pageProps: { data: { list: rows } } }, buildId: market.buildId })
     },
   })
 
@@ -56,21 +56,21 @@ export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
 export type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
 
 /** Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document, endpoint 11). */
-const firstList = (root: unknown): readonly Row[] => {
-  const list = search(root, 0)
+const findStockList = (root: unknown): readonly Row[] => {
+  const list = findList(root, 0)
   if (list === undefined) throw new BadAnswer('schema', 'the page has no list of stocks')
   return list
 }
 
-const search = (value: unknown, depth: number): readonly Row[] | undefined => {
-  if (typeof value !== 'object' || value === null || depth > DEEPEST) return undefined
+const findList = (value: unknown, depth: number): readonly Row[] | undefined => {
+  if (typeof value !== 'object' || value === null || depth > MAX_SEARCH_DEPTH) return undefined
   if (Array.isArray(value) && value.length > 3 && isRow(value[0]) && ('sym' in value[0] || 'Sym' in value[0])) return value.filter(isRow)
   for (const inner of Object.values(value)) {
-    const list = search(inner, depth + 1)
+    const list = findList(inner, depth + 1)
     if (list !== undefined) return list
   }
   return undefined
 }
 
-const pageWith = (data: unknown): string =>
+const renderPage = (data: unknown): string =>
   `<!DOCTYPE html><html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">${JSON.stringify(data)}</script></body></html>`

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Candle } from '../../src/model/candle.js'
 import { BadAnswer } from '../../src/model/errors.js'
-import { candleLines } from '../../src/provider/candle-lines.js'
+import { toCandleCsv } from '../../src/provider/candle-lines.js'
 import { candlesOf } from '../../src/provider/candles.js'
 
 const { read } = candlesOf('candles', z.string())
@@ -26,7 +26,7 @@ const parsed = (body: Buffer): readonly Candle[] | undefined => {
 const isTaken = (answer: string | Buffer): boolean => {
   const body = Buffer.from(answer as string)
   const before = Buffer.from(body)
-  const lines = candleLines(body)
+  const lines = toCandleCsv(body)
   expect(body.equals(before)).toBe(true)
   if (lines === undefined) return false
   const rows = parsed(body)
@@ -148,7 +148,7 @@ describe('the lines of candles', () => {
   it('are none of an answer that is cut anywhere', () => {
     for (const answer of SEEN.map(Buffer.from))
       for (let length = 0; length < answer.length; length += 1)
-        expect(candleLines(answer.subarray(0, length)), String(length)).toBeUndefined()
+        expect(toCandleCsv(answer.subarray(0, length)), String(length)).toBeUndefined()
   })
 })
 

@@ -9,7 +9,7 @@ import type { CollectError } from '../../src/model/errors.js'
 import { deadline } from '../../src/operators/deadline.js'
 import { createGates } from '../../src/provider/gate/gates.js'
 import { openConnections } from '../../src/provider/http.js'
-import { transportErrorOf } from '../../src/provider/transport-error.js'
+import { toTransportError } from '../../src/provider/transport-error.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 import { askFreely, connect, failureOf, getOf, note, serveHttp, serveRaw, settingsOf } from './support.js'
 
@@ -156,7 +156,7 @@ describe('a body', () => {
 
 describe('too many open files', () => {
   it.each(['EMFILE', 'ENFILE'])('(%s) end the run with the way out, instead of losing every item', (code) => {
-    const error = transportErrorOf(Object.assign(new Error(`connect ${code} 127.0.0.1:80`), { code }), false)
+    const error = toTransportError(Object.assign(new Error(`connect ${code} 127.0.0.1:80`), { code }), false)
     expect(error).toMatchObject({ reason: 'fd', verdict: 'stop' })
     expect(error.message).toMatch(/^fd: .*too many open files.*ulimit -n.*fewer workers/)
   })
@@ -167,7 +167,7 @@ describe('too many open files', () => {
       streams: [tinyMaster],
       storage: memory(),
       transport: () => {
-        throw transportErrorOf(Object.assign(new Error('x'), { code: 'EMFILE' }), false)
+        throw toTransportError(Object.assign(new Error('x'), { code: 'EMFILE' }), false)
       },
     })
     await expect(lastValueFrom(collector.run())).rejects.toThrow(/ulimit -n/)

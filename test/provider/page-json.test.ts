@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { BadAnswer } from '../../src/model/errors.js'
 import { pageJson } from '../../src/provider/answer.js'
-import { nextDataIn } from '../../src/provider/next-data.js'
+import { findNextData } from '../../src/provider/next-data.js'
 import { buildIdPage } from '../../src/provider/web-site.js'
 import { badAnswerOf } from './support.js'
 
@@ -78,7 +78,7 @@ describe('pageJson', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(script, other), { maxLength: 6 }), (pieces) => {
         const page = pageWith(pieces.join(''))
-        expect(nextDataIn(page)).toBe(oracle(page))
+        expect(findNextData(page)).toBe(oracle(page))
       }),
       { numRuns: 2_000 },
     )

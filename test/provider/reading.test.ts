@@ -2,13 +2,13 @@ import { firstValueFrom, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { BadAnswer, HttpError, messageOf, TransportError } from '../../src/model/errors.js'
 import { kindOf } from '../../src/model/reason.js'
-import { type RequestEnd, reading } from '../../src/provider/reading.js'
-import { seenOf } from '../../src/provider/seen.js'
+import { decodeReply, type RequestEnd } from '../../src/provider/reading.js'
+import { describeBody } from '../../src/provider/seen.js'
 import { note } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`
 const text = (body: string | Buffer, contentType?: string) =>
-  seenOf({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) })
+  describeBody({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) })
 
 describe('what an answer was', () => {
   it.each([
@@ -36,13 +36,13 @@ describe('what an answer was', () => {
 
 describe('a failed request', () => {
   const failureOf = async (
-    reply$: Parameters<ReturnType<typeof reading>>[0],
+    reply$: Parameters<ReturnType<typeof decodeReply>>[0],
     fail: () => never = () => {
       throw new HttpError(403)
     },
   ) => {
     let failure: unknown
-    await firstValueFrom(reading(note, fail, { clock: () => 0, watch: undefined })(reply$)).catch((error: unknown) => (failure = error))
+    await firstValueFrom(decodeReply(note, fail, { clock: () => 0, watch: undefined })(reply$)).catch((error: unknown) => (failure = error))
     return failure
   }
 
@@ -72,11 +72,11 @@ describe('a failed request', () => {
 })
 
 describe('whoever watches', () => {
-  const ends = async (reply$: Parameters<ReturnType<typeof reading>>[0], read: () => unknown = () => 'read') => {
+  const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
     const told: RequestEnd[] = []
     let now = 100
     const watching = { clock: () => (now += 5), watch: (end: RequestEnd) => void told.push(end) }
-    const subscription = reading(note, read, watching)(reply$).subscribe({ error: () => undefined })
+    const subscription = decodeReply(note, read, watching)(reply$).subscribe({ error: () => undefined })
     subscription.unsubscribe()
     return told
   }

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { BadAnswer, CollectError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
-import { type Ask, type AskOptions, createAsk } from '../../src/provider/ask.js'
+import { type Ask, type AskDependencies, createAsk } from '../../src/provider/ask.js'
 import { type Endpoint, get, post } from '../../src/provider/endpoint.js'
 import { type ConnectionOptions, openConnections } from '../../src/provider/http.js'
 import type { HttpRequest } from '../../src/provider/transport.js'
@@ -112,5 +112,5 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
 }
 
 /** Asks without waiting for a worker. */
-export const askFreely = (options: AskOptions, whom = ''): Ask =>
+export const askFreely = (options: AskDependencies, whom = ''): Ask =>
   createAsk(options)({ use: () => ({ hold: identity, give: noop }), rest: noop, leave: noop }, whom)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { transportErrorOf } from '../../src/provider/transport-error.js'
+import { toTransportError } from '../../src/provider/transport-error.js'
 import { connect, failureOf, getOf, serveHttp } from './support.js'
 
 const failing = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
@@ -25,11 +25,11 @@ describe('a failed connection', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'give-up'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'give-up'],
   ])('with the code %s is told as %s, and the verdict is %s', (code, reason, verdict) => {
-    expect(transportErrorOf(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
+    expect(toTransportError(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
   })
 
   it('is a cut body where the answer had begun', () => {
-    expect(transportErrorOf(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+    expect(toTransportError(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
   })
 })
 

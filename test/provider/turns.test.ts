@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
-import { createTurns } from '../../src/provider/turns.js'
+import { createTimeSlicer } from '../../src/provider/turns.js'
 
 /** Acts that take so many milliseconds each, on a clock that only they move. */
 const acting = (ms: number) => {
@@ -16,7 +16,7 @@ const acting = (ms: number) => {
 
 it('does things in their order, few a turn, and none in the turn that they are asked in', async () => {
   const { done, act } = acting(0.6)
-  const inTurn = createTurns()
+  const inTurn = createTimeSlicer()
   for (const name of [1, 2, 3, 4, 5]) inTurn(act(name))
   expect(done).toEqual([])
   await nextTurn()
@@ -30,7 +30,7 @@ it('does things in their order, few a turn, and none in the turn that they are a
 
 it('does one thing a turn that takes long, also if it asks for another', async () => {
   const { done, act } = acting(30)
-  const inTurn = createTurns()
+  const inTurn = createTimeSlicer()
   inTurn(() => {
     act(1)()
     inTurn(act(3))

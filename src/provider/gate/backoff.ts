@@ -50,7 +50,7 @@ export interface OutageCause {
   readonly waitedMs: number
 }
 
-/** Opens the circuit, or keeps it open after a failed probe. Probes follow after 1 s (2 × `backoffMs`), 2 s, 4 s, …, 15 s, not before `Retry-After`. */
+/** Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …, 15 s, not before `Retry-After`. */
 export const openCircuit = (before: Backoff | undefined, cause: OutageCause, now: number, settings: LimiterSettings): Backoff => {
   const { lastError, retryAfterMs = 0, waitedMs } = cause
   const attempts = before?.why === 'down' ? before.attempts + 1 : 0
