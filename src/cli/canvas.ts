@@ -1,12 +1,12 @@
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { hideCursor, type Line, paintLine, type Size, showCursor, sizeOf, type TerminalStream, trimmed, widthOf } from './terminal.js'
 
-/** The last lines of a terminal, drawn again and again in place. The cursor is hidden from the first drawing to `close`. */
+/** The last lines of a terminal, redrawn at the same position. The cursor is hidden from the first drawing to `close`. */
 export interface Canvas {
   readonly draw: (linesFor: (size: Size) => readonly Line[]) => void
-  /** Takes what was drawn away, so that something else can be written; tells whether there was anything. */
+  /** Clears the drawn lines, so that other text can be written; returns whether there were any. */
   readonly erase: () => boolean
-  /** Gives the cursor back; what is drawn stays. */
+  /** Shows the cursor again; the drawn lines stay. */
   readonly close: () => void
 }
 
@@ -18,9 +18,9 @@ export const createCanvas = (stream: TerminalStream): Canvas => {
   let isOpen = false
 
   const goBack = ({ columns }: Size): void => {
-    // In a window that became narrower, lines drawn before have been broken into several.
+    // If the window became narrower, the terminal has wrapped the earlier lines.
     const height = widths.reduce((rows, width) => rows + Math.max(1, Math.ceil(width / columns)), 0)
-    // A Ctrl+C leaves its ^C where the cursor was.
+    // Ctrl+C prints ^C at the cursor.
     cursorTo(stream, 0)
     moveCursor(stream, 0, -height)
     if (columns !== drawnColumns) clearScreenDown(stream)

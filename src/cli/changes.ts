@@ -5,20 +5,20 @@ import { count, counted } from './format.js'
 import type { Line } from './terminal.js'
 import { clean, wrap } from './text.js'
 
-/** So many changes of a kind are shown to people; `--json` has them all. */
+/** Changes shown of each kind; `--json` has all. */
 const SHOWN = 8
 
-/** What changed, for people: kind by kind, the first few of each. */
+/** Formats the changes for people: kind by kind, the first few of each. */
 export const changeLines = (difference: Difference, columns: number): readonly Line[] => {
   const { folder, run, asOf, since, counts, changes, notes } = difference
   const plain = (text: string): readonly Line[] => wrap(text, columns).map((line): Line => [[line]])
   if (since === null) {
-    const why = run === undefined ? 'no run has ended here yet' : `run ${run} is the first here, or none before it was kept`
-    return plain(`Nothing to compare with in ${clean(folder)}: ${clean(why)}. From the next run on, there is.`)
+    const why = run === undefined ? 'no run has finished here yet' : `run ${run} is the first here, or earlier runs were not recorded`
+    return plain(`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`)
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
   const sums = kinds.map(([section, number]) => `${section} ${count(number)}`).join(', ')
-  const what = `run ${run}${asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))},`} against run ${since.run}${since.asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(since.asOf))}`}`
+  const what = `run ${run}${asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))},`} compared with run ${since.run}${since.asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(since.asOf))}`}`
   return [
     ...plain(`${kinds.length === 0 ? 'No change' : counted(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
     ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),

@@ -7,14 +7,14 @@ import type { Shell } from './parts.js'
 import type { Progress } from './progress.js'
 import { type Signal, untilSignal } from './signals.js'
 
-/** How a run came to its end. Without a report it had not even begun. */
+/** How a run ended. Without a report, it had not started. */
 export interface Ending {
   readonly report?: RunReport
-  /** What interrupted it. */
+  /** The signal that interrupted it. */
   readonly signal?: Signal
-  /** What broke it. */
+  /** The error that ended it. */
   readonly error?: unknown
-  /** Whether the run itself has kept the report. */
+  /** Whether the run itself has stored the report. */
   readonly isKept?: boolean
 }
 
@@ -26,19 +26,19 @@ export interface ConductContext {
   readonly keepsProgress: boolean
 }
 
-/** A run that is asked to stop takes 5 s at most to let what is in flight end; what takes longer is cut off. */
+/** A stopping run gives requests in flight 5 s to finish; after this time it is cut off. */
 const MOST_GRACE_MS = 6_000
 
 /**
- * Follows a run to its end, whichever it is: its report, an error, or a signal, upon which a run that has begun is given a few seconds to
- * end by itself before it is unsubscribed. Emits once. Errors only on wrong usage, and on what breaks a run before it has begun.
+ * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
+ * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
  */
 export const conduct = (event$: Observable<RunEvent>, { tally, progress, shell, keepsProgress }: ConductContext): Observable<Ending> => {
   const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
     tally.streams().length === 0 ? undefined : tally.report(shell.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
   const end = (): void => progress.end({ keep: keepsProgress })
   let signal: Signal | undefined
-  const outOfPatience$ = shell.signal$.pipe(
+  const graceOver$ = shell.signal$.pipe(
     take(1),
     tap((first) => {
       signal = first
@@ -59,12 +59,12 @@ export const conduct = (event$: Observable<RunEvent>, { tally, progress, shell, 
       const report = error instanceof UsageError ? undefined : reportNow('failed', messageOf(error))
       return report ? of({ report, error }) : throwError(() => error)
     }),
-    untilSignal(outOfPatience$),
+    untilSignal(graceOver$),
     map((ending) => (typeof ending === 'string' ? interruption(ending, reportNow('interrupted')) : ending)),
     tap({ next: end, error: end }),
   )
 }
 
-const STOPPING = 'Stopping: what is in flight may end within 5 s. Again to stop at once.\n'
+const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.\n'
 
 const interruption = (signal: Signal, report: RunReport | undefined): Ending => (report ? { report, signal } : { signal })

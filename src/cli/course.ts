@@ -2,21 +2,21 @@ import type { HoldReason, RunEvent } from '../model/event.js'
 import type { Host } from '../model/settings.js'
 import type { StreamTally } from '../model/tally.js'
 
-/** How one stream moves. */
+/** Estimated progress of one stream. */
 export interface Movement {
-  /** What is done of it, from 0 to 1; it never goes back. */
+  /** The finished share, from 0 to 1; it never decreases. */
   readonly share: number
-  /** Items that it has lately asked for and settled each second; nothing while that cannot be told. */
+  /** Items fetched per second of late; undefined while unknown. */
   readonly perSecond: number | undefined
-  /** Time to go at that pace; nothing while it cannot be told. */
+  /** Remaining time at that rate; undefined while unknown. */
   readonly leftMs: number | undefined
-  /** When a host that it asks is asked again, epoch milliseconds; nothing if none is held. */
+  /** When a paused host of the stream gets its next request, epoch milliseconds; undefined if no host is paused. */
   readonly heldUntil: number | undefined
 }
 
 export interface Held {
   readonly hosts: readonly Host[]
-  /** The endpoint that alone is held. */
+  /** The only paused endpoint; undefined if all are. */
   readonly endpoint?: string
   readonly why: HoldReason
   readonly since: number
@@ -24,27 +24,27 @@ export interface Held {
   readonly giveUpAt?: number
 }
 
-/** How a run moves, as far as it can be seen from outside. */
+/** Estimates the progress of a run from its events and counts. */
 export interface Course {
   readonly tell: (event: RunEvent) => void
-  /** Sees where the streams are at a moment. A pace shows only after several looks. */
+  /** Takes a sample of all streams. A rate needs several samples. */
   readonly look: (streams: readonly StreamTally[], now: number) => void
   readonly of: (stream: StreamTally) => Movement
   readonly held: () => readonly Held[]
 }
 
-/** The pace is that of so much time. */
+/** The rate is measured over this time. */
 const LATELY_MS = 20_000
-/** So much of a pause counts as time; after a long one, the pace from before it still says something. */
+/** Only this much of a pause counts as time, so that the rate from before a long pause stays usable. */
 const COUNTED_PAUSE_MS = 5_000
 const SAMPLE_MS = 500
 const LEAST = { ms: 1_000, items: 3 } as const
-/** An end that is expected this much sooner or later is still the same: the time left counts down and does not jump. */
+/** A change of the expected end below this is ignored: the remaining time counts down and does not jump. */
 const SAME_END = { ms: 1_500, share: 0.15 } as const
 
 interface Track {
   share: number
-  /** The stream's own time, in which long pauses are short. */
+  /** Time with long pauses shortened, milliseconds. */
   time: number
   lookedAt: number
   pausedMs: number
@@ -112,7 +112,7 @@ const follow = (track: Track, stream: StreamTally, { now, isHeld }: { readonly n
   track.lookedAt += passed
   track.time += isHeld ? Math.max(0, Math.min(passed, COUNTED_PAUSE_MS - track.pausedMs)) : passed
   track.pausedMs = isHeld ? track.pausedMs + passed : 0
-  // What an unfinished run had in place was not asked for, and says nothing of the pace.
+  // Items of the resumed run were not fetched now, so they do not count for the rate.
   const done = stream.settled - stream.takenOver
   const { time } = track
   if (time - (samples.at(-1)?.time ?? 0) >= SAMPLE_MS) samples.push({ time, done })

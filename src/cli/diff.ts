@@ -15,11 +15,11 @@ export interface DiffFlags {
   readonly json?: boolean
 }
 
-/** Tells what the last run of a folder changed, and emits the exit code. */
+/** Prints the changes of the last run of a folder, and emits the exit code. */
 export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, parts) =>
   defer((): Observable<number> => {
     const settings = settingsFor({ out, config }, { env }, parts)
-    const textOf = (difference: Difference): string =>
+    const toText = (difference: Difference): string =>
       changeLines(difference, sizeOf(stdout).columns)
         .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)
         .join('')
@@ -28,7 +28,7 @@ export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, js
       return diff(settings.out, { exchange: settings.exchange, only, symbols })
     }).pipe(
       map((difference) => {
-        stdout.write(json ? `${jsonText(difference, 2)}\n` : textOf(difference))
+        stdout.write(json ? `${jsonText(difference, 2)}\n` : toText(difference))
         return 0
       }),
     )

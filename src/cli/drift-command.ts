@@ -18,17 +18,17 @@ export interface DriftFlags {
   readonly json?: boolean
 }
 
-/** The exit code where drift stands that nobody has accepted. */
+/** The exit code for drift that is not accepted. */
 const UNACCEPTED = 3
 
-/** What the last run saw of changed answers, as it stands after what was accepted since. */
+/** The drift of the last run, with the changes that were accepted since. */
 const standing = (
   { stored }: Pick<Storage, 'stored'>,
   out: string,
 ): Observable<{ readonly drift: readonly Drift[]; readonly accepted: unknown }> =>
   forkJoin([stored.document('.scripstream/report.json'), stored.document(`.scripstream/${DRIFT_ACCEPTED}`)]).pipe(
     map(([report, accepted]) => {
-      if (!isRow(report)) throw new UsageError(`${out} has no report of a run: run "scripstream run" first`)
+      if (!isRow(report)) throw new UsageError(`no run report in ${out}; run "scripstream run" first`)
       const isAccepted = acceptedIn(accepted)
       const drift = (Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []).map(
         (one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one),
@@ -58,7 +58,7 @@ const linesOf = (drift: readonly Drift[]): readonly string[] => {
   ] as const
   return [
     ...groups.flatMap(([title, all]) => (all.length === 0 ? [] : [title, ...all.map((one) => `  ${one.stream}: ${driftText(one)}`)])),
-    ...(drift.some(counts) ? ['"scripstream drift accept" records it as known: later runs count it no more.'] : []),
+    ...(drift.some(counts) ? ['To accept these changes: scripstream drift accept. Later runs then ignore them.'] : []),
   ]
 }
 
@@ -70,7 +70,7 @@ export const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, shell, 
     return standing(storage, settings.out).pipe(
       concatMap(({ drift, accepted }) => {
         const fresh = drift.filter((one) => !one.accepted).map(driftName)
-        if (fresh.length === 0) return of(['Nothing to accept: the last run saw no drift that is not known.'])
+        if (fresh.length === 0) return of(['Nothing to accept: the last run found no new changes.'])
         const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
         return storage.keep(DRIFT_ACCEPTED, [...known, ...fresh]).pipe(map(() => acceptedLines(fresh, drift)))
       }),
@@ -84,7 +84,7 @@ export const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, shell, 
 const acceptedLines = (fresh: readonly DriftName[], drift: readonly Drift[]): readonly string[] => [
   `Accepted: ${counted(fresh.length, 'change')} in the answers of the last run.`,
   ...(drift.some(({ required, accepted }) => required && !accepted)
-    ? ['Answers without required fields are refused all the same; "scripstream run --accept fields" stores them for one run.']
+    ? ['Answers without required fields are still refused; run with --accept fields to store them.']
     : []),
 ]
 

@@ -4,7 +4,7 @@ import { clean } from './text.js'
 
 const LINES_SHOWN = 6
 
-/** What changed in the provider's answers and was not accepted, the most frequent first; a few lines, for the report has the rest. */
+/** Changes in the provider's answers that are not accepted, the most frequent first. Only a few lines: the report has all. */
 export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
   const shown = drift.filter(({ accepted }) => accepted !== true)
   return [
@@ -13,7 +13,7 @@ export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
   ]
 }
 
-/** Such as `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
+/** For example `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
 export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {
   const where = `${count(answers)} of ${counted(of, 'answer')}${example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`}`
   const what = {

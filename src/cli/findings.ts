@@ -6,7 +6,7 @@ import { tableOf } from './table.js'
 import type { Line, Style } from './terminal.js'
 import { clean, wrap } from './text.js'
 
-/** So many findings of a check are shown to people; `--json` has them all. */
+/** Findings shown of each check; `--json` has all. */
 const SHOWN = 4
 
 interface Shown {
@@ -14,16 +14,16 @@ interface Shown {
   readonly tookMs: number
 }
 
-/** What was found, for people: one table of all checks that found something, the first findings of each, and what could not be judged. */
+/** Formats the findings for people: a table of the checks with findings, the first findings of each, and what was not checked. */
 export const findingLines = (verification: Verification, { columns, tookMs }: Shown): readonly Line[] => {
   const checks = (Object.entries(verification.counts) as [CheckName, Counts][]).filter(([, counts]) => sumOf(counts) > 0)
   return [
     ...headLines(verification, { columns, tookMs }),
     ...(checks.length === 0 ? [] : [[], ...tableOfChecks(checks)]),
     ...checks.flatMap(([check]) => checkLines(check, verification.findings, columns)),
-    ...section('Not judged', verification.notes, columns),
+    ...section('Not checked', verification.notes, columns),
     ...section(
-      'Limits passed',
+      'Limits exceeded',
       verification.passed.map(({ limit, allowed, found }) => `${limit}: ${count(found)} found, ${count(allowed)} allowed`),
       columns,
     ),
@@ -42,8 +42,8 @@ const headLines = (
   { folder, stocks, files, candles, sessions, findings, asOf }: Verification,
   { columns, tookMs }: Shown,
 ): readonly Line[] => {
-  const isWrong = findings.some(({ severity }) => severity === 'error')
-  const [word, style]: [string, Style] = isWrong ? ['Wrong', 'red'] : findings.length > 0 ? ['Look', 'yellow'] : ['Sound', 'green']
+  const hasErrors = findings.some(({ severity }) => severity === 'error')
+  const [word, style]: [string, Style] = hasErrors ? ['Errors', 'red'] : findings.length > 0 ? ['Review', 'yellow'] : ['OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${counted(sessions.count, 'session')} to ${sessions.last}`
   const what = `${counted(stocks, 'stock')}, ${counted(files, 'file')}, ${counted(candles, 'candle')}${until}`
   const run = asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))}`
@@ -85,7 +85,7 @@ const checkLines = (check: CheckName, findings: readonly Finding[], columns: num
   ]
 }
 
-/** What a finding is about: the stock and its day, or the file, or the day alone. */
+/** The subject of a finding: the stock and its day, the file, or the day alone. */
 const nameOf = ({ check, symbol, day, file }: Finding): string =>
   clean([check === 'files' ? (file ?? symbol) : (symbol ?? file), day].filter((part) => part !== undefined).join(' ') || 'folder')
 

@@ -1,3 +1,3 @@
-// What reads a whole output folder, in one piece: only the commands that do load it, so that a run starts without.
+// Modules that read a whole output folder, imported only by their commands: a run starts faster without them.
 export { diff } from '../changes/diff.js'
 export { verify } from '../checks/verify.js'

@@ -1,4 +1,4 @@
-/** `2,775`; written out, for `Intl` takes 11 ms to load. */
+/** `2,775`; without `Intl`, which takes 11 ms to load. */
 export const count = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** `1 file`, `2,775 files` */
@@ -10,7 +10,7 @@ export const duration = (ms: number): string => {
   return tenths < 100 ? `${(tenths / 10).toFixed(1)}s` : clock(Math.round(Math.max(0, ms) / 1_000))
 }
 
-/** A time still to go, rounded up to whole seconds. */
+/** A remaining time, rounded up to whole seconds. */
 export const countdown = (ms: number): string => clock(Math.ceil(Math.max(0, ms) / 1_000))
 
 const clock = (seconds: number): string => {
@@ -21,7 +21,7 @@ const clock = (seconds: number): string => {
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
-/** `0.4/s`, `125/s`; nothing where no time has passed or nothing is done. */
+/** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */
 export const rate = (done: number, ms: number): string => {
   if (done <= 0 || ms <= 0) return ''
   const perSecond = (done * 1_000) / ms

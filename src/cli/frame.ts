@@ -12,25 +12,25 @@ export interface FrameContext {
   readonly startedAt: number
   readonly size: Size
   readonly glyphs: Glyphs
-  /** Has looked at the same streams. */
+  /** Has samples of the same streams. */
   readonly course: Course
   readonly fleet?: FleetState | undefined
 }
 
 /**
- * What the terminal shows at a moment: a line for each stream that takes part, a total, and the hosts that are not asked for now. Where
- * they do not fit, the running streams and the rest; never more lines than the terminal has rows, less the one for the cursor.
+ * The lines of the progress display: one per selected stream, the total, the fleet and the paused hosts. If they do not fit, only running
+ * streams are listed. Never more lines than the terminal has rows, less one for the cursor.
  */
 export const frameOf = (streams: readonly StreamTally[], context: FrameContext): readonly Line[] => {
-  const taking = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
-  const layout = layoutOf(taking, context.size.columns)
-  const below = [totalLine(taking, context), ...fleetLine(context), ...heldLine(context)]
+  const selected = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
+  const layout = layoutOf(selected, context.size.columns)
+  const below = [totalLine(selected, context), ...fleetLine(context), ...heldLine(context)]
   const room = Math.max(0, context.size.rows - 1 - below.length)
-  const shown = taking.length <= room ? taking : taking.filter(({ state }) => state === 'running').slice(0, room)
+  const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
   return [...shown.map((stream) => lineOf(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
 }
 
-/** Columns of each cell, the gap before it included; 0 leaves it out, the bar first, then the rate, then the time. */
+/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
 interface Layout {
   readonly name: number
   readonly bar: number
@@ -43,7 +43,7 @@ interface Layout {
 const RATE = 8
 const TIME = 11
 const LOST = 12
-const BAR = { least: 6, most: 40 }
+const BAR = { min: 6, max: 40 }
 
 const layoutOf = (streams: readonly StreamTally[], columns: number): Layout => {
   const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
@@ -52,7 +52,7 @@ const layoutOf = (streams: readonly StreamTally[], columns: number): Layout => {
   return {
     name,
     count: counts,
-    bar: room < BAR.least ? 0 : Math.min(BAR.most, room),
+    bar: room < BAR.min ? 0 : Math.min(BAR.max, room),
     rate: room < 0 ? 0 : RATE,
     time: room + RATE < 0 ? 0 : TIME,
     isWide: columns >= 150,
@@ -67,7 +67,7 @@ const lineOf = (stream: StreamTally, layout: Layout, context: FrameContext): Lin
     [padEnd(stream.name, layout.name), isPlain ? undefined : style],
   ]
   if (isPlain) return [...head, ...workCells(stream, layout, context), ...moreCells(stream, layout)]
-  if (stream.state === 'failed') return [...head, [`failed: ${clean(stream.error ?? 'no reason given')}`, 'red']]
+  if (stream.state === 'failed') return [...head, [`failed: ${clean(stream.error ?? 'unknown reason')}`, 'red']]
   return [...head, [stream.state, 'dim']]
 }
 
@@ -97,7 +97,7 @@ const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, course }:
   ]
 }
 
-/** A time that nobody can know is not shown. */
+/** An unknown time is not shown. */
 const timeLeft = (stream: StreamTally, course: Course, now: number): Span => {
   const { leftMs, heldUntil } = course.of(stream)
   const { settled, total } = stream
@@ -119,7 +119,7 @@ const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamTally
     ? [
         [padStart(counted(requests, 'request'), 16), 'dim'],
         [padEnd(files > 0 ? `  ${counted(files, 'file')}, ${inBytes(bytes)}` : '', 24), 'dim'],
-        [retries > 0 ? `  ${count(retries)} again` : '', 'yellow'],
+        [retries > 0 ? `  ${count(retries)} retried` : '', 'yellow'],
         [rateLimited > 0 ? `  ${count(rateLimited)} x 429` : '', 'yellow'],
       ]
     : []

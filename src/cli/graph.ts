@@ -4,8 +4,8 @@ import { counted } from './format.js'
 import { byPhase, type PhaseOfStreams } from './phases.js'
 
 /**
- * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers and endpoints, what each writes, dotted lines
- * from a stream to those that go by its rows, and the barriers.
+ * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers, endpoints and files, dotted lines from a
+ * stream to the streams that use its rows, and the barriers.
  */
 export const graphOf = (streams: readonly StreamDefinition[]): string => {
   const phases = byPhase(streams)
@@ -31,7 +31,7 @@ const subgraphOf = ({ phase, title, note, members }: PhaseOfStreams): readonly s
   '  end',
 ]
 
-/** The first phase is waited for; the others then run side by side, and the last barrier waits for all of them. */
+/** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
 const barriersOf = ([first, ...later]: readonly string[]): readonly string[] => {
   if (first === undefined) return []
   const opening =

@@ -8,30 +8,30 @@ export const exampleText = (list: readonly (readonly [command: string, note: str
 export const EXIT_CODES = `
 Exit codes:
   0              complete
-  1              the critical step failed, the outputs could not be written,
-                 or another run holds the folder or the fleet
-  2              wrong usage or configuration, or a Redis that cannot be used
+  1              the master list failed, the outputs could not be written, or
+                 another run has locked the folder or the fleet
+  2              wrong usage or configuration, or an unusable Redis
   3              finished, but something is missing, or answers have changed
-  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal; the same
-                 command continues
+  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal; run the same
+                 command to resume
 `
 
-/** What an entry of a `--faults` file may hold. */
+/** The fields of an entry of a `--faults` file. */
 export const faultsText = (columns: number): string =>
   [
     '',
-    'A fault in a --faults file:',
+    'Fields of a fault in a --faults file:',
     ...Object.entries(Fault.shape).flatMap(([name, schema]) =>
       wrap(`  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`, columns),
     ),
     '',
   ].join('\n')
 
-/** Everything that can be set, with its variable and default. */
+/** All settings, with their variables and defaults. */
 export const settingsText = (rows: readonly SettingRow[], columns: number): string =>
   [
     '',
-    ...wrap('Settings (a flag wins over the environment, that over the file, that over the default):', columns),
+    ...wrap('Settings (precedence: flag, environment, file, default):', columns),
     ...rows.flatMap(({ name, env, default: usual, description }) => [
       `  ${name}${env === '' ? '' : `  (${env})`}`,
       ...wrap(`      ${description}${usual === '' ? '' : `; default ${usual}`}`, columns),

@@ -5,67 +5,67 @@ import { environmentNames } from '../model/settings.js'
 import { itemsOf } from './problems.js'
 import { clean } from './text.js'
 
-/** What to do about a kind of failure. */
+/** Advice for one kind of failure. */
 interface Hint {
-  readonly of: RegExp
-  readonly say: (services: string, addresses: string) => string
+  readonly pattern: RegExp
+  readonly format: (services: string, addresses: string) => string
 }
 
 const hints: readonly Hint[] = [
   {
-    of: /\b429: |\bthe provider answered 429\b/,
-    say: () => 'The provider limits the rate: wait a while, or set fewer "workers" in scripstream.config.json.',
+    pattern: /\b429: |\banswered 429\b/,
+    format: () => 'The provider limits the rate; run again later, or set fewer "workers" in scripstream.config.json.',
   },
   {
-    of: /\bthe provider answered 40[13]\b/,
-    say: (services) =>
-      `${services} refuses (401, 403): see that "headers" (SCRIPSTREAM_HEADERS) holds what it wants, and that you may ask it.`,
+    pattern: /\banswered 40[13]\b/,
+    format: (services) => `${services} denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS) and your permissions.`,
   },
   {
-    of: /\bthe provider answered 3\d\d\b/,
-    say: (services, addresses) => `${services} redirects elsewhere: set ${addresses} to where it leads.`,
+    pattern: /\banswered 3\d\d\b/,
+    format: (services, addresses) => `${services} redirects to another address; set ${addresses} to that address.`,
   },
   {
-    of: /\bhtml: /,
-    say: (services, addresses) =>
-      `${services} sends pages where data is due: it blocks you or wants a login, or ${addresses} is the address of a web site.`,
+    pattern: /\bhtml: /,
+    format: (services, addresses) =>
+      `${services} sends HTML instead of data: it blocks you or requires a login, or ${addresses} points to a web site.`,
   },
   {
-    of: /\bdns: /,
-    say: (services, addresses) => `${services} is not found: see that ${addresses} names the right host, and that names are resolved here.`,
+    pattern: /\bdns: /,
+    format: (services, addresses) =>
+      `${services} is not found in the DNS; check the host name in ${addresses}, and the DNS of this machine.`,
   },
   {
-    of: /\bconnect: /,
-    say: (services, addresses) =>
-      `${services} cannot be reached: see ${addresses}, the network and its firewall, and whether the service is up.`,
+    pattern: /\bconnect: /,
+    format: (services, addresses) =>
+      `${services} cannot be reached; check ${addresses}, the network, the firewall, and whether the service is up.`,
   },
   {
-    of: /\btls: /,
-    say: (services) =>
-      `The certificate of ${services} is not trusted: see the clock of this machine; for an authority of your own set NODE_EXTRA_CA_CERTS.`,
+    pattern: /\btls: /,
+    format: (services) =>
+      `The certificate of ${services} is not trusted; check the clock of this machine, or set NODE_EXTRA_CA_CERTS for your own authority.`,
   },
   {
-    of: /\bdeadline: /,
-    say: (services) => `${services} is too slow: allow more time ("timeoutsMs"), or ask it with fewer "workers".`,
+    pattern: /\bdeadline: /,
+    format: (services) => `${services} is too slow; set higher "timeoutsMs" or fewer "workers".`,
   },
   ...refusalCodes.map(
     (code): Hint => ({
-      of: new RegExp(`\\b${code}: `),
-      say: () => `Refused, and the earlier files stay: ${refusals[code]}. If the answers are right, store them with --accept ${code}.`,
+      pattern: new RegExp(`\\b${code}: `),
+      format: () => `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`,
     }),
   ),
-  { of: /\bthe provider answered 5\d\d\b/, say: (services) => `${services} has trouble of its own (5xx): run it again later.` },
+  { pattern: /\banswered 5\d\d\b/, format: (services) => `${services} has a server error (5xx); run again later.` },
 ]
 
 const notFound: Hint = {
-  of: /\bthe provider answered 404\b/,
-  say: (services, addresses) => `${services} knows nothing of what was asked (404): see that ${addresses} is its address.`,
+  pattern: /\banswered 404\b/,
+  format: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
 }
 
-/** What a person can do about what failed, one sentence for each kind of failure that a run saw. */
+/** Advice for a run: one sentence for each kind of failure. */
 export const hintsOf = ({ scripts, error }: RunReport): readonly string[] => {
   const all = Object.values(scripts).flatMap(reasonsOf)
-  // A stock that is not found may have left the market; where all are not, the address is wrong.
+  // A 404 for one stock may be a delisting; a 404 for all means a wrong address.
   const unknown = Object.values(scripts)
     .filter((script) => (script.items.http_404 ?? 0) > 0 && script.items.http_404 === itemsOf(script))
     .flatMap(reasonsOf)
@@ -73,22 +73,22 @@ export const hintsOf = ({ scripts, error }: RunReport): readonly string[] => {
   return [...hints.flatMap((hint) => told(hint, reasons)), ...told(notFound, unknown)]
 }
 
-/** The same for one request that failed, of which a run would show no more than this reason; nothing where nobody can tell. */
+/** Advice for one failed request, by its reason; undefined if there is none. */
 export const hintOn = (reason: string): string | undefined => [...hints, notFound].flatMap((hint) => told(hint, [reason]))[0]
 
 const reasonsOf = ({ problems, error, items }: ScriptReport): readonly string[] => [
   ...(error === undefined ? [] : [error]),
-  // Only the first few failures are kept with their reasons.
+  // The report has reasons of the first few failures only.
   ...(items.rate_limit > 0 ? ['429: '] : []),
   ...problems.filter(({ item, status }) => item !== undefined || status !== undefined).map(({ reason }) => reason),
 ]
 
-const told = ({ of, say }: Hint, reasons: readonly string[]): readonly string[] => {
-  const parts = reasons.flatMap((reason) => kindOf(clean(reason)).split('; ')).filter((part) => of.test(part))
+const told = ({ pattern, format }: Hint, reasons: readonly string[]): readonly string[] => {
+  const parts = reasons.flatMap((reason) => kindOf(clean(reason)).split('; ')).filter((part) => pattern.test(part))
   if (parts.length === 0) return []
   const hosts = [...new Set(parts.flatMap((part) => /\b(?:GET|POST) (\w+) \//.exec(part)?.[1] ?? []))]
   const services = hosts.length === 0 ? 'the provider' : hosts.join(', ')
   const addresses = hosts.length === 0 ? 'its address' : hosts.map((host) => environmentNames[`urls.${host}`] ?? host).join(', ')
-  const text = say(services, addresses)
+  const text = format(services, addresses)
   return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
 }

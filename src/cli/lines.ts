@@ -6,10 +6,10 @@ import { count, countdown, counted, duration, bytes as inBytes } from './format.
 import { heldText } from './held.js'
 import { clean } from './text.js'
 
-/** How a stream ended, on one plain line. */
+/** The outcome of a stream, on one plain line. */
 export const endLine = (stream: StreamTally): string => {
   const { name, state, settled, total = settled, lost, degraded, files, bytes, startedAt = 0, finishedAt = startedAt, error } = stream
-  if (state === 'failed') return `${name}: failed: ${clean(error ?? 'no reason given')}`
+  if (state === 'failed') return `${name}: failed: ${clean(error ?? 'unknown reason')}`
   if (state !== 'success' && state !== 'partial') return `${name}: ${state}`
   const parts = [
     `${count(settled)}/${counted(total, 'item')} in ${duration(finishedAt - startedAt)}`,
@@ -27,7 +27,7 @@ export interface StateContext {
   readonly fleet?: FleetState | undefined
 }
 
-/** How a run stands, on one plain line. */
+/** The state of a run, on one plain line. */
 export const stateLine = (streams: readonly StreamTally[], { startedAt, now, course, fleet }: StateContext): string => {
   const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
   const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length

@@ -6,7 +6,7 @@ import { byPhase } from './phases.js'
 import type { Line } from './terminal.js'
 import { wrap } from './text.js'
 
-/** All streams for people: phase by phase, with workers, what they need, ask and write. */
+/** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly Line[] =>
   byPhase(streams).flatMap(({ title, note, members }, place) => [
     ...(place === 0 ? [] : [[]]),
@@ -24,7 +24,7 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] 
   const details = [
     summary,
     facts.join(', '),
-    ...endpoints.map(({ method, host, path }) => `asks ${method} ${host} ${path}`),
+    ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
     `writes ${filesOf(stream).join(', ')}`,
   ]
   return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrap(`      ${detail}`, columns)).map((line): Line => [[line]])]

@@ -12,8 +12,8 @@ import { runProgram } from './program.js'
 import { signalsOf } from './signals.js'
 import { outliveReader, showCursor } from './terminal.js'
 
-// The engine takes the first thousands of items, which all wait, for a sign that whatever is made for an item lives long. It then keeps
-// everything until the next great collection: three times the memory, and twice the time for small answers.
+// V8 sees the first thousands of items wait, and then allocates the objects of all items in the old generation, where they stay until the
+// next major GC: three times the memory, and twice the time for small answers.
 setFlagsFromString('--no-allocation-site-pretenuring')
 
 const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
@@ -29,29 +29,29 @@ const parts: Parts = {
   loadSettings,
   createCollector,
   fleet: () => import('../fleet/index.js'),
-  // 20 ms that a run on a provider does without.
+  // Loaded on demand: a run on a real provider saves 20 ms.
   serveSimulator: async (options) => (await import('../simulator/index.js')).serveSimulator(options),
   storage: ({ out }) => folder(out),
 }
 
 const main = (): void => {
-  // Until a command has told how it ended, it has failed: a process whose last promise never settles would otherwise end with 0.
-  let isTold = false
+  // The exit code is 1 until the command sets its own: a process whose last promise never settles would exit with 0.
+  let hasEnded = false
   const end = (code: number): void => {
-    isTold = true
+    hasEnded = true
     process.exitCode = code
   }
   process.exitCode = 1
   process.on('exit', () => {
-    if (isTold) return
+    if (hasEnded) return
     if (process.stderr.isTTY) showCursor(process.stderr)
-    process.stderr.write('scripstream: ended before the run did\n')
+    process.stderr.write('error: the process ended before the run finished; run the same command again\n')
   })
   outliveReader(process.stdout)
   outliveReader(process.stderr)
 
   const shell: Shell = {
-    // To look at `process.stdin` is to open it, and a pipe could then no longer be read in one go.
+    // Reading `process.stdin` opens it, and then a pipe can no longer be read synchronously.
     stdin: { isTTY: isatty(0) },
     stdout: process.stdout,
     stderr: process.stderr,
@@ -65,7 +65,7 @@ const main = (): void => {
   }
   void runProgram(process.argv.slice(2), shell, parts).then((code) => {
     end(code)
-    // Whatever still keeps the process alive now, an idle connection for one, may not keep it for long.
+    // An idle connection, for example, may keep the process alive for 2 s at most.
     setTimeout(() => process.exit(), 2_000).unref()
   })
 }

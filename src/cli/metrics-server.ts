@@ -8,11 +8,11 @@ export interface MetricsServer {
   readonly close: () => void
 }
 
-/** Serves the metrics at `/metrics`, on loopback alone, until it is closed. Errors with a `UsageError` if the port cannot be had. */
+/** Serves the metrics at `/metrics` on loopback until it is closed. Rejects with a `UsageError` if the port is not available. */
 export const serveMetrics = async (port: number): Promise<MetricsServer> => {
   const { registry, telemetry } = await createMetrics()
   const server = createServer((request, response) => {
-    if (request.url !== '/metrics') return void response.writeHead(404, { 'content-type': 'text/plain' }).end('only /metrics is here\n')
+    if (request.url !== '/metrics') return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found; use /metrics\n')
     registry.metrics().then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       (error: unknown) => response.writeHead(500).end(messageOf(error)),
@@ -22,7 +22,7 @@ export const serveMetrics = async (port: number): Promise<MetricsServer> => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   }).catch((error: unknown) => {
-    throw new UsageError(`--metrics: port ${port} cannot be had: ${messageOf(error)}. Take another one`)
+    throw new UsageError(`--metrics: port ${port} is not available: ${messageOf(error)}; choose another port`)
   })
   return {
     telemetry,

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import { messageOf, UsageError } from '../model/errors.js'
 import type { Telemetry } from '../pipeline/telemetry.js'
 
-/** Counts what runs do, in a registry of its own. Errors with a `UsageError` where the package that counts is not installed. */
+/** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
 export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
   const { default: prom } = await import('prom-client').catch((error: unknown) => {
     throw new UsageError(`--metrics needs the package prom-client: npm install prom-client\n${messageOf(error)}`)
@@ -13,26 +13,26 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
 
-  const requests = counter('requests_total', 'Requests that have ended, by status or by why there is none', ['host', 'endpoint', 'status'])
-  const received = counter('response_bytes_total', 'Bytes of answers, unpacked', ['host', 'endpoint'])
+  const requests = counter('requests_total', 'Finished requests, by status or failure', ['host', 'endpoint', 'status'])
+  const received = counter('response_bytes_total', 'Bytes of response bodies, decompressed', ['host', 'endpoint'])
   const seconds = new prom.Histogram({
     name: 'scripstream_request_duration_seconds',
-    help: 'Time from sending a request until its answer was in',
+    help: 'Time from sending a request to its complete response',
     labelNames: ['host', 'endpoint'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   })
-  const inFlight = gauge('requests_in_flight', 'Requests that have been sent and not ended', ['stream'])
-  const retries = counter('retries_total', 'Further attempts', ['stream'])
-  const limited = counter('rate_limited_total', 'Answers with 429', ['stream'])
-  const holds = counter('host_holds_total', 'Pauses that a host was given', ['host', 'why'])
-  const held = gauge('host_held', 'Whether a host is given a pause now', ['host'])
-  const items = counter('items_total', 'Items that were settled, by status', ['stream', 'status'])
-  const expected = gauge('items_expected', 'Items that a stream will settle', ['stream'])
-  const files = counter('files_total', 'Files in place', ['stream'])
-  const stored = counter('stored_bytes_total', 'Bytes of files in place', ['stream'])
-  const ended = counter('streams_total', 'Streams that have ended, by outcome', ['stream', 'outcome'])
-  const running = gauge('stream_running', 'Whether a stream is at work', ['stream'])
+  const inFlight = gauge('requests_in_flight', 'Requests in flight', ['stream'])
+  const retries = counter('retries_total', 'Retries of requests', ['stream'])
+  const limited = counter('rate_limited_total', 'Responses with status 429', ['stream'])
+  const holds = counter('host_holds_total', 'Back-offs and outages of a host', ['host', 'why'])
+  const held = gauge('host_held', 'Whether requests to a host are paused now', ['host'])
+  const items = counter('items_total', 'Finished items, by status', ['stream', 'status'])
+  const expected = gauge('items_expected', 'Items of a stream', ['stream'])
+  const files = counter('files_total', 'Files written', ['stream'])
+  const stored = counter('stored_bytes_total', 'Bytes of files written', ['stream'])
+  const ended = counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome'])
+  const running = gauge('stream_running', 'Whether a stream is running', ['stream'])
 
   const telemetry: Telemetry = () => ({
     event(event) {

@@ -7,22 +7,22 @@ const MOST_STOCKS = 10_000
 export const wholeOption = (flags: string, text: string, [least, most]: readonly [number, number]): Option =>
   new Option(flags, text).argParser((value) => readWhole(flags.replace(/ .*/, ''), value, least, most))
 
-/** An option that takes how many made-up stocks there are. */
+/** An option that takes a number of stocks. */
 export const stocksOption = (flags: string, text: string): Option => wholeOption(flags, text, [1, MOST_STOCKS])
 
-/** An option that takes names of streams, once or more often. */
+/** A repeatable option that takes names of streams. */
 export const streamsOption = (flag: string, text: string, names: readonly string[]): Option =>
   new Option(`${flag} <streams>`, text).argParser((list: string, before: readonly string[] = []) => [
     ...new Set([...before, ...readStreams(flag, list, names)]),
   ])
 
-/** An option that takes some of a few names, once or more often. */
+/** A repeatable option that takes some of the known names. */
 export const namesOption = (flag: string, text: string, names: Names): Option =>
   new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly string[] = []) => [
     ...new Set([...before, ...readNames(flag, list, names)]),
   ])
 
 /** Options of a fleet. */
-export const engineOption = (): Option => new Option('--engine <url>', 'the fleet to work with: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
-export const blobsOption = (): Option => new Option('--blobs <dir>', 'folder that all machines of the fleet share (or SCRIPSTREAM_BLOBS)')
-export const volatileOption = (): Option => new Option('--allow-volatile', 'also a Redis that may forget what it holds')
+export const engineOption = (): Option => new Option('--engine <url>', 'Redis of the fleet: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
+export const blobsOption = (): Option => new Option('--blobs <dir>', 'folder shared by all machines of the fleet (or SCRIPSTREAM_BLOBS)')
+export const volatileOption = (): Option => new Option('--allow-volatile', 'accept a Redis that may lose data')

@@ -9,35 +9,35 @@ import type { Simulator, SimulatorOptions } from '../simulator/index.js'
 import type { Signal } from './signals.js'
 import type { TerminalStream } from './terminal.js'
 
-/** The process as commands see it; nothing else of it is in their reach. */
+/** The process as commands see it; they use nothing else of it. */
 export interface Shell {
-  /** Whether what comes in is typed by a person. */
+  /** `isTTY`: whether a person types the input. */
   readonly stdin: { readonly isTTY: boolean }
   readonly stdout: TerminalStream
   readonly stderr: TerminalStream
   readonly env: NodeJS.ProcessEnv
-  /** Tells the time and lets it pass. */
+  /** The clock and the timers. */
   readonly scheduler: SchedulerLike
   readonly signal$: Observable<Signal>
   /** Ends the process at once. */
   readonly exit: (code: number) => void
 }
 
-/** What the commands are put together from. */
+/** The dependencies of the commands. */
 export interface Parts {
   readonly version: string
   readonly streams: readonly StreamDefinition[]
-  /** Packages that are used where someone installed them. */
+  /** Packages that are used if installed. */
   readonly optionalPackages: readonly string[]
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: Sources) => Settings
   readonly createCollector: (options: CollectorOptions) => Collector
-  /** The output folder, for what concerns a run as a whole. */
+  /** The output folder, for documents of a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'keep'>
-  /** Loaded only where a fleet is wanted. */
+  /** Loaded only if a fleet is used. */
   readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 
-/** What a command does with its options; emits the exit code. */
+/** Runs a command with its options; emits the exit code. */
 export type Command<Options> = (options: Options, shell: Shell, parts: Parts) => Observable<number>

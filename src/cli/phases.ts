@@ -6,7 +6,7 @@ interface PhaseText {
   readonly note: string
 }
 
-/** The phases in their order, as people are told of them. */
+/** The phases in their order, with the texts for people. */
 const phaseTexts: readonly PhaseText[] = [
   { phase: 'core', title: 'phase 1: core', note: 'one after the other' },
   { phase: 'enrichment', title: 'phase 2: enrichment', note: 'side by side' },
@@ -17,7 +17,7 @@ export interface PhaseOfStreams extends PhaseText {
   readonly members: readonly StreamDefinition[]
 }
 
-/** The phases that have streams, each with its own in the order of the registry. */
+/** The phases that have streams, each with its streams in the order of the registry. */
 export const byPhase = (streams: readonly StreamDefinition[]): readonly PhaseOfStreams[] =>
   phaseTexts
     .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))

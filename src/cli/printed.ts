@@ -1,7 +1,7 @@
 import { defer, type Observable, of } from 'rxjs'
 import type { Shell } from './parts.js'
 
-/** Prints a text that is made at once, and emits 0, the exit code. */
+/** Prints a text and emits the exit code 0. */
 export const printed = ({ stdout }: Pick<Shell, 'stdout'>, text: () => string): Observable<number> =>
   defer(() => {
     stdout.write(text())

@@ -7,34 +7,34 @@ import { clean } from './text.js'
 
 const KEYS_SHOWN = 5
 
-/** Items that a stream lost to an error, whatever their status. */
+/** Number of items that a stream lost to any error. */
 export const lostOf = ({ items }: ScriptReport): number =>
   Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
 
 export const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
 
-/** Whether running the stream again could bring what is missing now. */
+/** Whether another run of the stream could fetch what is missing. */
 export const isIncomplete = ({ outcome }: ScriptReport): boolean => outcome === 'failed' || outcome === 'partial'
 
-/** Whether the stream had no part in the run: not asked for, switched off, or not yet begun. */
+/** Whether the stream did not run: not selected, disabled, or not started. */
 export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): boolean =>
   outcome === 'disabled' || (outcome === 'skipped' && durationMs + requests + files === 0)
 
-/** Whether the run ended while this stream was at work; a stream that fails by itself says why. */
+/** Whether the run ended while this stream was running; a stream that fails by itself has an error. */
 export const wasStopped = ({ outcome, error }: ScriptReport): boolean => outcome === 'failed' && error === undefined
 
-/** What went wrong, stream by stream: how much, then each reason with the first symbols it was seen with. */
+/** What went wrong, by stream: how much, then each reason with its first symbols. */
 export const problemLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts)
     .map(([name, script]) => ({ name, script, sum: sumOf(script) }))
     .filter(({ sum }) => sum !== '')
     .flatMap(({ name, script, sum }) => {
-      const said = kindOf(sum)
-      const news = script.problems.filter((problem) => isFailure(problem) && !said.includes(kindOf(clean(problem.reason))))
-      return [`  ${name}: ${sum}`, ...reasonsOf(news).map((line) => `    ${line}`)]
+      const summary = kindOf(sum)
+      const others = script.problems.filter((problem) => isFailure(problem) && !summary.includes(kindOf(clean(problem.reason))))
+      return [`  ${name}: ${sum}`, ...reasonsOf(others).map((line) => `    ${line}`)]
     })
 
-/** What streams had to say that is no failure, and which stored files they did not simply continue. */
+/** Warnings of streams, and the stored files that were rewritten instead of extended. */
 export const noticeLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts).flatMap(([name, { problems, rewritten = [] }]) =>
     [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...kindsOf(rewritten)].map(
@@ -42,7 +42,7 @@ export const noticeLines = (report: RunReport): readonly string[] =>
     ),
   )
 
-/** What failed in earlier runs and was not asked for in this one, or not in vain alone. */
+/** Items that failed in earlier runs and were not fetched in this one. */
 export const missingLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
   Object.entries(missing).flatMap(([name, items]) => {
     const script = scripts[name]
@@ -51,7 +51,7 @@ export const missingLines = ({ missing = {}, scripts }: RunReport): readonly str
     return earlier > 0 ? [`  ${name}: ${counted(earlier, 'item')}`] : []
   })
 
-/** One line for each kind of reason: the whole reason where it is one item's, else how many, and the first few of them. */
+/** One line per kind of reason: the full reason for one item, else the first items and their number. */
 const kindsOf = (rewritten: readonly Rewritten[]): readonly string[] => {
   const kinds = new Map<string, Rewritten[]>()
   for (const one of rewritten) {
@@ -81,7 +81,7 @@ const sumOf = (script: ScriptReport): string => {
   ].join('; ')
 }
 
-/** One line for each kind of reason, with what came back the first time. */
+/** One line per kind of reason, with the excerpt of the first answer. */
 const reasonsOf = (problems: readonly Problem[]): readonly string[] => {
   const kinds = new Map<string, { readonly first: string; readonly items: string[] }>()
   for (const { item = '', reason } of problems) {

@@ -8,12 +8,12 @@ import { tellError } from './tell.js'
 import { sizeOf } from './terminal.js'
 
 const examples = [
-  ['scripstream run --simulate', 'the whole graph on made-up data, nothing to set up'],
-  ['scripstream run', 'the whole graph on the provider that is set'],
+  ['scripstream run --simulate', 'all streams on simulated data, no setup needed'],
+  ['scripstream run', 'all streams on your provider'],
   ['scripstream run --help', 'options and settings of a run'],
 ] as const
 
-/** Runs the command that was typed (`args` is what follows `scripstream`) and tells its exit code; never rejects. */
+/** Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. */
 export const runProgram = async (args: readonly string[], shell: Shell, parts: Parts): Promise<number> => {
   let code = 0
   const act: CommandContext['act'] = async (code$) => {
@@ -29,7 +29,7 @@ export const runProgram = async (args: readonly string[], shell: Shell, parts: P
   }
 }
 
-/** Help on a command that there is not: its name alone, which is told with the one that was meant. */
+/** `help` on an unknown command becomes that command alone, so that commander suggests the closest name. */
 const understood = (args: readonly string[], { commands: known }: Command): readonly string[] => {
   const [help, name] = args
   const isUnknown = help === 'help' && name !== undefined && !known.some((command) => command.name() === name)
@@ -40,10 +40,10 @@ const understood = (args: readonly string[], { commands: known }: Command): read
 export const programOf = (context: CommandContext): Command => {
   const { shell, parts } = context
   const program = new Command('scripstream')
-    .description('Collects Indian exchange-listed equity data: every collection script a stream, one command for the whole market.')
+    .description('Collects data on Indian listed equities: one stream per data set, one command for the whole market.')
     .version(parts.version)
     .exitOverride()
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(--help lists commands and options)')
     .configureOutput({
       writeOut: (text) => void shell.stdout.write(text),
       writeErr: (text) => void shell.stderr.write(text),

@@ -10,12 +10,12 @@ import { canRedraw, type Glyphs, type TerminalStream } from './terminal.js'
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
 
-/** Shows how a run goes. It reads from the tally, which must have recorded an event before it is told here. */
+/** Shows the progress of a run. It reads the run statistics, which must record an event before `tell` gets it. */
 export interface Progress {
   readonly tell: (event: RunEvent) => void
-  /** Writes lines that stay, such as logs, without tearing the display. */
+  /** Writes permanent lines, such as logs, above the display. */
   readonly above: (text: string) => void
-  /** Puts the terminal back in order, and leaves the last state on it if asked to. More than one call is harmless. */
+  /** Restores the terminal; `keep` leaves the last state on it. Safe to call more than once. */
   readonly end: (options?: { readonly keep: boolean }) => void
 }
 
@@ -26,7 +26,7 @@ export interface ProgressContext {
   readonly scheduler: SchedulerLike
 }
 
-/** What `auto` means here. */
+/** Resolves `auto` for this terminal. */
 export const resolveMode = (mode: ProgressMode, stream: TerminalStream, env: NodeJS.ProcessEnv): Exclude<ProgressMode, 'auto'> => {
   if (mode !== 'auto') return mode
   return canRedraw(stream, env) ? 'bars' : 'lines'
@@ -43,7 +43,7 @@ const REDRAW_MS = 100
 const LOOK_MS = 1_000
 const LINE_MS = 5_000
 
-/** A line for each stream, redrawn in place; nothing is written before the run has started. */
+/** One line per stream, redrawn at the same position; writes nothing before the run starts. */
 const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress => {
   const canvas = createCanvas(stream)
   const course = createCourse()
@@ -78,7 +78,7 @@ const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress =
   }
 }
 
-/** A plain line every few seconds, and one at the end of each stream. */
+/** One plain line every few seconds, and one at the end of each stream. */
 const lines = ({ tally, stream, scheduler }: ProgressContext): Progress => {
   const timer = new Subscription()
   const course = createCourse()

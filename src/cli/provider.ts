@@ -3,30 +3,30 @@ import type { Settings } from '../model/settings.js'
 import type { Parts, Shell } from './parts.js'
 import { whileServing } from './serving.js'
 
-/** Whom a command asks: the provider that is set, or the embedded one. */
+/** The provider of a command: the configured one, or the simulator. */
 export interface Asked {
   readonly config: string | undefined
-  /** How many stocks to simulate; nothing to ask the provider that is set. */
+  /** Number of simulated stocks; undefined for the configured provider. */
   readonly simulate: number | undefined
   readonly asOf?: number | undefined
 }
 
 export interface Provider {
   readonly settings: Settings
-  /** What a run is told of an embedded provider. */
+  /** Identifies simulated data in the record of a run. */
   readonly variant: { readonly variant?: string }
 }
 
-/** Pause before each simulated answer: a run is over soon, but not before anyone has seen it go. */
+/** Delay of each simulated answer: a run stays short, but its progress is visible. */
 export const SIMULATED_LATENCY_MS = 40
 
 const SIMULATED_STOCKS = 500
 
-/** The number of made-up stocks that `--simulate` asks for, without a number too. */
+/** The number of stocks of `--simulate`, with a default. */
 export const simulatedStocks = (simulate: number | true | undefined): number | undefined =>
   simulate === true ? SIMULATED_STOCKS : simulate
 
-/** The settings in force, of which flags win. */
+/** The settings of a command; flags take precedence. */
 export const settingsFor = (
   {
     config,
@@ -43,7 +43,7 @@ export const settingsFor = (
     streams,
   })
 
-/** Asks whom it is to ask; an embedded provider serves for as long as that takes. */
+/** Uses the configured provider, or runs the simulator as long as `use` needs it. */
 export const asking = <T>(
   { simulate, asOf }: Pick<Asked, 'simulate' | 'asOf'>,
   { settings, parts }: { readonly settings: Settings; readonly parts: Parts },

@@ -1,13 +1,13 @@
-/** The arguments of a run with other streams to choose from; everything else as it was typed. */
+/** The arguments of a run, with only the given streams selected. */
 export const withOnly = (args: readonly string[], names: readonly string[]): readonly string[] => {
-  const kept = args.filter((arg, place) => !isChoice(arg) && !isChoiceValue(args, place))
-  return [...kept, '--only', names.join(',')]
+  const others = args.filter((arg, place) => !isChoice(arg) && !isChoiceValue(args, place))
+  return [...others, '--only', names.join(',')]
 }
 
-/** The arguments that continue a run. */
+/** The arguments that resume a run. */
 export const continuing = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
 
-/** The arguments of another command about the same folder. */
+/** The arguments of another command on the same folder. */
 export const inFolder = (args: readonly string[], name: string): readonly string[] => [
   name,
   ...args.filter((arg, place) => OF_FOLDER.some((option) => arg === option || arg.startsWith(`${option}=`) || args[place - 1] === option)),
@@ -15,7 +15,7 @@ export const inFolder = (args: readonly string[], name: string): readonly string
 
 const OF_FOLDER = ['--out', '--config']
 
-/** The arguments that ask again for what failed. */
+/** The arguments that retry what failed. */
 export const retrying = (args: readonly string[]): readonly string[] => [
   ...args.filter(
     (arg, place) => !isSelection(arg) && !SELECTIONS.includes(args[place - 1] ?? '') && arg !== '--fresh' && arg !== '--retry-failed',
@@ -24,8 +24,8 @@ export const retrying = (args: readonly string[]): readonly string[] => [
 ]
 
 /**
- * A command as a person would type it in a POSIX shell, but for the credentials of an address, in front of its host (up to the last
- * `@`: a password may hold what should be escaped) or in its query.
+ * A command as typed in a POSIX shell, without the credentials of an address: before its host (up to the last `@`, because a password may
+ * have unescaped characters) or in its query.
  */
 export const commandLine = (args: readonly string[]): string =>
   ['scripstream', ...args.map((arg) => quote(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(' ')

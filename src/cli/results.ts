@@ -6,7 +6,7 @@ import type { Line, Style } from './terminal.js'
 
 export interface ResultsContext {
   readonly columns: number
-  /** Files of each stream, as they read in the interface document. */
+  /** File names or patterns of each stream. */
   readonly files: ReadonlyMap<string, readonly string[]>
 }
 
@@ -18,11 +18,11 @@ interface Row extends ScriptReport {
 
 export interface Results {
   readonly lines: readonly Line[]
-  /** Whether the table had room for the file names. */
+  /** Whether the table has a column of file names. */
   readonly namesFiles: boolean
 }
 
-/** A line for each stream that ran, in the widest table that fits: with the files it wrote, without them, at last without their size. */
+/** One line per stream that ran, in the widest table that fits: with file names, without them, or also without sizes. */
 export const resultsOf = (report: RunReport, { columns, files }: ResultsContext): Results => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))

@@ -12,7 +12,7 @@ import type { Storage } from '../pipeline/storage.js'
 import { counted } from './format.js'
 import type { Shell } from './parts.js'
 
-/** What `--retry-failed` comes to: a run, with what to say of it, or nothing to ask, with the report that stands. */
+/** The result of `--retry-failed`: a run with a note, or nothing to do, with the last report. */
 export type Retry = { readonly run: RunOptions; readonly note: string } | { readonly report: unknown }
 
 export interface RetryContext {
@@ -24,11 +24,11 @@ export interface RetryContext {
 }
 
 /**
- * Turns a run into one of exactly what failed when it was last asked for, be it in the last run or an earlier one. A run that did not
- * end is continued instead: that asks for what failed in it and for what it had not come to. Emits once; `UsageError` where no run was.
+ * Turns a run into one of exactly the items that failed last time, in the last run or an earlier one. An unfinished run is resumed
+ * instead, which also fetches its failed items. Emits once; errors with `UsageError` if there was no run.
  */
 export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
-  if (run.symbols !== undefined) throw new UsageError('--retry-failed knows its stocks: leave --symbols out')
+  if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
   const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
     stored
       .document(`.scripstream/${name}`)
@@ -36,41 +36,41 @@ export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings
   return forkJoin([document('run.json'), document(MISSING, DAMAGED), document('report.json')]).pipe(
     map(([unfinished, missing, report]) => {
       if (unfinished === undefined && missing === undefined && report === undefined)
-        throw new UsageError(`--retry-failed: ${settings.out} holds no run that could be tried again: run without it first`)
+        throw new UsageError(`--retry-failed: no run in ${settings.out}; run without --retry-failed first`)
       const isChosen = run.only !== undefined || run.skip !== undefined
       if (isRow(unfinished) && !run.fresh && !isChosen && !isOver(unfinished, run.asOf ?? now))
         return {
           run: { ...run, ...chosenIn(unfinished.chosen) },
           note:
             unfinished.endedAt === undefined
-              ? 'The last run did not end: it goes on, which also asks for what failed in it.'
-              : 'The last run goes on: only what is missing of it is asked for.',
+              ? 'Resuming the last run, which did not finish. Its failed items are retried too.'
+              : 'Resuming the last run: only missing items are requested.',
         }
       const isKnown = isRow(missing) || (missing === undefined ? !tellsOfLoss(report) : isWhole(report))
       if (!isKnown)
         throw new UsageError(
-          `--retry-failed: ${settings.out}/.scripstream/${MISSING}, which names what failed, is ${missing === undefined ? 'not there' : 'damaged'}: run without it once`,
+          `--retry-failed: ${settings.out}/.scripstream/${MISSING} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
         )
       return failedOf(run, missingIn(missing), { streams, settings }) ?? { report }
     }),
   )
 }
 
-/** Whether a run that ended with something missing is of an earlier trading day, so that only the list says what to ask for. */
+/** Whether a run that ended with items missing is of an earlier trading day, so that the list of failed items counts. */
 const isOver = ({ endedAt, asOf }: Row, now: number): boolean =>
   endedAt !== undefined && typeof asOf === 'number' && dayAt(asOf) !== dayAt(now)
 
-/** Stands for a document that is none. */
+/** Represents an unreadable document. */
 const DAMAGED = Symbol('damaged')
 
-/** Whether a report says that something is missing. */
+/** Whether items are missing according to a report. */
 const tellsOfLoss = (report: unknown): boolean =>
   isRow(report) && (report.missing !== undefined || report.outcome === 'partial' || report.outcome === 'failed')
 
-/** Whether a report says that nothing is missing. */
+/** Whether nothing is missing according to a report. */
 const isWhole = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
 
-/** A run of what is missing from the streams that it is about and that are switched on. */
+/** A run of the failed items of the selected, enabled streams. */
 const failedOf = (
   { only, skip = [], ...run }: RunOptions,
   missing: Missing,
@@ -90,10 +90,10 @@ const failedOf = (
     ...(items > 0 ? [`${counted(items, 'item')} of ${counted(names.length - whole, 'stream')}`] : []),
     ...(whole > 0 ? [`all of ${names.filter((name) => missing[name] === 'all').join(', ')}`] : []),
   ]
-  return { run: { ...run, only: names, pairs }, note: `Asking again for what failed: ${parts.join(', and ')}.` }
+  return { run: { ...run, only: names, pairs }, note: `Retrying what failed: ${parts.join(', and ')}.` }
 }
 
-/** What an unfinished run was asked to be about, as far as its record tells. */
+/** The selection of an unfinished run, from its record. */
 const chosenIn = (given: unknown): Chosen => {
   if (!isRow(given)) return {}
   const listed = (field: 'only' | 'skip' | 'symbols'): object => (isTexts(given[field]) ? { [field]: given[field] } : {})
@@ -109,16 +109,16 @@ const chosenIn = (given: unknown): Chosen => {
 
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === 'string')
 
-/** Says that nothing failed, and hands the report that stands to who asked for it; emits the exit code. */
+/** Reports that nothing failed, and prints the last report for `--json`; returns the exit code. */
 export const tellNothingFailed = (
   report: unknown,
   { json }: { readonly json: boolean },
   { stdout, stderr }: Pick<Shell, 'stdout' | 'stderr'>,
 ): number => {
-  const said = 'Nothing failed that could be asked for again: nothing was asked.\n'
+  const note = 'Nothing to retry: no item failed. No request was sent.\n'
   if (json) {
-    stderr.write(said)
+    stderr.write(note)
     stdout.write(`${jsonText(report ?? null, 2)}\n`)
-  } else stdout.write(said)
+  } else stdout.write(note)
   return 0
 }

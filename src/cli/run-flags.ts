@@ -5,35 +5,35 @@ import type { FleetFlags } from './fleet.js'
 import type { ProgressMode } from './progress.js'
 import { simulatedStocks } from './provider.js'
 
-/** What a run was asked to do. */
+/** The flags of `run`. */
 export interface RunFlags {
   readonly run: RunOptions
-  /** Only what failed last time. */
+  /** Retry only what failed last time. */
   readonly retryFailed: boolean
   readonly out: string | undefined
   readonly config: string | undefined
-  /** How many stocks to simulate; nothing to ask the provider that is set. */
+  /** Number of simulated stocks; undefined for the configured provider. */
   readonly simulate: number | undefined
-  /** How long a host that is away is waited for, milliseconds. */
+  /** How long to wait for a host that is down, milliseconds. */
   readonly patience?: number | undefined
   readonly progress: ProgressMode
   readonly json: boolean
   readonly logLevel: string
-  /** The port that metrics are served at; nothing if none are. */
+  /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number | undefined
-  /** What the outputs are loaded into once they are in place. */
+  /** Targets into which the finished outputs are loaded. */
   readonly sinks: readonly Target[]
   readonly fleet: FleetFlags
-  /** What was typed after `scripstream`. */
+  /** The arguments after `scripstream`. */
   readonly args: readonly string[]
 }
 
-/** The options of `run` as the command line gives them. */
+/** The options of `run` as parsed by commander. */
 export interface RunInput extends RunOptions {
   readonly retryFailed?: boolean
   readonly out?: string
   readonly config?: string
-  /** `true` where no number was given. */
+  /** `true` if no number was given. */
   readonly simulate?: number | true
   readonly patience?: number
   readonly progress: ProgressMode

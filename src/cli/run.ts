@@ -25,14 +25,14 @@ import { tellEnding } from './tell.js'
 import { glyphsFor, sizeOf } from './terminal.js'
 import { clean, wrap } from './text.js'
 
-/** Runs the graph, shows how it goes, and tells how it ended. */
+/** Runs the graph, shows the progress, and prints the outcome. */
 export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
   defer(() => {
-    for (const line of misspelt(shell.env)) shell.stderr.write(`scripstream: ${clean(line)}\n`)
+    for (const line of misspelt(shell.env)) shell.stderr.write(`warning: ${clean(line)}\n`)
     const settings = settingsFor(flags, shell, parts)
     fleetOf(flags.fleet, shell.env)
     if (flags.sinks.length === 0) return begun(flags, settings, shell, parts)
-    // What a sink lacks is told before anything is asked.
+    // A missing package of a sink is reported before the first request.
     return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target)))).pipe(
       switchMap(() => begun(flags, settings, shell, parts)),
     )
@@ -76,9 +76,9 @@ const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Par
         for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(shell.stderr).columns))) progress.above(`${line}\n`)
       }),
     )
-    const inHurry = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
+    const secondSignal = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
       progress.end()
-      shell.stderr.write(`Stopped at once. Continue it: ${commandLine(continuing(flags.args))}\n`)
+      shell.stderr.write(`Stopped at once. To resume: ${commandLine(continuing(flags.args))}\n`)
       shell.exit(exitCodeOf(signal))
     })
     const keepsProgress = flags.json || shell.stdout.isTTY !== true
@@ -87,16 +87,16 @@ const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Par
       concatMap(({ ending, isKept }) =>
         loadedAfter(ending, flags, { out: settings.out, shell }).pipe(
           map(({ sinks, code }) => {
-            const told = tellEnding(ending, { flags, settings, shell, streams: parts.streams, isKept, sinks })
-            return code === 0 || told !== 0 ? told : code
+            const exitCode = tellEnding(ending, { flags, settings, shell, streams: parts.streams, isKept, sinks })
+            return code === 0 || exitCode !== 0 ? exitCode : code
           }),
         ),
       ),
-      finalize(() => inHurry.unsubscribe()),
+      finalize(() => secondSignal.unsubscribe()),
     )
   })
 
-/** The logger, which is loaded only where something is logged: that takes 8 ms. */
+/** The logger, loaded only if something is logged: that takes 8 ms. */
 const logOf = ({ logLevel: level }: RunFlags, { above }: Progress): Observable<Pick<RunContext, 'log'>> =>
   level === 'silent'
     ? of({})
@@ -125,27 +125,27 @@ const eventsOf = ({ flags, settings: own, parts, env, stop$, ...watching }: RunC
   )
 
 /**
- * Says that an unfinished run goes on, why a complete one does not do, which streams run although `--only` does not name them, and when a
- * stream tries again what failed.
+ * States that an unfinished run is resumed, why a complete run is not up to date, which streams run although `--only` does not name them,
+ * and that a stream retries its failed items.
  */
 const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): readonly string[] => {
-  if (event.type === 'second-pass') return [`${event.stream}: trying ${counted(event.items, 'item')} again`]
+  if (event.type === 'second-pass') return [`${event.stream}: retrying ${counted(event.items, 'item')}`]
   if (event.type !== 'run-started') return []
   const { run, isContinued, givenUp, changed, streams } = event
   const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
   return [
-    ...(isContinued ? [`Continuing run ${run}: only what is missing is asked for (--fresh begins anew).`] : []),
+    ...(isContinued ? [`Resuming run ${run}: only missing items are requested (--fresh starts from scratch).`] : []),
     ...(givenUp === undefined
       ? []
       : [
-          `Beginning anew: the unfinished run ${givenUp} was another one (settings, streams, stocks or day). It is given up once the stocks are known.`,
+          `Starting from scratch: the unfinished run ${givenUp} differs (settings, streams, stocks or day). It is discarded once the stocks are known.`,
         ]),
-    ...(changed === undefined ? [] : [`Asking again: ${clean(changed)} is no longer as the last run left it.`]),
+    ...(changed === undefined ? [] : [`Downloading again: ${clean(changed)} has changed since the last run.`]),
     ...(added.length > 0 && !retryFailed ? [`Also running what --only needs: ${added.join(', ')}`] : []),
   ]
 }
 
-/** Keeps the report of a run that ended before the collector could; emits whether a report is kept now. */
+/** Stores the report of a run if the collector could not; emits whether a report is stored. */
 const keepReport = (
   { report, isKept = false }: Ending,
   { settings, shell, parts }: { readonly settings: Settings; readonly shell: Shell; readonly parts: Parts },
@@ -158,7 +158,7 @@ const keepReport = (
     .pipe(
       map(() => true),
       catchError((failure: unknown) => {
-        shell.stderr.write(`scripstream: the report could not be kept: ${clean(messageOf(failure))}\n`)
+        shell.stderr.write(`error: cannot store the report: ${clean(messageOf(failure))}\n`)
         return of(false)
       }),
     )

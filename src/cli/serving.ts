@@ -1,6 +1,6 @@
 import { concatMap, defer, finalize, from, type Observable } from 'rxjs'
 
-/** Does something with a server, such as the embedded provider, which is closed when that ends, fails or is unsubscribed from, even while it is starting. */
+/** Uses a server, such as the simulator. Closes it when `use` completes, fails or is unsubscribed, even while it is starting. */
 export const whileServing = <Server extends { readonly close: () => unknown }, T>(
   serve: () => Promise<Server>,
   use: (server: Server) => Observable<T>,

@@ -6,16 +6,16 @@ export type Signal = keyof typeof numbers
 
 const names: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** 130 for Ctrl+C, 143 for a polite kill, 129 for a closed terminal. */
+/** 130 for Ctrl+C, 143 for TERM, 129 for a closed terminal. */
 export const exitCodeOf = (signal: Signal): number => 128 + numbers[signal]
 
-/** The signals that ask a process to end, as they come. While someone listens, they no longer end it by themselves. */
+/** The signals that stop a process. While this is subscribed, they no longer end the process by themselves. */
 export const signalsOf = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<Signal> =>
   merge(...names.map((name) => fromEvent(emitter, name).pipe(map(() => name))))
 
 /**
- * Mirrors the source until a signal comes; then first unsubscribes from it (which aborts what is in flight), and only after that emits
- * the signal and completes.
+ * Mirrors the source until a signal. Then it unsubscribes first, which aborts requests in flight, and after that emits the signal and
+ * completes.
  */
 export const untilSignal =
   (signal$: Observable<Signal>) =>

@@ -22,7 +22,7 @@ export interface SimulateFlags {
   readonly asOf: number | undefined
 }
 
-/** Serves the embedded provider until a signal comes; the lines of environment that lead to it go to stdout. */
+/** Runs the simulator until a signal; prints the environment variables that point to it on stdout. */
 export const simulateCommand: Command<SimulateFlags> = (
   { port, stocks, seed, latencyMs, faults, limits: limitsFile, asOf },
   shell,
@@ -31,9 +31,9 @@ export const simulateCommand: Command<SimulateFlags> = (
   defer(() => {
     const { exchange } = parts.loadSettings({ flags: {}, env: shell.env, streams: parts.streams })
     const endpoints = parts.streams.flatMap((stream) => stream.endpoints)
-    const mishaps = faults === undefined ? [] : checkedFaults(faults, new Set(endpoints.map(({ name }) => name)))
+    const faultList = faults === undefined ? [] : checkedFaults(faults, new Set(endpoints.map(({ name }) => name)))
     const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, Limits)
-    const options = { endpoints, stocks, seed, latencyMs, faults: mishaps, limits, port, asOf, exchange }
+    const options = { endpoints, stocks, seed, latencyMs, faults: faultList, limits, port, asOf, exchange }
     return whileServing(
       () => parts.serveSimulator(options),
       (simulator) => told(simulator, stocks, shell),
@@ -46,20 +46,19 @@ export const simulateCommand: Command<SimulateFlags> = (
 
 const told = ({ environment, origin }: Simulator, stocks: number, { stdout, stderr }: Shell): Observable<never> => {
   stdout.write(environment.map((line) => `export ${line}\n`).join(''))
-  stderr.write(`Serving ${counted(stocks, 'made-up stock')} at ${origin}; Ctrl+C ends it.\n`)
+  stderr.write(`Serving ${counted(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
   return NEVER
 }
 
 const portError = (error: unknown, port: number): unknown => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') return new UsageError(`--port: ${port} is taken; 0, the default, takes any that is free`)
-  return code === 'EACCES' ? new UsageError(`--port: ${port} is not allowed here; take one from 1024 on`) : error
+  if (code === 'EADDRINUSE') return new UsageError(`--port: port ${port} is in use; choose another one, or 0 for any free port`)
+  return code === 'EACCES' ? new UsageError(`--port: port ${port} is not allowed; choose 1024 or higher`) : error
 }
 
 const checkedFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {
   const faults = readJsonFile('--faults', path, z.array(Fault))
   const unknown = faults.find(({ on }) => on !== '*' && !names.has(on))
-  if (unknown)
-    throw new UsageError(`--faults: ${path} names the endpoint "${unknown.on}"; there are ${[...names].join(', ')} and * for all`)
+  if (unknown) throw new UsageError(`--faults: unknown endpoint "${unknown.on}" in ${path}; use ${[...names].join(', ')}, or * for all`)
   return faults
 }

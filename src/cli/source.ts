@@ -10,31 +10,31 @@ const FILE = 'source.json'
 type Folder = Pick<Storage, 'stored' | 'keep'>
 
 /**
- * Keeps made-up and real data apart: a folder that holds a market of the one kind refuses a run of the other, before anything is
- * asked, because candles are continued from what is stored. Notes in the folder which kind it is as soon as there is data.
+ * Keeps simulated and real data apart, because a run extends the stored candles: a folder with data of one kind refuses a run of the other
+ * before the first request. Records the kind in the folder as soon as there is data.
  */
 export const ofOneSource =
   (folder: Folder, { out, isSimulated }: { readonly out: string; readonly isSimulated: boolean }): MonoTypeOperatorFunction<RunEvent> =>
   (event$) =>
     heldBy(folder).pipe(
-      concatMap((held) => {
-        if (held !== undefined && held !== isSimulated) return throwError(() => new UsageError(refusal(out, held)))
-        let isNoted = held !== undefined
+      concatMap((stored) => {
+        if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(refusal(out, stored)))
+        let isRecorded = stored !== undefined
         return event$.pipe(
           concatMap((event) => {
-            if (isNoted || !bringsData(event)) return of(event)
-            isNoted = true
+            if (isRecorded || !bringsData(event)) return of(event)
+            isRecorded = true
             return noted(folder, isSimulated, event)
           }),
         )
       }),
     )
 
-/** Whether something will be stored: of the master list, once the stocks of the run are found in it. */
+/** Whether data will be stored: for the master list, once the stocks of the run are found in it. */
 const bringsData = (event: RunEvent): boolean =>
   event.type === 'master-read' || (event.type === 'settled' && event.status === 'success' && event.stream !== MASTER)
 
-/** Whether the market in the folder is a made-up one; nothing if it holds none. A folder that says nothing holds real data. */
+/** Whether the data in the folder is simulated; undefined for an empty folder. A folder without a record has real data. */
 const heldBy = ({ stored }: Folder): Observable<boolean | undefined> =>
   forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${FILE}`)]).pipe(
     map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
@@ -45,5 +45,5 @@ const noted = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observabl
 
 const refusal = (out: string, isSimulated: boolean): string =>
   isSimulated
-    ? `${out} holds made-up data of a run with --simulate, which real candles must not continue: choose another --out, or delete the folder`
-    : `${out} holds data of a provider, which made-up data must not replace: choose another --out for --simulate`
+    ? `${out} has simulated data, which a real run must not extend; choose another --out, or delete the folder`
+    : `${out} has real data, which a simulated run must not overwrite; choose another --out for --simulate`

@@ -10,17 +10,17 @@ import type { Line, Style } from './terminal.js'
 import { clean, wrap } from './text.js'
 
 export interface SummaryContext extends ResultsContext {
-  /** The output folder, as the user named it. */
+  /** The output folder as the user named it. */
   readonly out: string
-  /** What was typed after `scripstream`. */
+  /** The arguments after `scripstream`. */
   readonly args: readonly string[]
-  /** Whether the report could be kept in the output folder. */
+  /** Whether the report is stored in the output folder. */
   readonly isKept: boolean
-  /** Whether the embedded provider answered. */
+  /** Whether the data is simulated. */
   readonly isSimulated: boolean
 }
 
-/** What a person wants to know after a run: how it went, what each stream brought, what is missing and why, where it all is, what to do. */
+/** The summary of a run: the outcome, the result of each stream, what is missing and why, where the files are, what to do. */
 export const summaryOf = (report: RunReport, context: SummaryContext): readonly Line[] => {
   if (report.finishedBefore !== undefined) return [...headLines(report, context.columns), ...nextLines(report, context)]
   const results = resultsOf(report, context)
@@ -29,8 +29,8 @@ export const summaryOf = (report: RunReport, context: SummaryContext): readonly 
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
     ...section('Missing', problemLines(report), context.columns),
-    ...section('Answers that are no longer as they were', driftLines(report.drift), context.columns),
-    ...section('Still missing from before', missingLines(report), context.columns),
+    ...section('Changed answers', driftLines(report.drift), context.columns),
+    ...section('Missing from earlier runs', missingLines(report), context.columns),
     ...section('Fleet', fleetLines(report.fleet), context.columns),
     ...section('Notes', noticeLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),
@@ -48,24 +48,26 @@ const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = 
   interrupted: ['Interrupted', 'yellow'],
 }
 
+const UP_TO_DATE = ['Up to date', 'green'] as const
+
 const headLines = (report: RunReport, columns: number): readonly Line[] => {
-  const [word, style] = words[report.outcome]
+  const [word, style] = report.finishedBefore === undefined ? words[report.outcome] : UP_TO_DATE
   const [first = '', ...more] = wrap(`${word}: ${sentenceOf(report)}`, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
 }
 
-/** Why nothing was asked; nothing to say where something was. */
+/** Why no request was sent; undefined if some were. */
 export const nothingAsked = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
   const ago = duration(Date.parse(finishedAt) - Date.parse(finishedBefore))
   const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
-  return `nothing to ask, for run ${run} was complete ${ago} ago and all its ${counted(files, 'file')} are in place`
+  return `run ${run} finished ${ago} ago, all ${counted(files, 'file')} present`
 }
 
 const sentenceOf = (report: RunReport): string => {
   const ran = scriptsThatRan(report)
   const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
-  const before = takenOver > 0 ? `, ${counted(takenOver, 'item')} in place before` : ''
+  const before = takenOver > 0 ? `, ${counted(takenOver, 'item')} already fetched` : ''
   const scope = `(${counted(report.stocks, 'stock')}, ${duration(report.durationMs)}${before})`
   switch (report.outcome) {
     case 'complete':
@@ -73,29 +75,29 @@ const sentenceOf = (report: RunReport): string => {
     case 'partial':
       return ran.some(isIncomplete)
         ? `something is missing from ${count(ran.filter(isIncomplete).length)} of ${counted(ran.length, 'stream')} ${scope}.`
-        : `all is in place, but the answers are no longer as they were ${scope}.`
+        : `all files are written, but answers have changed ${scope}.`
     case 'failed':
-      return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'no reason given')}.`.replace(/\.\.$/, '.')
+      return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
       return `${count(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${counted(
-        Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not begun').length,
+        Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not started').length,
         'stream',
-      )} had ended after ${duration(report.durationMs)}. What was written is whole; the rest is as it was before.`
+      )} finished in ${duration(report.durationMs)}. Written files are complete; all others are unchanged.`
   }
 }
 
-/** The streams that the table leaves out, by the reason why they did not run. */
+/** The streams that did not run, by reason. */
 const idleLines = ({ scripts }: RunReport, columns: number): readonly Line[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
-  const lines = (['not begun', 'not asked for', 'switched off'] as const).flatMap((title) => {
+  const lines = (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
     const names = idle.filter(([, script]) => idlenessOf(script) === title).map(([name]) => name)
     return names.length > 0 ? wrap(`${title}: ${names.join(', ')}`, columns) : []
   })
   return lines.map((line): Line => [[line, 'dim']])
 }
 
-const idlenessOf = ({ outcome, error }: ScriptReport): 'not begun' | 'not asked for' | 'switched off' =>
-  outcome === 'disabled' ? 'switched off' : error === undefined ? 'not asked for' : 'not begun'
+const idlenessOf = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
+  outcome === 'disabled' ? 'disabled' : error === undefined ? 'not selected' : 'not started'
 
 const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
   Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
@@ -106,7 +108,7 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
   const names = areNamed ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
   if (files === 0 && !context.isKept) return []
-  // What a stream had written when it was stopped, nobody counted.
+  // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
   const amount = `${isStopped ? 'at least ' : ''}${counted(files, 'file')}, ${inBytes(size)}`
   const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : amount}`
@@ -116,33 +118,29 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   ]
   return [
     [],
-    [['In place', 'bold'], [` in ${where}`]],
+    [['Written', 'bold'], [` to ${where}`]],
     ...lines.flatMap((line) => wrap(line, context.columns)).map((line): Line => [[line]]),
   ]
 }
 
-const MADE_UP = '  This data is made up. To ask a provider, set its addresses and another --out folder; how to:'
+const SIMULATED_NOTE = '  This data is simulated. To collect real data, set the addresses of a provider and another --out folder; see:'
 
-/** Not broken into lines: it is there to be copied. */
+/** On one line, so that it can be copied. */
 const command = (args: readonly string[]): Line => [[`    ${commandLine(args)}`, 'cyan']]
 
 const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: SummaryContext): readonly Line[] => {
-  if (report.finishedBefore !== undefined)
-    return [...section('Next', ['  Ask again all the same:'], columns), command([...args, '--fresh'])]
-  if (report.outcome === 'complete') return isSimulated ? [...section('Next', [MADE_UP], columns), command(['run', '--help'])] : []
+  if (report.finishedBefore !== undefined) return [...section('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
+  if (report.outcome === 'complete') return isSimulated ? [...section('Next', [SIMULATED_NOTE], columns), command(['run', '--help'])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const hints = hintsOf(report).map((hint) => `  ${hint}`)
   const advice = {
-    partial: [
-      ...hints,
-      report.isResumable ? '  Run it again today: only what is missing is asked for.' : '  Ask again for what is missing:',
-    ],
-    failed: [...hints, '  Mend the cause, then run it again:'],
-    interrupted: ['  Continue it (what is in place is not asked for again):'],
+    partial: [...hints, report.isResumable ? '  Run it again today; only missing items are requested:' : '  To retry what is missing:'],
+    failed: [...hints, '  Fix the cause, then run it again:'],
+    interrupted: ['  To resume (finished items are not requested again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
   if (report.outcome === 'partial' && names.length === 0)
-    return [...section('Next', ['  See what has changed; "drift accept" records it as known:'], columns), command(inFolder(args, 'drift'))]
+    return [...section('Next', ['  See what has changed; "drift accept" accepts it:'], columns), command(inFolder(args, 'drift'))]
   const again = report.outcome !== 'partial' || report.isResumable ? continuing(args) : isKept ? retrying(args) : withOnly(args, names)
   return [...section('Next', advice, columns), command(again)]
 }

@@ -10,7 +10,7 @@ export interface Column<Row> {
 
 const GAP = '  '
 
-/** Rows under their titles, each column as wide as its widest cell. Nothing follows the last cell of a row. */
+/** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
 export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Line[] => {
   const padded = columns.map(({ title, align, cell }, place) => {
     const texts = [title, ...rows.map(cell)]

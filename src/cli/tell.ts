@@ -20,36 +20,36 @@ export interface TellContext {
   readonly shell: Pick<Shell, 'stdout' | 'stderr'>
   readonly streams: readonly StreamDefinition[]
   readonly isKept: boolean
-  /** What was loaded elsewhere. */
+  /** The results of the sinks. */
   readonly sinks?: readonly AfterRun[]
 }
 
 const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
 
-/** Prints how a run ended, the report or the summary on stdout, and returns the exit code. */
+/** Prints the report or the summary of a run on stdout, and returns the exit code. */
 export const tellEnding = ({ report, signal, error }: Ending, context: TellContext): number => {
   const { flags, shell } = context
   if (error !== undefined && !(error instanceof CollectError)) tellError(error, shell)
-  if (!report) shell.stderr.write('Interrupted before the run had begun.\n')
+  if (!report) shell.stderr.write('Interrupted before the run started.\n')
   else if (flags.json) tellJson(report, context)
   else shell.stdout.write(summaryText(report, context) + sinksText(context))
-  if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. Continue it: ${commandLine(continuing(flags.args))}\n`)
+  if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. To resume: ${commandLine(continuing(flags.args))}\n`)
   if (signal !== undefined) return exitCodeOf(signal)
   return report ? exitCodes[report.outcome] : 1
 }
 
 const tellJson = (report: RunReport, { shell: { stdout, stderr }, sinks = [] }: TellContext): void => {
   const why = nothingAsked(report)
-  if (why !== undefined) stderr.write(`Complete: ${why} (--fresh asks again).\n`)
+  if (why !== undefined) stderr.write(`Up to date: ${why}; --fresh downloads again.\n`)
   stdout.write(`${jsonText(sinks.length > 0 ? { ...report, sinks } : report, 2)}\n`)
 }
 
-/** Prints an error for people, with where it came from if nobody foresaw it, and returns the exit code. */
+/** Prints an error for people, an unexpected one with its stack, and returns the exit code. */
 export const tellError = (error: unknown, { stderr }: Pick<Shell, 'stderr'>): number => {
   const text =
     error instanceof CollectError ? error.message : `unexpected error: ${(error instanceof Error && error.stack) || messageOf(error)}`
   const [first = '', ...more] = text.split('\n')
-  stderr.write([`scripstream: ${clean(first)}`, ...more.map((line) => `  ${marginOf(line)}${clean(line)}`), ''].join('\n'))
+  stderr.write([`error: ${clean(first)}`, ...more.map((line) => `  ${marginOf(line)}${clean(line)}`), ''].join('\n'))
   return error instanceof UsageError ? 2 : 1
 }
 
@@ -63,7 +63,7 @@ const sinksText = ({ sinks = [], shell }: TellContext): string =>
     )
     .join('')
 
-/** The blanks that a line begins with: one may point at a place in the line above. */
+/** The leading blanks of a line: a `^` may point at a position in the line above. */
 const marginOf = (line: string): string => /^ */.exec(line)?.[0] ?? ''
 
 const summaryText = (report: RunReport, { flags, settings, shell, streams, isKept }: TellContext): string => {

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { cut, width } from './text.js'
 
-/** stdout or stderr. `columns` and `rows` are there on a terminal only. */
+/** stdout or stderr. Only a terminal has `columns` and `rows`. */
 export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -16,28 +16,28 @@ export type Line = readonly Span[]
 const USUAL_COLUMNS = 80
 const USUAL_ROWS = 24
 
-/** What a terminal shows; read anew each time, since people resize windows. */
+/** The size of a terminal, read for each drawing: windows are resized. */
 export interface Size {
   readonly columns: number
   readonly rows: number
 }
 
-// Some terminals say 0 before they know better.
+// Some terminals report 0 at first.
 export const sizeOf = ({ columns, rows }: TerminalStream): Size => ({ columns: columns || USUAL_COLUMNS, rows: rows || USUAL_ROWS })
 
-/** Whether lines can be redrawn: a terminal that knows cursor moves, and nobody's build log. */
+/** Whether lines can be redrawn: a terminal with cursor moves, and no build log. */
 export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
   stream.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false', undefined].includes(env.CI)
 
 export const widthOf = (line: Line): number => line.reduce((total, [text]) => total + width(text), 0)
 
-/** The line without blanks at its end. */
+/** The line without trailing blanks. */
 export const trimmed = (spans: Line): Line => {
   const last = spans.findLastIndex(([text]) => text.trim() !== '')
   return spans.slice(0, last + 1).map(([text, style], place) => [place === last ? text.trimEnd() : text, style])
 }
 
-/** Puts spans into one line of at most so many columns, coloured where the stream can show it (NO_COLOR, FORCE_COLOR, TERM). */
+/** Joins spans into one line of at most `columns`, coloured if the stream supports it (NO_COLOR, FORCE_COLOR, TERM). */
 export const paintLine = (spans: Line, columns: number, stream: TerminalStream): string => {
   let room = columns
   let line = ''
@@ -65,13 +65,13 @@ export interface Glyphs {
 const UNICODE: Glyphs = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', dot: '·' }
 const ASCII: Glyphs = { full: '#', rest: '.', ok: '+', bad: 'x', warn: '!', run: '>', wait: '.', off: '-', dot: '|' }
 
-/** Blocks and ticks where the locale says UTF-8 (or says nothing), plain characters elsewhere. */
+/** Blocks and ticks for a UTF-8 locale or an unset one, otherwise ASCII. */
 export const glyphsFor = (env: NodeJS.ProcessEnv): Glyphs => {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || 'UTF-8'
   return /utf-?8/i.test(locale) ? UNICODE : ASCII
 }
 
-/** Keeps a reader that went away (`| head`, a closed window) from ending the run; any other error is thrown on. */
+/** A reader that closes the pipe (`| head`, a closed window) does not end the run; other errors are rethrown. */
 export const outliveReader = (stream: TerminalStream): void => {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error

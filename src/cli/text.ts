@@ -1,23 +1,23 @@
 import { stripVTControlCharacters } from 'node:util'
 
-// Beside the control characters: line separators, and marks that turn the direction of what follows.
+// Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const NO_WIDTH = /[\p{M}\u200b-\u200d]/u
 
-/** Text from outside made safe for a terminal, on one line: no escape sequence or control character is left. */
+/** Makes text from outside safe for a terminal: one line, without escape sequences and control characters. */
 export const clean = (text: string): string => stripVTControlCharacters(text).replace(UNSAFE, ' ').trim()
 
 const widthOf = (character: string): number => (NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1)
 
-/** Columns that a text without escape sequences takes. */
+/** The columns of a text without escape sequences. */
 export const width = (text: string): number => {
   let columns = 0
   for (const character of text) columns += widthOf(character)
   return columns
 }
 
-/** The text in at most so many columns; an ellipsis stands for what was left out. */
+/** The text in at most `columns`; an ellipsis replaces the rest. */
 export const cut = (text: string, columns: number, ellipsis = '…'): string => {
   if (width(text) <= columns) return text
   if (columns <= width(ellipsis)) return ellipsis.slice(0, Math.max(0, columns))
@@ -34,7 +34,7 @@ export const cut = (text: string, columns: number, ellipsis = '…'): string => 
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - width(text)))
 export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - width(text))) + text
 
-/** Breaks a text at its spaces into lines of at most so many columns, each below the first set in by two; a longer word stays whole. */
+/** Wraps a text at spaces into lines of at most `columns`, indenting all but the first by two; a longer word stays whole. */
 export const wrap = (text: string, columns: number): readonly string[] => {
   const [margin = ''] = /^ */.exec(text) ?? []
   const lines: string[] = []

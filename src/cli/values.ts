@@ -5,47 +5,47 @@ import { closest } from '../model/closest.js'
 import { messageOf, UsageError } from '../model/errors.js'
 import { instantOf } from '../model/trading-day.js'
 
-const EVENING_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
+const END_OF_DAY_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
 
 const Day = z.iso.date()
 const Instant = z.iso.datetime({ offset: true })
 
-/** The instant (epoch milliseconds) of `--as-of`: a day means the end of its evening in India. */
+/** The instant (epoch milliseconds) of `--as-of`: a day means its end in India. */
 export const readAsOf = (text: string): number => {
-  if (Day.safeParse(text).success) return instantOf(text) + EVENING_MS
+  if (Day.safeParse(text).success) return instantOf(text) + END_OF_DAY_MS
   const instant = Instant.safeParse(text).success ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant)) {
-    throw new UsageError(`--as-of: ${quoted(text)} is no day such as 2026-02-12 and no instant such as 2026-02-12T20:00:00+05:30`)
+    throw new UsageError(`--as-of: invalid date ${quoted(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
   }
   return instant
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** A duration such as `90s`, `10m` or `1h`, in milliseconds; `0` is none at all. */
+/** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds. */
 export const readDuration = (flag: string, text: string, most: number): number => {
   const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
   const ms = amount === '0' ? 0 : Number(amount) * (UNITS[unit] ?? Number.NaN)
-  if (!(ms <= most)) throw new UsageError(`${flag}: ${quoted(text)} is no duration such as 90s, 10m or 1h, of ${most / 3_600_000}h at most`)
+  if (!(ms <= most)) throw new UsageError(`${flag}: invalid duration ${quoted(text)}; use 90s, 10m or 1h, at most ${most / 3_600_000}h`)
   return ms
 }
 
-/** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or commas between, `#` starting a comment. */
+/** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or separated by commas; `#` starts a comment. */
 export const readSymbols = (text: string): readonly string[] => {
   const symbols = text.startsWith('@') ? readText(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
   const named = distinct(symbols)
-  if (named.length === 0) throw new UsageError(`--symbols: ${quoted(text)} names no symbol`)
+  if (named.length === 0) throw new UsageError(`--symbols: no symbol in ${quoted(text)}; use A,B or @FILE`)
   return named
 }
 
-/** The names that an option may be given, and where they can be looked up. */
+/** The valid names of an option, and the command that lists them. */
 export interface Names {
   readonly what: string
   readonly known: readonly string[]
   readonly shownBy: string
 }
 
-/** The stream names of `--only` or `--skip`, each once; refuses a name that no stream has. */
+/** The stream names of `--only` or `--skip`, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] =>
   readNames(flag, text, { what: 'stream', known, shownBy: '"scripstream list"' })
 
@@ -53,15 +53,15 @@ export const readStreams = (flag: string, text: string, known: readonly string[]
 export const readAccept = (text: string): readonly RefusalCode[] =>
   readNames('--accept', text, { what: 'rule', known: refusalCodes, shownBy: '"scripstream run --help"' }) as readonly RefusalCode[]
 
-/** Names in a list with commas, each once; refuses one that is not known. */
+/** Comma-separated names, each once; rejects unknown names. */
 export const readNames = (flag: string, text: string, { what, known, shownBy }: Names): readonly string[] => {
   const names = distinct(text.split(','))
-  if (names.length === 0) throw new UsageError(`${flag}: ${quoted(text)} names no ${what}; ${shownBy} shows them`)
+  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoted(text)}; ${shownBy} lists them`)
   for (const name of names) {
     if (known.includes(name)) continue
     const meant = closest(name, known)
     throw new UsageError(
-      `${flag}: no ${what} is called ${quoted(name)}${meant === undefined ? '' : `. Did you mean ${meant}?`}\n${shownBy} shows them all`,
+      `${flag}: unknown ${what} ${quoted(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${shownBy} lists them all`,
     )
   }
   return names
@@ -69,14 +69,14 @@ export const readNames = (flag: string, text: string, { what, known, shownBy }: 
 
 export const readWhole = (flag: string, text: string, least: number, most: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most)) throw new UsageError(`${flag}: ${quoted(text)} is no whole number from ${least} to ${most}`)
+  if (!(value >= least && value <= most)) throw new UsageError(`${flag}: ${quoted(text)} is not a whole number from ${least} to ${most}`)
   return value
 }
 
-/** The content of a JSON file that a flag names, checked. */
+/** The checked content of a JSON file that a flag names. */
 export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
   const checked = schema.safeParse(parse(flag, path))
-  if (!checked.success) throw new UsageError(`${flag}: ${path} does not hold what it should\n${z.prettifyError(checked.error)}`)
+  if (!checked.success) throw new UsageError(`${flag}: ${path} has invalid content\n${z.prettifyError(checked.error)}`)
   return checked.data
 }
 
@@ -89,7 +89,7 @@ const parse = (flag: string, path: string): unknown => {
   }
 }
 
-/** The text of a file that a flag names; `-` is what comes in on stdin. */
+/** The text of a file that a flag names; `-` is stdin. */
 export const readText = (path: string, flag: string): string => {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')

@@ -15,13 +15,13 @@ export interface VerifyFlags {
   readonly json?: boolean
 }
 
-/** What the exit code says where the settings allow fewer findings. */
+/** The exit code if the findings exceed the limits in the settings. */
 const LIMIT_PASSED = 4
 
-/** Without a setting no error is allowed, and any number of warnings: markets do strange things on most days. */
+/** The default allows no errors and any number of warnings: most trading days have unusual moves. */
 const USUAL_LIMITS = { errors: 0 }
 
-/** Checks the outputs of a folder, prints what was found, and emits the exit code. */
+/** Checks the outputs of a folder, prints the findings, and emits the exit code. */
 export const verifyCommand: Command<VerifyFlags> = ({ out, config, only, symbols, json = false }, { stdout, env, scheduler }, parts) =>
   defer((): Observable<number> => {
     const settings = settingsFor({ out, config }, { env }, parts)

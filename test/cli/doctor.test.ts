@@ -88,14 +88,14 @@ it('says what came back, and what to do, where a call fails', async () => {
       endpoint: 'sec_list',
       result: 'failed',
       status: 404,
-      advice: 'There is no file of these days: name an evening that has one with --as-of.',
+      advice: 'No file exists for these days; choose a trading day with --as-of.',
     }),
   ])
   const text = doctorLines({ checks: [], canaries: failed }, 80)
     .map((line) => line.map(([part]) => part).join(''))
     .join('\n')
-  expect(text.replace(/\s+/g, ' ')).toContain('do: news refuses (401, 403): see that "headers" (SCRIPSTREAM_HEADERS)')
-  expect(text).toContain('3 things will not work.')
+  expect(text.replace(/\s+/g, ' ')).toContain('do: news denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
+  expect(text).toContain('3 problems found.')
 })
 
 it('asks what needs no stock without the master list, and says of the rest what it lacks', async () => {
@@ -104,7 +104,7 @@ it('asks what needs no stock without the master list, and says of the rest what 
   expect(all.find(({ endpoint }) => endpoint === 'master')).toMatchObject({ result: 'failed', status: 500 })
   expect(all.find(({ endpoint }) => endpoint === 'news')).toMatchObject({
     result: 'unasked',
-    reason: 'needs master-data, which could not be had',
+    reason: 'needs master-data, which could not be fetched',
   })
   expect(all.find(({ endpoint }) => endpoint === 'index_ohlcv')?.result).toBe('ok')
 })
@@ -162,7 +162,7 @@ describe('the lock of a folder', () => {
     ['of a process whose number another one has now', JSON.stringify({ ...holder, began: '1' })],
     ['of which only half was written', '{"pid"'],
   ])('%s is nothing to mend', (_, held) => {
-    expect(lockIn(held)).toEqual({ what: 'lock', result: 'ok', found: 'a run that was killed left its lock; the next run takes it over' })
+    expect(lockIn(held)).toEqual({ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' })
   })
 
   it('is not told of where there is none', () => expect(lockIn(undefined)).toBeUndefined())

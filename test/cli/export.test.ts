@@ -45,16 +45,14 @@ describe.skipIf(!isThere)('an export', () => {
     const { code, said, told } = await exportOf(out)
     const [first, second] = FILES.filter((file) => said.includes(file))
     expect([code, second]).toEqual([0, undefined])
-    expect(said).toBe(
-      `scripstream: 2 files that the last run left are gone, the first of them ${first}: scripstream verify --out ${out} tells more\n`,
-    )
+    expect(said).toBe(`warning: 2 files of the last run are missing, such as ${first}; for details: scripstream verify --out ${out}\n`)
     expect(told).toMatch(/candles +1 /)
   })
 
   it('says it of one file, and nothing where no run noted what it left', async () => {
     const out = await leftBehind()
     remove(out, 'ohlcv_data/B.csv')
-    expect((await exportOf(out)).said).toContain('1 file that the last run left is gone, ohlcv_data/B.csv: ')
+    expect((await exportOf(out)).said).toContain('1 file of the last run is missing: ohlcv_data/B.csv; ')
     remove(out, '.scripstream/complete.json')
     expect((await exportOf(out)).said).toBe('')
   })

@@ -101,7 +101,7 @@ describe('a run with a fleet', () => {
     const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...parts, fleet })
     expect([code, out]).toEqual([2, ''])
     expect(err).toBe(
-      'scripstream: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): check that it runs, and that address and password are right\n',
+      'error: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): check that it runs, and that address and password are right\n',
     )
     expect(made.seen.collectors).toEqual([])
   })
@@ -122,17 +122,17 @@ describe.each(['run', 'worker'])('%s', (command) => {
     [
       'no folder',
       ['--engine', 'redis://h'],
-      '--engine: a fleet needs a folder that all its machines share: give it with --blobs, or in SCRIPSTREAM_BLOBS',
+      '--engine: a fleet needs a folder shared by all machines; add --blobs, or set SCRIPSTREAM_BLOBS',
     ],
-    ['no engine', ['--blobs', 'x'], '--blobs: it belongs to a fleet: give its --engine too, or set SCRIPSTREAM_ENGINE'],
-    ['no fleet at all', ['--allow-volatile'], '--allow-volatile: it belongs to a fleet: give its --engine too, or set SCRIPSTREAM_ENGINE'],
+    ['no engine', ['--blobs', 'x'], '--blobs: needs a fleet; add --engine, or set SCRIPSTREAM_ENGINE'],
+    ['no fleet at all', ['--allow-volatile'], '--allow-volatile: needs a fleet; add --engine, or set SCRIPSTREAM_ENGINE'],
     [
       'an empty engine',
       ['--engine', '', '--blobs', 'x'],
-      '--engine: it is empty: give redis://host:6379, or leave it out to run on this machine alone',
+      '--engine: the address is empty; give redis://host:6379, or leave it out to run on this machine only',
     ],
   ])('is refused with %s', async (_, args, message) => {
-    expect(await typed([command, ...args], real)).toEqual({ code: 2, out: '', err: `scripstream: ${message}\n` })
+    expect(await typed([command, ...args], real)).toEqual({ code: 2, out: '', err: `error: ${message}\n` })
   })
 
   test.each([
@@ -145,7 +145,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
   ])('says how an address is written, and not what %s was', async (engine) => {
     const { code, out, err } = await typed([command, '--engine', engine, '--blobs', 'x'], real)
     expect(code).toBe(2)
-    expect(err).toContain('give redis://host:6379, or redis://user:password@host:6379/0?prefix=nse')
+    expect(err).toContain('use redis://host:6379, or redis://user:password@host:6379/0?prefix=nse')
     expect(out + err).not.toContain(SECRET)
   })
 
@@ -170,7 +170,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
   test('says that it does not reach a Redis, without the password', async () => {
     const { code, out, err } = await typed([command, '--engine', `redis://u:${SECRET}@127.0.0.1:1`, '--blobs', 'x'], real)
     expect(code).toBe(2)
-    expect(err).toMatch(/^scripstream: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check /)
+    expect(err).toMatch(/^error: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check /)
     expect(out + err).not.toContain(SECRET)
   })
 
@@ -184,7 +184,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
   test('refuses a Redis that is too old', async () => {
     const port = await redisWith('redis_version:6.2.1\r\naof_enabled:1\r\nmaxmemory_policy:noeviction')
     const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
-    expect([code, err]).toEqual([2, `scripstream: Redis at redis://127.0.0.1:${port} is 6.2.1: a fleet needs Redis 7 or newer\n`])
+    expect([code, err]).toEqual([2, `error: Redis at redis://127.0.0.1:${port} is 6.2.1: a fleet needs Redis 7 or newer\n`])
   })
 })
 
@@ -212,7 +212,7 @@ describe('the password of a fleet', () => {
     await settled()
     shell.signal$.next('SIGINT')
     shell.signal$.next('SIGINT')
-    expect(shell.err.text()).toContain("Continue it: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n")
+    expect(shell.err.text()).toContain("To resume: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n")
     expect(shell.err.text()).not.toContain(SECRET)
   })
 
@@ -244,14 +244,14 @@ describe('a worker', () => {
     news$.next({ type: 'settled', stream: 'market-news' })
     news$.next({ type: 'settled', stream: 'market-news' })
     advance(shell.scheduler, 29_000)
-    expect(shell.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; Ctrl+C ends it.\nWorking for run r1.\n')
+    expect(shell.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; press Ctrl+C to stop.\nWorking for run r1.\n')
     advance(shell.scheduler, 30_000)
-    expect(shell.err.text()).toMatch(/\n2 items ended since it joined\n$/)
+    expect(shell.err.text()).toMatch(/\n2 items finished since this worker joined\n$/)
     news$.next({ type: 'settled', stream: 'market-news' })
     news$.complete()
     // At its end it does not wait for the next time to tell.
     expect(await code).toBe(0)
-    expect(shell.err.text()).toMatch(/\n3 items ended since it joined\n$/)
+    expect(shell.err.text()).toMatch(/\n3 items finished since this worker joined\n$/)
   })
 
   test('is what its options say', async () => {
@@ -267,7 +267,7 @@ describe('a worker', () => {
     made.seen.workers[0]?.stop?.subscribe((signal) => stops.push(signal))
     shell.signal$.next('SIGTERM')
     expect(stops).toEqual(['SIGTERM'])
-    expect(shell.err.text()).toMatch(/^Stopping: what is in work is ended first/)
+    expect(shell.err.text()).toMatch(/^Stopping: active items finish first/)
     news$.complete()
     expect(await code).toBe(0)
     expect(shell.exits).toEqual([])
@@ -296,10 +296,10 @@ const fifty: FleetState = { workers: Array.from({ length: 50 }, (_, place) => me
 describe('the line of a fleet', () => {
   test.each([
     [undefined, ''],
-    [nobody, 'no worker is there: start "scripstream worker" with this --engine and --blobs'],
-    [{ workers: [member('gone', 3, false)], stalled: 0 }, 'no worker is there: start "scripstream worker" with this --engine and --blobs'],
+    [nobody, 'no worker: start "scripstream worker" with this --engine and --blobs'],
+    [{ workers: [member('gone', 3, false)], stalled: 0 }, 'no worker: start "scripstream worker" with this --engine and --blobs'],
     [{ workers: [member('a', 0)], stalled: 0 }, '1 worker, a 0/s'],
-    [three, '2 workers 42/s, 1 item taken over, a 41/s, b 0.4/s'],
+    [three, '2 workers 42/s, 1 item reassigned, a 41/s, b 0.4/s'],
     [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, place) => `machine-${place} 10/s`).join(', ')}, 42 more`],
     [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
   ])('of %j says who is there', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
@@ -333,12 +333,12 @@ describe('the line of a fleet', () => {
   test('is whole where there is room', () => {
     expect(shown('bars', 80, nobody)).toContain(`  ${fleetText(nobody, '')}`)
     expect(shown('bars', 200, fifty).join('\n')).toContain('machine-7 10/s · 42 more')
-    expect(shown('bars', 80, three).join('\n')).toContain('  2 workers 42/s · 1 item taken over · a 41/s · b 0.4/s')
+    expect(shown('bars', 80, three).join('\n')).toContain('  2 workers 42/s · 1 item reassigned · a 41/s · b 0.4/s')
   })
 
   test('ends each plain line', () => {
-    expect(shown('lines', undefined, three).join('\n')).toMatch(/; 2 workers 42\/s, 1 item taken over, a 41\/s, b 0\.4\/s$/m)
-    expect(shown('lines', undefined, nobody).join('\n')).toMatch(/; no worker is there: /)
+    expect(shown('lines', undefined, three).join('\n')).toMatch(/; 2 workers 42\/s, 1 item reassigned, a 41\/s, b 0\.4\/s$/m)
+    expect(shown('lines', undefined, nobody).join('\n')).toMatch(/; no worker: /)
   })
 })
 
@@ -362,7 +362,7 @@ describe('the summary of a run with a fleet', () => {
       'a: 1,234 items, 41/s',
       'b: 1,234 items, 0.4/s',
       'c: 1,234 items, 9.0/s, gone',
-      '1 item taken from workers that were gone or stood still',
+      '1 item reassigned from lost or stalled workers',
     ])
   })
 

@@ -82,6 +82,6 @@ describe('the metrics of a run', () => {
     const port = await portOf(server)
     const failure = await serveMetrics(port).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(UsageError)
-    expect((failure as Error).message).toContain(`--metrics: port ${port} cannot be had`)
+    expect((failure as Error).message).toContain(`--metrics: port ${port} is not available`)
   })
 })

@@ -126,7 +126,7 @@ describe('a plan', () => {
     await ran({ only: ['market-news', 'all-ohlcv', 'company-filings'], symbols }, { forceUpdate: false })
     // A stock without filings has no file, and is asked again.
     expect(expectAsked(forecast)).toBe(3)
-    await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('none of the symbols is listed')
+    await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbols: ')
   })
 
   it('says what the second evening asks, and an unfinished one still', async () => {
@@ -247,9 +247,9 @@ describe('the command', () => {
     const text = await told([], columns)
     expect(text.split('\n').filter((line) => line.length > columns)).toEqual([])
     const flat = text.replace(/\s+/g, ' ')
-    expect(flat).toContain('Stocks: 2,775 assumed, for the folder holds no master list')
+    expect(flat).toContain('Stocks: 2,775 assumed, the folder has no master list')
     expect(flat).toContain('indices-ohlcv: 194 items assumed')
-    expect(flat).toContain('Time: 100 ms for a request (assumed')
+    expect(flat).toContain('Time: 100 ms per request (assumed')
     expect(text).toMatch(/^ {2}company-filings +5,550 +20 +14s +236 MB {2}static$/m)
     expect(text).toMatch(/^news +2,775 {2}news\.test$/m)
   })

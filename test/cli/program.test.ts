@@ -24,24 +24,24 @@ describe('wrong usage', () => {
     [[], 'Usage: scripstream'],
     [['rum'], 'Did you mean run?'],
     [['help', 'rnu'], "unknown command 'rnu'\n(Did you mean run?)"],
-    [['help', 'nothing-like-it'], "unknown command 'nothing-like-it'\n(--help shows what there is)"],
+    [['help', 'nothing-like-it'], "unknown command 'nothing-like-it'\n(--help lists commands and options)"],
     [['run', '--simulat'], 'Did you mean --simulate?'],
     [['run', 'extra'], 'too many arguments'],
     [['run', '--out'], 'argument missing'],
     [['run', '--progress', 'loud'], 'auto, bars, lines, none'],
     [['run', '--log-level', 'loud'], 'silent'],
-    [['run', '--simulate=0'], '--simulate: "0" is no whole number from 1'],
+    [['run', '--simulate=0'], '--simulate: "0" is not a whole number from 1'],
     [['run', '--simulate', 'many'], '--simulate: "many"'],
-    [['run', '--as-of', '2024-02-30'], '--as-of: "2024-02-30"'],
+    [['run', '--as-of', '2024-02-30'], '--as-of: invalid date "2024-02-30"'],
     [['run', '--symbols', '@/nowhere'], '--symbols: the file "/nowhere" cannot be read'],
-    [['run', '--only', 'market-new'], 'Did you mean market-news?'],
-    [['run', '--skip', 'nothing-like-it'], '"scripstream list" shows them all'],
-    [['simulate', '--port', '70000'], '--port: "70000" is no whole number from 0 to 65535'],
+    [['run', '--only', 'market-new'], '(did you mean market-news?)'],
+    [['run', '--skip', 'nothing-like-it'], '"scripstream list" lists them all'],
+    [['simulate', '--port', '70000'], '--port: "70000" is not a whole number from 0 to 65535'],
     [['simulate', '--stocks', '-1'], '--stocks: "-1"'],
     [['simulate', '--latency', '1.5'], '--latency: "1.5"'],
     [['simulate', '--faults', '/nowhere'], '--faults: the file "/nowhere" cannot be read'],
     [['simulate', '--faults', faultsFile('[{"on":"news","mode":"smoke"}]')], '--faults: '],
-    [['simulate', '--faults', faultsFile('[{"on":"newz","mode":"hang"}]')], 'names the endpoint "newz"'],
+    [['simulate', '--faults', faultsFile('[{"on":"newz","mode":"hang"}]')], 'unknown endpoint "newz"'],
     [['simulate', '--limits', '/nowhere'], '--limits: the file "/nowhere" cannot be read'],
     [['simulate', '--limits', faultsFile('{"newz":{"perSecond":1,"burst":1}}')], '--limits: '],
   ])('%j is told on stderr and ends with 2', async (args, message) => {
@@ -64,7 +64,7 @@ describe('help', () => {
 
   test('of a run shows the settings and the exit codes', async () => {
     const { out } = await type('run', '--help')
-    expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      folder that the outputs are written to; default ./data\n')
+    expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      output folder; default ./data\n')
     expect(out).toContain('  3              finished, but something is missing, or answers have changed\n')
   })
 

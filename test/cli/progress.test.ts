@@ -114,7 +114,7 @@ describe('bars', () => {
     expect(shell.err.screen()).toEqual([
       `✔ master-data             ${bar(40)}         1/1   0.7/s       1.5s                   1 request  2 files, 12 kB`,
       '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
-      `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost     1,012 requests                          1 again  1 x 429`,
+      `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost     1,012 requests                          1 retried  1 x 429`,
       '· incremental-price-bands waiting',
       `▸ all-indices             ${bar(0)}${' '.repeat(49)}0 requests`,
       '  12s · 2 of 5 streams · 1,013 items · 1 failed · 12 lost · 1 x 429 · 1,013 requests',
@@ -189,7 +189,7 @@ describe('bars', () => {
       '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
       '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s    6s left',
       '  2.0s · 0 of 2 streams · 20 items',
-      '  news: asked us to wait, 3s · static and sheet: away for 2s, next try in 1s',
+      '  news: rate limited, wait 3s · static and sheet: down for 2s, next try in 1s',
     ])
     tell({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
     advance(shell.scheduler, 2_600)
@@ -283,7 +283,7 @@ describe('lines', () => {
     tell(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
     tell({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
     advance(shell.scheduler, 5_000)
-    expect(shell.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends pages for data, waiting 2s\n')
+    expect(shell.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends HTML instead of data, wait 2s\n')
   })
 
   test('stop with the run', () => {

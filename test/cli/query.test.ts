@@ -32,7 +32,7 @@ describe('the statement of a query', () => {
   })
 
   it.each(['', ' \n'])('is missing where %j is piped in, and the ways out are told', (text) => {
-    const message = /^query: no statement came in on stdin\n.*scripstream query "select …".*--json/
+    const message = /^query: no statement on stdin\n.*scripstream query "select …".*--json/
     for (const typed of [undefined, '-']) expect(() => statementIn(given({ typed }), pipe, holding(text))).toThrow(message)
     expect(() => statementIn(given({}), pipe, holding(text))).toThrow(UsageError)
   })

@@ -44,7 +44,7 @@ describe('list', () => {
       '  surveillance-lists',
       '      the surveillance-lists',
       '      2 workers',
-      '      asks GET sheet /d/{id}/tq?a=1&b="2"',
+      '      requests GET sheet /d/{id}/tq?a=1&b="2"',
       '      writes {exch}_asm_list.json, {exch}_gsm_list.json',
     ])
   })

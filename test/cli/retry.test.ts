@@ -41,15 +41,15 @@ describe('a retry', () => {
   })
 
   it.each([
-    ['is gone', undefined, partial, 'is not there'],
-    ['is gone, where earlier runs missed something', undefined, { outcome: 'complete', missing: { 'market-news': 1 } }, 'is not there'],
+    ['is gone', undefined, partial, 'is missing'],
+    ['is gone, where earlier runs missed something', undefined, { outcome: 'complete', missing: { 'market-news': 1 } }, 'is missing'],
     ['is damaged', damaged, partial, 'is damaged'],
     ['is no list', [], partial, 'is damaged'],
     ['is damaged, as is the report', damaged, damaged, 'is damaged'],
   ])('does not take it for nothing that the list %s', async (_, list, report, said) => {
     await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(UsageError)
     await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(
-      `data/.scripstream/failed.json, which names what failed, ${said}: run without it once`,
+      `data/.scripstream/failed.json (the failed items) ${said}; run once without --retry-failed`,
     )
   })
 
@@ -59,7 +59,7 @@ describe('a retry', () => {
   it('goes on with a run that ended with something missing, as long as its day lasts', async () => {
     expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial })).toEqual({
       run: { only: ['market-news'] },
-      note: 'The last run goes on: only what is missing of it is asked for.',
+      note: 'Resuming the last run: only missing items are requested.',
     })
   })
 

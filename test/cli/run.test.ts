@@ -101,7 +101,7 @@ describe('the exit code of a run', () => {
       throwError(() => new UsageError('not set:\nSCRIPSTREAM_NEWS_URL')),
     )
     expect(await code).toBe(2)
-    expect(shell.err.text()).toBe('scripstream: not set:\n  SCRIPSTREAM_NEWS_URL\n')
+    expect(shell.err.text()).toBe('error: not set:\n  SCRIPSTREAM_NEWS_URL\n')
     expect(shell.out.text()).toBe('')
   })
 
@@ -161,8 +161,8 @@ describe('an interrupted run', () => {
     advance(shell.scheduler, 6_000)
     expect(await code).toBe(expected)
     expect(log).toEqual(['aborted', 'kept interrupted'])
-    expect(shell.out.text()).toMatch(/^Interrupted: 0 of 2 streams had ended/)
-    expect(shell.out.text()).toMatch(/not asked for again\):\n {4}scripstream run\n$/)
+    expect(shell.out.text()).toMatch(/^Interrupted: 0 of 2 streams finished/)
+    expect(shell.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n$/)
   })
 
   test('prints its report as JSON and the command to run it again beside it', async () => {
@@ -171,7 +171,7 @@ describe('an interrupted run', () => {
     advance(shell.scheduler, 6_000)
     await code
     expect(JSON.parse(shell.out.text())).toMatchObject({ run: 'r1', outcome: 'interrupted' })
-    expect(shell.err.text()).toContain("Continue it: scripstream run --json --symbols 'M&M'")
+    expect(shell.err.text()).toContain("To resume: scripstream run --json --symbols 'M&M'")
   })
 
   test('says so if its report cannot be kept', async () => {
@@ -179,7 +179,7 @@ describe('an interrupted run', () => {
     shell.signal$.next('SIGINT')
     advance(shell.scheduler, 6_000)
     expect(await code).toBe(130)
-    expect(shell.err.text()).toContain('the report could not be kept: the disk is full')
+    expect(shell.err.text()).toContain('cannot store the report: the disk is full')
     expect(shell.out.text()).not.toContain('report.json')
   })
 
@@ -196,7 +196,7 @@ describe('an interrupted run', () => {
     shell.signal$.next('SIGINT')
     expect(await code).toBe(130)
     expect(shell.out.text()).toBe('')
-    expect(shell.err.text()).toContain('Interrupted before the run had begun')
+    expect(shell.err.text()).toContain('Interrupted before the run started')
   })
 
   test('leaves no one listening', async () => {
@@ -319,7 +319,7 @@ describe('simulate', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(seen.simulator).toMatchObject({ stocks: 7, seed: 3, latencyMs: 5, port: 8080, asOf: Date.parse('2026-02-12T18:29:59Z') })
     expect(shell.out.text()).toBe('export SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news\n')
-    expect(shell.err.text()).toBe('Serving 7 made-up stocks at http://127.0.0.1:1; Ctrl+C ends it.\n')
+    expect(shell.err.text()).toBe('Serving 7 simulated stocks at http://127.0.0.1:1; press Ctrl+C to stop.\n')
     shell.signal$.next('SIGTERM')
     expect(await code).toBe(143)
     await Promise.resolve()
@@ -331,6 +331,6 @@ describe('simulate', () => {
     const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })
     const parts = createParts(EMPTY, { serveSimulator: () => Promise.reject(taken) })
     expect(await runProgram(['simulate', '--port', '8080'], shell, parts)).toBe(2)
-    expect(shell.err.text()).toMatch(/^scripstream: --port: 8080 is taken/)
+    expect(shell.err.text()).toMatch(/^error: --port: port 8080 is in use/)
   })
 })

@@ -38,7 +38,7 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
     const commands = err.split('\n').filter((line) => line.startsWith('  '))
     expect(commands).toEqual(
       ['market.duckdb', "'parquet:a b'"].map(
-        (target) => `  Load it again, which asks nobody: scripstream export --to ${target} --out '/nowhere at all' --config my.json`,
+        (target) => `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config my.json`,
       ),
     )
   })

@@ -41,7 +41,7 @@ it('lets a folder go on with the kind that it holds', async () => {
 
 it('refuses to continue made-up data with real data, and the other way round', async () => {
   expect(await runIn(await folderAfter(true), false)).toEqual(expect.any(UsageError))
-  expect(await runIn(await folderAfter(false), true)).toMatchObject({ message: expect.stringContaining('must not replace') })
+  expect(await runIn(await folderAfter(false), true)).toMatchObject({ message: expect.stringContaining('must not overwrite') })
 })
 
 it('takes the market of an older tool for a real one', async () => {

@@ -51,9 +51,9 @@ describe('the summary of a complete run', () => {
       'stream       result   ok  empty  lost  files    size  time',
       'master-data  ok        1      -     -      2   21 kB  0.1s',
       'market-news  ok      400    100     -    400  4.8 MB  9.0s',
-      'switched off: all-ohlcv',
+      'disabled: all-ohlcv',
       '',
-      'In place in ./data: 402 files, 4.8 MB',
+      'Written to ./data: 402 files, 4.8 MB',
       '  master_data_response.json, master_isin_map.json,',
       '    market_news/{SYMBOL}_news.json',
       '  .scripstream/report.json (the report of this run)',
@@ -65,9 +65,9 @@ describe('the summary of a complete run', () => {
       'stream       result   ok  empty  lost  files    size  time  requests  429  written',
       'master-data  ok        1      -     -      2   21 kB  0.1s         1    -  master_data_response.json, master_isin_map.json',
       'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -  market_news/{SYMBOL}_news.json',
-      'switched off: all-ohlcv',
+      'disabled: all-ohlcv',
       '',
-      'In place in ./data: 402 files, 4.8 MB',
+      'Written to ./data: 402 files, 4.8 MB',
       '  .scripstream/report.json (the report of this run)',
     ])
   })
@@ -75,11 +75,10 @@ describe('the summary of a complete run', () => {
   test('says that there was nothing to ask, and how to ask all the same', () => {
     const again = { ...report, run: 'r', finishedAt: '2026-02-12T15:00:05.000Z', finishedBefore: '2026-02-12T14:57:00.000Z' }
     expect(print(again, { isSimulated: true, args: ['run', '--out', 'a b'] })).toEqual([
-      'Complete: nothing to ask, for run r was complete 3m05s ago and all its 402 files',
-      '  are in place.',
+      'Up to date: run r finished 3m05s ago, all 402 files present.',
       '',
       'Next',
-      '  Ask again all the same:',
+      '  To download again:',
       "    scripstream run --out 'a b' --fresh",
     ])
   })
@@ -87,8 +86,8 @@ describe('the summary of a complete run', () => {
   test('says of simulated data that it is made up', () => {
     expect(print(report, { isSimulated: true }).slice(-4)).toEqual([
       'Next',
-      '  This data is made up. To ask a provider, set its addresses and another --out',
-      '    folder; how to:',
+      '  This data is simulated. To collect real data, set the addresses of a provider',
+      '    and another --out folder; see:',
       '    scripstream run --help',
     ])
   })
@@ -109,7 +108,7 @@ describe('the summary of a partial run', () => {
           ...['TCS', 'INFY', 'M&M', 'ITC', 'SBIN', 'LT'].map((item) => ({
             item,
             status: 'rate_limit' as const,
-            reason: `POST news /v2/news: 429: the provider limits the rate (text/plain, ${item.length} B, "slow (down)")`,
+            reason: `POST news /v2/news: the provider answered 429: rate limited (text/plain, ${item.length} B, "slow (down)")`,
           })),
           { item: 'EVIL\x1b[2J', status: 'http_503', reason: 'the provider\nanswered 503' },
         ],
@@ -135,13 +134,13 @@ describe('the summary of a partial run', () => {
       'master-data         ok         1      -       -     -      2   21 kB  0.1s',
       'market-news         partial  480      8       2    12    400  4.8 MB  9.0s',
       'surveillance-lists  failed     -      -       -     2      -       -  2.0s',
-      'not asked for: all-indices',
+      'not selected: all-indices',
       '',
       'Missing',
       '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items with a',
       '    path or page that failed',
-      '    POST news /v2/news: 429: the provider limits the rate (text/plain, 3 B,',
-      '      "slow (down)"): TCS, INFY, M&M, ITC, SBIN …',
+      '    POST news /v2/news: the provider answered 429: rate limited (text/plain, 3',
+      '      B, "slow (down)"): TCS, INFY, M&M, ITC, SBIN …',
       '    the provider answered 503: EVIL',
       '  surveillance-lists: failed: nothing answered: sheet: http_503; page: html; 2',
       '    of 2 items lost (2 error)',
@@ -149,23 +148,23 @@ describe('the summary of a partial run', () => {
       'Notes',
       '  master-data: 3 rows were left out',
       '',
-      'In place in ./data: 402 files, 4.8 MB',
+      'Written to ./data: 402 files, 4.8 MB',
       '  master_data_response.json, master_isin_map.json,',
       '    market_news/{SYMBOL}_news.json',
       '  .scripstream/report.json (the report of this run)',
       '',
       'Next',
-      '  The provider limits the rate: wait a while, or set fewer "workers" in',
+      '  The provider limits the rate; run again later, or set fewer "workers" in',
       '    scripstream.config.json.',
-      '  The provider has trouble of its own (5xx): run it again later.',
-      '  Ask again for what is missing:',
+      '  The provider has a server error (5xx); run again later.',
+      '  To retry what is missing:',
       "    scripstream run '--out=/srv/my market' --retry-failed",
     ])
   })
 
   test('says that the same command goes on with it, where that asks only for what is missing', () => {
     expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-2)).toEqual([
-      '  Run it again today: only what is missing is asked for.',
+      '  Run it again today; only missing items are requested:',
       expect.not.stringContaining('--retry-failed'),
     ])
   })
@@ -230,17 +229,17 @@ describe('the summary of a failed run', () => {
       '',
       'stream       result  ok  lost  files  size  time  requests  429',
       'master-data  failed   -     1      -     -  1.0s         1    -',
-      'not begun: market-news',
+      'not started: market-news',
       '',
       'Missing',
       '  master-data: failed: the provider answered 500; 1 of 1 item lost (1 http_500)',
       '',
-      'In place in ./data: nothing',
+      'Written to ./data: nothing',
       '  .scripstream/report.json (the report of this run)',
       '',
       'Next',
-      '  The provider has trouble of its own (5xx): run it again later.',
-      '  Mend the cause, then run it again:',
+      '  The provider has a server error (5xx); run again later.',
+      '  Fix the cause, then run it again:',
       '    scripstream run',
     ])
   })
@@ -258,20 +257,20 @@ describe('the summary of an interrupted run', () => {
       },
     })
     expect(print(report, { args: ['run', '--only', 'market-news'], isKept: false })).toEqual([
-      'Interrupted: 1 of 3 streams had ended after 12s. What was written is whole; the',
-      '  rest is as it was before.',
+      'Interrupted: 1 of 3 streams finished in 12s. Written files are complete; all',
+      '  others are unchanged.',
       '',
       'stream       result    ok  empty  lost  files   size  time',
       'master-data  ok         1      -     -      2  21 kB  0.1s',
       'market-news  stopped  400    100     -      -      -  9.0s',
-      'not begun: all-indices',
-      'not asked for: deals',
+      'not started: all-indices',
+      'not selected: deals',
       '',
-      'In place in ./data: at least 2 files, 21 kB',
+      'Written to ./data: at least 2 files, 21 kB',
       '  master_data_response.json, master_isin_map.json',
       '',
       'Next',
-      '  Continue it (what is in place is not asked for again):',
+      '  To resume (finished items are not requested again):',
       '    scripstream run --only market-news',
     ])
   })
@@ -309,14 +308,18 @@ describe('what to do about a failure', () => {
   }
 
   test.each([
-    ['POST static /x: the provider answered 403 (empty body)', 'static refuses (401, 403)', 'SCRIPSTREAM_HEADERS'],
+    ['POST static /x: the provider answered 403 (empty body)', 'static denies access (401, 403)', 'SCRIPSTREAM_HEADERS'],
     ['GET archive /x: the provider answered 302', 'archive redirects', 'SCRIPSTREAM_ARCHIVE_URL'],
-    ['lodr: POST static /x: html: a page came instead (20 B, "Sign in")', 'static sends pages', 'SCRIPSTREAM_STATIC_URL'],
+    ['lodr: POST static /x: html: the answer is an HTML page (20 B, "Sign in")', 'static sends HTML', 'SCRIPSTREAM_STATIC_URL'],
     ['POST news /x: dns: getaddrinfo ENOTFOUND', 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
     ['breaker: down for more than 10 s; last: POST news /x: connect: refused', 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
     ['POST ticks /x: tls: self-signed', 'The certificate of ticks', 'NODE_EXTRA_CA_CERTS'],
     ['POST ticks /x: deadline: no whole answer within 10 ms', 'ticks is too slow', '"timeoutsMs"'],
-    ['scan: POST analytics /x: the provider answered 500; page: GET web /y: the provider answered 503', 'analytics, web has', '5xx'],
+    [
+      'scan: POST analytics /x: the provider answered 500; page: GET web /y: the provider answered 503',
+      'analytics, web has a server error',
+      '5xx',
+    ],
   ])('is told for %s', (reason, says, wayOut) => {
     const hints = hintsFor(reason)
     expect(hints).toEqual([expect.stringContaining(says)])

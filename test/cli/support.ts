@@ -82,7 +82,7 @@ export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Parti
   version: '1.2.3',
   streams: tinyRegistry,
   optionalPackages: [],
-  settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'folder that the outputs are written to' }],
+  settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' }],
   loadSettings: ({ flags }) => Settings.parse(flags),
   createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),
   storage: reportsTo(() => of(undefined)),

@@ -62,11 +62,11 @@ describe('--only and --skip', () => {
   })
 
   test('suggest the name that was meant', () => {
-    expect(() => readStreams('--only', 'market-new', known)).toThrow(/^--only: .*"market-new"\. Did you mean market-news\?/)
+    expect(() => readStreams('--only', 'market-new', known)).toThrow(/^--only: unknown stream "market-new" \(did you mean market-news\?\)/)
   })
 
   test('suggest nothing for a name that is far from all', () => {
-    expect(() => readStreams('--skip', 'zzz', known)).toThrow(/^--skip: no stream is called "zzz"\n/)
+    expect(() => readStreams('--skip', 'zzz', known)).toThrow(/^--skip: unknown stream "zzz"\n/)
   })
 
   test('refuse an empty list', () => expect(() => readStreams('--only', ' ,', known)).toThrow(UsageError))
@@ -86,7 +86,7 @@ describe('whole numbers', () => {
   })
 
   test.each(['-1', '65536', '1.5', '1e3', '0x10', ' 1', '', 'abc'])('"%s" is refused', (text) => {
-    expect(() => readWhole('--port', text, 0, 65_535)).toThrow(/^--port: .* is no whole number from 0 to 65535$/)
+    expect(() => readWhole('--port', text, 0, 65_535)).toThrow(/^--port: .* is not a whole number from 0 to 65535$/)
   })
 })
 
@@ -98,7 +98,7 @@ describe('a JSON file', () => {
   test.each([
     ['/nowhere', /--faults: the file "\/nowhere" cannot be read/],
     [fileWith('{'), /--faults: .* is not JSON/],
-    [fileWith('[1]'), /--faults: .* does not hold what it should[\s\S]*expected string/],
+    [fileWith('[1]'), /--faults: .* has invalid content[\s\S]*expected string/],
   ])('%s is refused with the flag and the reason', (path, message) => {
     expect(() => readJsonFile('--faults', path, Names)).toThrow(UsageError)
     expect(() => readJsonFile('--faults', path, Names)).toThrow(message)

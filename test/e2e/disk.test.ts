@@ -37,7 +37,7 @@ describe('a full disk', () => {
     disk.grow('64m')
     const again = await run(['run', ...EVENING, '--out', disk.path], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain('Continuing run')
+    expect(again.stderr).toContain('Resuming run')
     expect(treeOf(disk.path)).toEqual(expected)
     expect(temporariesIn(disk.path)).toEqual([])
   })
@@ -82,7 +82,7 @@ describe('something in the way', () => {
     rmSync(join(out, name), { recursive: true })
     const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain('Continuing run')
+    expect(again.stderr).toContain('Resuming run')
   })
 })
 
@@ -97,7 +97,7 @@ describe('too few descriptors', () => {
     expect(temporariesIn(out)).toEqual([])
     const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain('Continuing run')
+    expect(again.stderr).toContain('Resuming run')
   })
 })
 

@@ -97,5 +97,5 @@ it('ends with 1, and says so, when something that it waits for never comes', asy
   const stuck = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` }
   const { code, stderr } = await run(['run', '--progress', 'none'], { cwd: emptyFolder(), env: { ...env, ...stuck } })
   expect(code).toBe(1)
-  expect(stderr).toBe('scripstream: ended before the run did\n')
+  expect(stderr).toBe('error: the process ended before the run finished; run the same command again\n')
 })

@@ -19,7 +19,7 @@ it.skipIf(!duckdb)('answers a statement that is piped in', () => {
 it.each([': | "$@"', '"$@" < /dev/null', '"$@" - < /dev/null', '"$@" <&-'])('ends with 2 where nothing is piped in: %s', (line) => {
   const { status, stdout, stderr } = ended(line)
   expect([status, stdout]).toEqual([2, ''])
-  expect(stderr).toContain('scripstream: query: no statement came in on stdin\n')
+  expect(stderr).toContain('error: query: no statement on stdin\n')
 })
 
 it('shows programs the tables, though their pipe stays open', () => {

@@ -57,7 +57,7 @@ it('asks for exactly what failed, of stocks, lists and whole streams, and comes 
   simulator.control({ faults: [], reset: true })
   const again = await command('--retry-failed')
   expect([again.code, again.stdout.split('\n', 1)[0]]).toEqual([0, expect.stringContaining('Complete: 6 streams')])
-  expect(again.stderr).toContain('Asking again for what failed: 5 items of 4 streams, and all of indices-ohlcv.')
+  expect(again.stderr).toContain('Retrying what failed: 5 items of 4 streams, and all of indices-ohlcv.')
   const { indices } = simulator.market
   expect(requestsOf(simulator)).toEqual({
     master: 1,
@@ -74,7 +74,7 @@ it('asks for exactly what failed, of stocks, lists and whole streams, and comes 
 
   simulator.control({ reset: true })
   const nothing = await command('--retry-failed')
-  expect([nothing.code, nothing.stdout]).toEqual([0, 'Nothing failed that could be asked for again: nothing was asked.\n'])
+  expect([nothing.code, nothing.stdout]).toEqual([0, 'Nothing to retry: no item failed. No request was sent.\n'])
   expect(requestsOf(simulator)).toEqual({})
 })
 
@@ -89,7 +89,7 @@ it('keeps in mind what still fails, whatever else is run in between', async () =
 
   const other = await command('--only', 'circuit-stocks')
   expect(other.code).toBe(0)
-  expect(other.stdout).toContain('Still missing from before\n  market-news: 1 item\n')
+  expect(other.stdout).toContain('Missing from earlier runs\n  market-news: 1 item\n')
   simulator.control({ faults: [], reset: true })
   expect((await reported('--retry-failed')).missing).toBeUndefined()
   expect(requestsOf(simulator)).toEqual({ master: 1, news: 1 })
@@ -115,7 +115,7 @@ it('goes on with a run that was interrupted, and with a retry that was', async (
   await interrupted()
   simulator.control({ faults: [{ on: 'announcements', mode: 'status', status: 404, items: [first] }], reset: true })
   const told = await command('--retry-failed')
-  expect(told.stderr).toContain('The last run did not end')
+  expect(told.stderr).toContain('Resuming the last run, which did not finish')
   expect(told.code).toBe(3)
   expect(requestsOf(simulator).announcements).toBeLessThanOrEqual(12)
 
@@ -137,8 +137,8 @@ it('tries everything again that could not begin without the master list', async 
 })
 
 it.each([
-  [[], 'holds no run that could be tried again'],
-  [['--symbols', 'A'], 'leave --symbols out'],
+  [[], 'no run in '],
+  [['--symbols', 'A'], 'leave out --symbols'],
 ])('refuses what makes no sense %j', async (args, said) => {
   const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], { cwd: emptyFolder() })
   expect(code).toBe(2)

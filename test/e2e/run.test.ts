@@ -71,18 +71,18 @@ it('asks nothing of an evening that is complete, and says so, until a file is mi
 
   const told = await again()
   expect(told.code, told.stderr).toBe(0)
-  expect(told.stdout).toMatch(/^Complete: nothing to ask, for run .* are in place\.\n/s)
+  expect(told.stdout).toMatch(/^Up to date: run .* present\.\n/s)
   expect(told.stderr).toBe('')
   const json = await again('--json')
   expect(json.code).toBe(0)
   expect(JSON.parse(json.stdout)).toMatchObject({ run: JSON.parse(report).run, finishedBefore: JSON.parse(report).finishedAt })
-  expect(json.stderr).toMatch(/^Complete: nothing to ask, .* \(--fresh asks again\)\.\n$/)
+  expect(json.stderr).toMatch(/^Up to date: .*; --fresh downloads again\.\n$/)
   expect(simulator.stats().endpoints).toEqual({})
   expect(readFileSync(join(out, '.scripstream/report.json'), 'utf8')).toBe(report)
 
   const before = hashOf(out)
   rmSync(join(out, 'complete_price_bands.json'))
-  expect((await again()).stderr).toContain('Asking again: complete_price_bands.json is no longer as the last run left it.')
+  expect((await again()).stderr).toContain('Downloading again: complete_price_bands.json has changed since the last run.')
   expect(hashOf(out)).toBe(before)
 })
 

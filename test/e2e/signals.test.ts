@@ -29,10 +29,8 @@ describe('a run that is told to end', () => {
     child.kill(signal)
     const { code, stdout, stderr } = await ending
     expect(code, stderr).toBe(expected)
-    expect(stderr).toContain('Stopping: what is in flight may end within 5 s')
-    expect(stdout).toContain(
-      `Continue it (what is in place is not asked for again):\n    scripstream run ${EVENING.join(' ')} --out ${out}`,
-    )
+    expect(stderr).toContain('Stopping: requests in flight have 5 s to finish')
+    expect(stdout).toContain(`To resume (finished items are not requested again):\n    scripstream run ${EVENING.join(' ')} --out ${out}`)
     // Nothing that was in flight was thrown away.
     const { statuses = {} } = simulator.stats().endpoints.news ?? {}
     expect(statuses.closed).toBeUndefined()
@@ -69,7 +67,7 @@ describe('a run that is told to end', () => {
     simulator.control({ faults: [] })
     const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain('Continuing run')
+    expect(again.stderr).toContain('Resuming run')
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'previous', 'report.json', 'source.json'])
   })
 })

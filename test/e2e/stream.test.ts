@@ -54,7 +54,7 @@ it('says of each stock that is lost why, in one line, and ends with 3', async ()
   expect(code).toBe(3)
   const lines = stderr.trimEnd().split('\n')
   expect(lines).toHaveLength(2)
-  for (const { Symbol: symbol } of lost) expect(stderr).toContain(`scripstream: ${symbol}: http_404: `)
+  for (const { Symbol: symbol } of lost) expect(stderr).toContain(`error: ${symbol}: http_404: `)
   expect(recordsIn(stdout).length).toBeGreaterThan(10)
 })
 
@@ -80,8 +80,8 @@ it('stops at once upon Ctrl+C, with 130', async () => {
 })
 
 it.each([
-  ['market-new', 'Did you mean market-news?'],
-  ['market-news,all-ohlcv', 'one at a time'],
+  ['market-new', 'did you mean market-news?'],
+  ['market-news,all-ohlcv', 'give one stream'],
 ])('refuses %s, with a way out', async (name, said) => {
   const { code, stdout, stderr } = await run(['stream', name, '--simulate'], { cwd: emptyFolder() })
   expect([code, stdout]).toEqual([2, ''])

@@ -16,7 +16,7 @@ describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
       place.simulator.control({ faults: [{ on: 'news', mode: 'truncate', times: ATTEMPTS }] })
       const { code, stderr } = await place.driver(NEWS).ended
       expect(code, stderr).toBe(0)
-      expect(stderr).toContain(`market-news: trying ${STOCKS} items again`)
+      expect(stderr).toContain(`market-news: retrying ${STOCKS} items`)
       expect(requests(place, 'news')).toBe(STOCKS * (ATTEMPTS + 1))
       expect(reportIn(place.out)).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } } })
       expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))

@@ -14,9 +14,9 @@ import type { AddCommand } from './context.js'
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
 
 const examples = [
-  ["echo 'source <(scripstream completion bash)' >> ~/.bashrc", 'bash: from the next shell on'],
-  ["echo 'source <(scripstream completion zsh)' >> ~/.zshrc", 'zsh: after the line with compinit'],
-  ['scripstream completion fish > ~/.config/fish/completions/scripstream.fish', 'fish: at once'],
+  ["echo 'source <(scripstream completion bash)' >> ~/.bashrc", 'bash: takes effect in new shells'],
+  ["echo 'source <(scripstream completion zsh)' >> ~/.zshrc", 'zsh: add it after compinit; takes effect in new shells'],
+  ['scripstream completion fish > ~/.config/fish/completions/scripstream.fish', 'fish: takes effect at once'],
 ] as const
 
 export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
@@ -31,8 +31,8 @@ export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
   }
   program
     .command('completion')
-    .description('Prints a script that lets a shell complete commands, options, and the names that they take.')
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
+    .description('Prints a shell completion script for commands, options and their values.')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(scripts)))
     .addHelpText('after', exampleText(examples))
     .action((name: keyof typeof scripts) => act(printed(shell, () => scripts[name](wordsOf(program, known)))))
 }

@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import type { Observable } from 'rxjs'
 import type { Parts, Shell } from '../parts.js'
 
-/** What a command is declared with: the arguments as they were typed, the process, and what the product is put together from. */
+/** What a command declaration needs: the arguments as typed, the process, and the dependencies. */
 export interface CommandContext {
   readonly args: readonly string[]
   readonly shell: Shell
   readonly parts: Parts
-  /** Waits for what a command does, and keeps its exit code. */
+  /** Runs a command to its end and stores its exit code. */
   readonly act: (code$: Observable<number>) => Promise<void>
 }
 

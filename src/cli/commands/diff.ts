@@ -9,14 +9,14 @@ import type { AddCommand } from './context.js'
 
 const examples = [
   ['scripstream diff', 'what the last run into ./data changed'],
-  ['scripstream diff --only surveillance,bands,circuits', 'some kinds of changes'],
-  ['scripstream diff --symbols @watchlist.txt', 'what concerns the stocks of a list'],
-  ['scripstream run && scripstream diff --json > changes.json', 'the evening, then its changes for programs'],
+  ['scripstream diff --only surveillance,bands,circuits', 'only these kinds of changes'],
+  ['scripstream diff --symbols @watchlist.txt', 'only the stocks of a watchlist'],
+  ['scripstream run && scripstream diff --json > changes.json', 'the daily run, then its changes as JSON'],
 ] as const
 
 const EXIT_CODES = `
 Exit codes:
-  0  told, whether there are changes or not
+  0  done, with or without changes
   1  the folder cannot be read
   2  wrong usage or configuration
 `
@@ -31,14 +31,14 @@ export const addDiff: AddCommand = (program, { shell, parts, act }) => {
     ].join('\n')
   program
     .command('diff')
-    .description('Tells what the last run changed: listings, surveillance, bands, circuits, deals, filings.')
-    .option('--out <dir>', 'folder that the outputs are in (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .description('Shows what the last run changed: listings, surveillance, bands, circuits, deals, filings.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(
       namesOption('--only', 'only these kinds of changes', { what: 'kind', known: sectionNames, shownBy: '"scripstream diff --help"' }),
     )
-    .option('--symbols <symbols>', 'only what concerns these stocks: A,B or @FILE', readSymbols)
-    .option('--json', 'print all changes as JSON, and nothing else, on stdout')
+    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
+    .option('--json', 'print all changes as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + sectionsText() + EXIT_CODES)
     .action((flags: DiffFlags) => act(diffCommand(flags, shell, parts)))
 }

@@ -14,30 +14,30 @@ interface DoctorInput {
 }
 
 const examples = [
-  ['scripstream doctor', 'asks each call of the provider once, and says what does not work'],
-  ['scripstream doctor --json', 'the same for programs'],
-  ['scripstream doctor --simulate', 'what it looks like when all is well'],
+  ['scripstream doctor', 'sends one request to each endpoint and reports what fails'],
+  ['scripstream doctor --json', 'the same as JSON'],
+  ['scripstream doctor --simulate', 'the output when everything works'],
 ] as const
 
-const NOTES = `
+const EXIT_CODES = `
 Exit codes:
-  0    all is well
-  1    something does not work, each with its reason and what to do
+  0    everything works
+  1    something does not work; the cause and what to do are shown
   2    wrong usage or configuration
-  3    all works, but answers have changed
+  3    everything works, but answers have changed
   130  stopped by Ctrl+C
 `
 
 export const addDoctor: AddCommand = (program, { shell, parts, act }) => {
   program
     .command('doctor')
-    .description('Checks this machine and asks each call of the provider once: what works, how fast, what has changed.')
-    .option('--out <dir>', 'folder that a run would write to (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
-    .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
-    .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
-    .option('--json', 'as JSON')
-    .addHelpText('after', exampleText(examples) + NOTES)
+    .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.')
+    .option('--out <dir>', 'output folder of a run (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .addOption(stocksOption('--simulate [stocks]', 'use the built-in simulator; 500 stocks if no number is given'))
+    .option('--json', 'print JSON on stdout')
+    .addHelpText('after', exampleText(examples) + EXIT_CODES)
     .action(({ json = false, out, config, asOf, simulate }: DoctorInput) => {
       const flags = { json, out, config, asOf, simulate: simulatedStocks(simulate) }
       return act(defer(() => import('../doctor/doctor.js')).pipe(switchMap(({ doctorCommand }) => doctorCommand(flags, shell, parts))))

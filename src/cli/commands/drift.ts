@@ -4,27 +4,27 @@ import { exampleText } from '../help.js'
 import type { AddCommand } from './context.js'
 
 const examples = [
-  ['scripstream drift', 'how the answers of the last run differ from what they should be'],
-  ['scripstream drift --json', 'the same for programs'],
-  ['scripstream drift accept', 'record that as known: later runs no longer end with 3 for it'],
+  ['scripstream drift', 'how the answers of the last run differ from the expected ones'],
+  ['scripstream drift --json', 'the same as JSON'],
+  ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
 ] as const
 
 const EXIT_CODES = `
 Exit codes:
-  0  nothing has changed, or all of it is accepted
+  0  no changes, or all changes are accepted
   1  the folder cannot be read or written
   2  wrong usage or configuration, or no run yet
-  3  the answers have changed, and nobody has accepted it
+  3  the answers have changed, and the changes are not accepted
 `
 
 export const addDrift: AddCommand = (program, { shell, parts, act }) => {
   program
     .command('drift')
-    .description("Shows how the provider's answers have changed: fields that are gone, new, or of another type.")
-    .addArgument(new Argument('[action]', 'accept: record what the last run saw as known').choices(['accept']))
-    .option('--out <dir>', 'folder that the outputs are in (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
-    .option('--json', 'print it as JSON, and nothing else, on stdout')
+    .description("Shows how the provider's answers have changed: missing fields, new fields, other types.")
+    .addArgument(new Argument('[action]', 'accept: record the changes of the last run as known').choices(['accept']))
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .option('--json', 'print JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + EXIT_CODES)
     .action((action: 'accept' | undefined, flags: DriftFlags) =>
       act((action === 'accept' ? acceptDriftCommand : driftCommand)(flags, shell, parts)),

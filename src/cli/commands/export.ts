@@ -13,27 +13,27 @@ interface ExportInput {
 
 const examples = [
   ['scripstream export --to market.duckdb', 'all tables into one DuckDB file'],
-  ['scripstream export --to parquet:/srv/parquet', 'a folder for each table, candles by year'],
+  ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
   ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
   ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
 ] as const
 
 const NOTE = `
-What is there afterwards is what the folder holds, however often it is done: in
-one transaction (or, of Parquet, folders that are moved into place), so that a
-failure leaves what was there. A table of which no file is there is skipped and
-keeps what was loaded before. Of two candles of one day, the last in the file
-counts; one whose day cannot be read is left out. What else lies there stays.
-It needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
+Replaces the tables with the contents of the folder, in one transaction (for
+Parquet: finished folders are moved into place). After a failure, the earlier
+data is still there. A table without source files is skipped and keeps its rows.
+Of two candles of one day, the last one in the file counts; a candle with an
+unreadable day is left out. Everything else at the target stays.
+Needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
 npm install postgres
 `
 
 const EXIT_CODES = `
 Exit codes:
   0              loaded
-  1              an output cannot be read, or a place not be written
-  2              wrong usage or configuration; there is nothing to load, or what
-                 it needs is missing
+  1              an output cannot be read, or a target cannot be written
+  2              wrong usage or configuration, nothing to load, or a missing
+                 package
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
 `
 
@@ -43,13 +43,13 @@ export const addExport: AddCommand = (program, { shell, parts, act }) => {
     .description('Loads the collected files into DuckDB, Parquet or PostgreSQL.')
     .requiredOption(
       '--to <target>',
-      'market.duckdb, parquet:DIR or postgres://…; may be given again',
+      'market.duckdb, parquet:DIR or postgres://…; repeatable',
       (text: string, before: readonly Target[] = []) => [...before, readTarget('--to', text)],
     )
-    .option('--out <dir>', 'folder of the outputs (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
-    .option('--json', 'print what was loaded as JSON')
+    .option('--json', 'print the loaded tables as JSON')
     .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
     .action(({ json = false, to, out, config, schema }: ExportInput) => act(exportCommand({ to, out, config, schema, json }, shell, parts)))
 }

@@ -7,6 +7,6 @@ export const addGraph: AddCommand = (program, { shell, parts, act }) => {
   program
     .command('graph')
     .description('Prints the graph of a run as a Mermaid flowchart.')
-    .addHelpText('after', exampleText([['scripstream graph > graph.mmd', 'a picture of the graph for any Mermaid viewer']]))
+    .addHelpText('after', exampleText([['scripstream graph > graph.mmd', 'the graph, for any Mermaid viewer']]))
     .action(() => act(printed(shell, () => graphOf(parts.streams))))
 }

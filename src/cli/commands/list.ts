@@ -6,8 +6,8 @@ import { paintLine, sizeOf } from '../terminal.js'
 import type { AddCommand } from './context.js'
 
 const examples = [
-  ['scripstream list', 'every stream, what it asks and what it writes'],
-  ['scripstream list --json', 'the same for programs'],
+  ['scripstream list', 'every stream with its endpoints and files'],
+  ['scripstream list --json', 'the same as JSON'],
 ] as const
 
 export const addList: AddCommand = (program, { shell, parts, act }) => {
@@ -18,7 +18,7 @@ export const addList: AddCommand = (program, { shell, parts, act }) => {
   program
     .command('list')
     .description('Shows the streams: phases, workers, endpoints and outputs.')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples))
     .action(({ json }: { readonly json?: boolean }) =>
       act(printed(shell, () => (json ? `${jsonText(listDocument(parts.streams), 2)}\n` : forPeople()))),

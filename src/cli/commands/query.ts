@@ -24,26 +24,26 @@ const examples = [
   ['scripstream query', 'the tables and their columns, with units'],
   ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
   ['scripstream query "describe filings"', 'the columns of a table'],
-  ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'a row a line, as they come'],
+  ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
   ['scripstream query --file screen.sql > screen.csv', 'a statement from a file'],
-  ["echo 'from deals' | scripstream query", 'a statement that is piped in'],
+  ["echo 'from deals' | scripstream query", 'a statement from stdin'],
 ] as const
 
 const NOTE = `
-A statement that is piped in needs no "-", but with --json. Without one, on a
+A statement on stdin needs no "-", except with --json. Without a statement, on a
 terminal or with --json, the tables are shown.
 
-It reads the files as they are, in place, and nothing but them: a statement that
-writes, sets, or reaches elsewhere is refused. It needs DuckDB:
+Reads the files in place and nothing else: a statement that writes, changes
+settings, or reads other files is refused. Needs DuckDB:
 npm install @duckdb/node-api
 `
 
 const EXIT_CODES = `
 Exit codes:
-  0              answered, or the reader went away
+  0              done, or the reader closed the pipe
   1              a file cannot be read
-  2              wrong usage, configuration or statement; there is no folder, or
-                 DuckDB is missing
+  2              wrong usage, configuration or statement; no output folder, or
+                 DuckDB is not installed
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
 `
 
@@ -54,13 +54,13 @@ export const addQuery: AddCommand = (program, { shell, parts, act }) => {
       .join('')
   program
     .command('query')
-    .description('Asks the collected files in SQL; without a statement, shows the tables.')
-    .argument('[statement]', 'one statement that reads; - for stdin')
-    .option('-f, --file <file>', 'take the statement from a file')
-    .option('--out <dir>', 'folder of the outputs (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
-    .addOption(new Option('--format <how>', 'how rows are written (default: table on a terminal, csv elsewhere)').choices(formats))
-    .addOption(wholeOption('--rows <n>', 'rows that a table shows, the first and the last half', [1, 100_000]).default(40))
+    .description('Queries the collected files with SQL; without a statement, shows the tables.')
+    .argument('[statement]', 'one SQL statement that reads; - for stdin')
+    .option('-f, --file <file>', 'read the statement from a file')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .addOption(new Option('--format <how>', 'output format (default: table on a terminal, csv elsewhere)').choices(formats))
+    .addOption(wholeOption('--rows <n>', 'rows shown in a table, the first and the last half', [1, 100_000]).default(40))
     .option('--json', 'the list of tables as JSON; with a statement, the same as --format json')
     .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
     .action((typed: string | undefined, { json = false, format, file, ...rest }: QueryInput) =>

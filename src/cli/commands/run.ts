@@ -13,45 +13,45 @@ import type { AddCommand } from './context.js'
 const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
 
 const examples = [
-  ['scripstream run --simulate=50', '50 made-up stocks, to ./data'],
-  ['scripstream run --out /srv/market', 'ask the provider that the environment names'],
-  ['scripstream run --only market-news --symbols INFY,TCS', 'two stocks of one stream'],
+  ['scripstream run --simulate=50', '50 simulated stocks, to ./data'],
+  ['scripstream run --out /srv/market', 'the provider that the environment sets'],
+  ['scripstream run --only market-news --symbols INFY,TCS', 'one stream, two stocks'],
   ['scripstream run --symbols @watchlist.txt', 'one symbol per line, # starts a comment'],
   ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
-  ['scripstream run --retry-failed', 'ask again for exactly what failed last time'],
-  ['scripstream run --metrics 9464', 'then, elsewhere: curl http://127.0.0.1:9464/metrics'],
-  ['scripstream run --json > report.json', 'the report for programs; progress stays on stderr'],
+  ['scripstream run --retry-failed', 'retry exactly what failed last time'],
+  ['scripstream run --metrics 9464', 'then, in another terminal: curl http://127.0.0.1:9464/metrics'],
+  ['scripstream run --json > report.json', 'the report as JSON; progress stays on stderr'],
 ] as const
 
 export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
   const names = parts.streams.map(({ name }) => name)
   program
     .command('run')
-    .description('Runs the graph once and writes the outputs.')
-    .option('--out <dir>', 'folder that the outputs are written to (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
-    .addOption(streamsOption('--only', 'only these streams, and what they need', names))
-    .addOption(streamsOption('--skip', 'all streams but these', names))
+    .description('Runs all streams once and writes the outputs.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .addOption(streamsOption('--only', 'only these streams and those that they need', names))
+    .addOption(streamsOption('--skip', 'all streams except these', names))
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
-    .option('--as-of <iso>', '"now": a day (its evening in India) or an instant with its offset', readAsOf)
-    .option('--patience <time>', 'how long a host that is away is waited for: 90s, 10m, 1h (default: 5m)', (text) =>
+    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)', (text) =>
       readDuration('--patience', text, 86_400_000),
     )
-    .option('--retry-failed', 'exactly what failed last time, of each stream')
-    .option('--fresh', 'begin anew: continue no unfinished run, ask again after a complete one')
+    .option('--retry-failed', 'retry exactly what failed last time, of each stream')
+    .option('--fresh', 'start from scratch: resume no unfinished run, download again after a complete one')
     .option('--accept <rules>', `store answers that a rule refuses: ${refusalCodes.join(', ')}`, readAccept)
     .addOption(new Option('--accept-shrink', 'the same as --accept shrink').hideHelp())
-    .addOption(stocksOption('--simulate [stocks]', 'ask the embedded provider; 500 stocks if no number is given'))
+    .addOption(stocksOption('--simulate [stocks]', 'use the built-in simulator; 500 stocks if no number is given'))
     .option(
       '--sink <target>',
-      'then load all into market.duckdb, parquet:DIR or postgres://…; may be given again',
+      'then load the outputs into market.duckdb, parquet:DIR or postgres://…; repeatable',
       (text: string, before: readonly Target[] = []) => [...before, readTarget('--sink', text)],
     )
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
     .addOption(engineOption())
     .addOption(blobsOption())
     .addOption(volatileOption())
-    .option('--json', 'print the run report as JSON, and nothing else, on stdout')
+    .option('--json', 'print only the run report, as JSON, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .addOption(wholeOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
     .addHelpText('after', () => exampleText(examples) + settingsText(parts.settingRows, sizeOf(shell.stdout).columns) + EXIT_CODES)

@@ -10,16 +10,16 @@ import type { AddCommand } from './context.js'
 const examples = [
   ['scripstream verify', 'everything in ./data'],
   ['scripstream verify --only spliced-series,large-moves', 'two of the checks'],
-  ['scripstream verify --symbols INFY,TCS', 'what is found of two stocks'],
-  ['scripstream run && scripstream verify --json > findings.json', 'the evening, then all findings for programs'],
+  ['scripstream verify --symbols INFY,TCS', 'only findings of two stocks'],
+  ['scripstream run && scripstream verify --json > findings.json', 'the daily run, then all findings as JSON'],
 ] as const
 
 const EXIT_CODES = `
 Exit codes:
-  0  no limit of the setting "verify" is passed; without it, there is no error
+  0  within the limits of the setting "verify"; without it, no errors
   1  the folder cannot be read
   2  wrong usage or configuration
-  4  a limit is passed
+  4  a limit is exceeded
 `
 
 export const addVerify: AddCommand = (program, { shell, parts, act }) => {
@@ -32,12 +32,12 @@ export const addVerify: AddCommand = (program, { shell, parts, act }) => {
     ].join('\n')
   program
     .command('verify')
-    .description('Checks the outputs of a folder, and says what is wrong with them.')
-    .option('--out <dir>', 'folder that the outputs are in (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if it is there)')
+    .description('Checks the outputs of a folder and reports what is wrong.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(namesOption('--only', 'only these checks', { what: 'check', known: checkNames, shownBy: '"scripstream verify --help"' }))
-    .option('--symbols <symbols>', 'only what is found of these stocks: A,B or @FILE', readSymbols)
-    .option('--json', 'print all findings as JSON, and nothing else, on stdout')
+    .option('--symbols <symbols>', 'only findings of these stocks: A,B or @FILE', readSymbols)
+    .option('--json', 'print all findings as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + EXIT_CODES)
     .action((flags: VerifyFlags) => act(verifyCommand(flags, shell, parts)))
 }

@@ -13,16 +13,16 @@ interface WorkerInput {
 }
 
 const examples = [
-  ['scripstream worker --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'work for the fleet that meets there'],
-  ['scripstream run --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'on one machine: the run that they work for'],
-  ['SCRIPSTREAM_ENGINE=redis://:password@10.0.0.5 scripstream worker --blobs /mnt/market', 'a password that nobody sees'],
+  ['scripstream worker --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'a worker for the fleet on this Redis'],
+  ['scripstream run --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'on one machine: the run itself'],
+  ['SCRIPSTREAM_ENGINE=redis://:password@10.0.0.5 scripstream worker --blobs /mnt/market', 'keeps the password out of the process list'],
 ] as const
 
-const NOTES = `
+const EXIT_CODES = `
 Exit codes:
-  0    told to stop, and everything in work is ended
-  2    wrong usage or configuration, or a Redis that cannot be used
-  130  stopped at once by a second Ctrl+C; others take over what was in work
+  0    stopped by a signal after the active items finished
+  2    wrong usage or configuration, or an unusable Redis
+  130  stopped at once by a second Ctrl+C; other workers take over its items
 `
 
 export const addWorker: AddCommand = (program, { shell, parts, act }) => {
@@ -31,11 +31,11 @@ export const addWorker: AddCommand = (program, { shell, parts, act }) => {
     .description('Works for runs with the same --engine, on this machine or others, until it is stopped.')
     .addOption(engineOption())
     .addOption(blobsOption())
-    .option('--name <name>', 'as in the report (default: the machine and the process)')
-    .addOption(wholeOption('--concurrency <n>', 'items of one stream at a time, at most (default: a fair share)', [1, 1_000]))
-    .option('--config <file>', 'settings file, of which only the headers count here')
+    .option('--name <name>', 'name in the report (default: host name and process)')
+    .addOption(wholeOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]))
+    .option('--config <file>', 'settings file; a worker uses only its headers')
     .addOption(volatileOption())
-    .addHelpText('after', exampleText(examples) + NOTES)
+    .addHelpText('after', exampleText(examples) + EXIT_CODES)
     .action(({ engine, blobs, allowVolatile = false, name, concurrency, config }: WorkerInput) =>
       act(workerCommand({ engine, blobs, allowVolatile, name, concurrency, config }, shell, parts)),
     )

@@ -1,13 +1,13 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** What may follow an option, or stand for an argument. */
+/** The value of an option or an argument. */
 export interface Takes {
   readonly kind: 'nothing' | 'anything' | 'file' | 'folder' | 'word' | 'list' | 'target'
-  /** What there is to choose from; of a target how it may begin: a path follows what ends in a colon. */
+  /** The choices; of a target its possible prefixes: a path follows one that ends in a colon. */
   readonly words: readonly string[]
 }
 
-/** What the placeholders of options and arguments stand for, such as the `streams` of `--only <streams>`. */
+/** The values of the placeholders of options and arguments, such as `streams` in `--only <streams>`. */
 export type Placeholders = Readonly<Record<string, Takes>>
 
 export interface OptionWords {
@@ -15,7 +15,7 @@ export interface OptionWords {
   readonly names: readonly string[]
   readonly description: string
   readonly takes: Takes
-  /** Whether its value may be left out; then it can only come behind a `=`. */
+  /** Whether the value may be omitted; such a value must follow a `=`. */
   readonly isOptional: boolean
 }
 
@@ -26,7 +26,7 @@ export interface CommandWords {
   readonly arguments: readonly Takes[]
 }
 
-/** What can be typed, from the program as it is declared. */
+/** Lists all commands, options and values that the program declares. */
 export const wordsOf = (program: Command, known: Placeholders): readonly CommandWords[] =>
   program.commands.map((command) => ({
     name: command.name(),

@@ -3,11 +3,11 @@ import { environmentNames } from '../../model/settings.js'
 import type { AnyEndpoint } from '../../provider/endpoint.js'
 import { hintOn } from '../hints.js'
 
-/** What to do about a request that failed. */
+/** Advice for a failed request. */
 export const adviceOn = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
-    return 'There is no file of these days: name an evening that has one with --as-of.'
+    return 'No file exists for these days; choose a trading day with --as-of.'
   if (error instanceof BadAnswer && error.reason !== 'html')
-    return 'The provider may have changed its answers: look for a newer scripstream.'
-  return hintOn(messageOf(error)) ?? `See ${environmentNames[`urls.${host}`] ?? host}, its path too, the network, and a proxy on the way.`
+    return 'The provider may have changed its format; look for a newer version of scripstream.'
+  return hintOn(messageOf(error)) ?? `Check ${environmentNames[`urls.${host}`] ?? host} (its path too), the network, and any proxy.`
 }

@@ -23,7 +23,7 @@ import { MASTER } from '../../pipeline/work.js'
 import type { AnyEndpoint } from '../../provider/endpoint.js'
 import { type Asking, askOnce, type Canary, factsOf } from './canary.js'
 
-/** Large stocks that have been listed for long, so that each has something of everything. */
+/** Large stocks with a long history: each has data in every stream. */
 const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 
 export interface CanaryContext extends Asking {
@@ -32,26 +32,26 @@ export interface CanaryContext extends Asking {
 }
 
 interface Known {
-  /** What each endpoint showed, and what it answered. */
+  /** The probe and the answer of each endpoint. */
   readonly shown: Map<AnyEndpoint, { readonly canary: Canary; readonly answer$: Observable<unknown> }>
-  /** The items that streams offer to others. */
+  /** The items that streams offer to other streams. */
   readonly offered: Map<string, readonly Item[]>
 }
 
 /**
- * One request to each endpoint of the streams, one after the other; emits what each showed. How it is asked, the streams' own work says:
- * it is begun for one item, and where an endpoint is a further source, begun again with the first one left out.
+ * Sends one request to each endpoint of the streams, one after the other, and emits the results. The streams' own work makes the
+ * requests: it runs for one item, and again without the first source if another endpoint is a fallback.
  */
 export const canariesOf = (streams: readonly StreamDefinition[], context: CanaryContext): Observable<Canary> =>
   defer(() => {
     const known: Known = { shown: new Map(), offered: new Map() }
-    const told = new Set<AnyEndpoint>()
+    const reported = new Set<AnyEndpoint>()
     return from(streams).pipe(
       concatMap((stream) => {
         const item = itemOf(stream, known)
-        const trying: Trying = { stream, known, context, last: undefined, reason: `needs ${stream.work.of}, which could not be had` }
-        const fresh = stream.endpoints.filter((endpoint) => !told.has(endpoint))
-        for (const endpoint of fresh) told.add(endpoint)
+        const trying: Trying = { stream, known, context, last: undefined, reason: `needs ${stream.work.of}, which could not be fetched` }
+        const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
+        for (const endpoint of fresh) reported.add(endpoint)
         const canaries = (): readonly Canary[] =>
           fresh.map((one) => known.shown.get(one)?.canary ?? { ...factsOf(stream, one), result: 'unasked', reason: trying.reason })
         return concat(
@@ -68,20 +68,20 @@ const itemOf = ({ work }: StreamDefinition, { offered }: Known): Item | undefine
   return (work.of === MASTER ? WELL_KNOWN : []).flatMap((name) => items.find(({ key }) => key === name) ?? [])[0] ?? items[0]
 }
 
-/** A stream whose endpoints are tried. */
+/** The probing of the endpoints of one stream. */
 interface Trying {
   readonly stream: StreamDefinition
   readonly known: Known
   readonly context: CanaryContext
-  /** What the work asked last. */
+  /** The endpoint of the last request. */
   last: AnyEndpoint | undefined
-  /** Why it ended. */
+  /** Why the work ended. */
   reason: string
 }
 
 const isDone = ({ stream, known }: Trying): boolean => stream.endpoints.every((endpoint) => known.shown.has(endpoint))
 
-/** Begins the work, then again without what it came to, for as long as that may lead to endpoints that were not asked. */
+/** Runs the work, then again without its last endpoint, as long as that may reach further endpoints. */
 const tries = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): Observable<never> =>
   concat(
     begun(trying, item, leftOut),
@@ -96,13 +96,13 @@ const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): O
     const { stream, known, context } = trying
     const enough$ = new Subject<void>()
     trying.last = undefined
-    trying.reason = 'what leads to it failed, or did not need it'
+    trying.reason = 'an earlier request failed, or did not need it'
     const ask = (endpoint: AnyEndpoint, input: unknown): Observable<unknown> =>
       defer(() => {
-        if (leftOut.has(endpoint)) return throwError(() => new NothingAnswered('left out, to see the next source'))
+        if (leftOut.has(endpoint)) return throwError(() => new NothingAnswered('skipped, to probe the next source'))
         trying.last = endpoint
         const before = known.shown.get(endpoint)
-        // A day without a file: the day before is another try of the same.
+        // A 404 is a day without a file: the work tries the day before.
         if (before !== undefined && before.canary.status !== 404) return before.answer$
         return shownBy(endpoint, input, { trying, item }).pipe(
           tap({ next: () => stream.offers === undefined && isDone(trying) && enough$.next() }),
@@ -126,14 +126,14 @@ const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): O
     )
   })
 
-/** Asks an endpoint, and keeps what that showed for whoever asks it again. */
+/** Sends one request to an endpoint, and stores the result for later requests to it. */
 const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { readonly trying: Trying; readonly item: Item }) => {
   const { stream, known, context } = trying
-  const keep = (canary: Canary, answer$: Observable<unknown>): void => void known.shown.set(endpoint, { canary, answer$ })
+  const store = (canary: Canary, answer$: Observable<unknown>): void => void known.shown.set(endpoint, { canary, answer$ })
   const missing = missingFor(endpoint, input, context)
   if (missing !== undefined) {
     const failure$ = throwError(() => new NothingAnswered(missing))
-    keep({ ...factsOf(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
+    store({ ...factsOf(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
     return failure$
   }
   return new Observable((subscriber) => {
@@ -142,10 +142,10 @@ const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { read
       canary = shown
     }).pipe(
       tap({
-        next: (answer) => canary && keep(canary, of(answer)),
+        next: (answer) => canary && store(canary, of(answer)),
         error: (error: unknown) =>
           canary &&
-          keep(
+          store(
             canary,
             throwError(() => error),
           ),
@@ -155,10 +155,10 @@ const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { read
   })
 }
 
-/** The setting without which an endpoint cannot be asked. */
+/** The missing setting that an endpoint needs, if any. */
 const missingFor = ({ host, input: schema }: AnyEndpoint, input: unknown, { settings }: CanaryContext): string | undefined => {
   if (settings.urls[host] === undefined) return environmentNames[`urls.${host}`]
-  return schema.safeParse(input).success ? undefined : 'what the request needs (see settings above)'
+  return schema.safeParse(input).success ? undefined : 'a required setting (see settings above)'
 }
 
 const toolsOf = (ask: Tools['ask'], { settings, asOf }: CanaryContext): Tools => ({

@@ -12,25 +12,25 @@ import { createGates } from '../../provider/gate/gates.js'
 import type { HttpReply, Transport } from '../../provider/transport.js'
 import { adviceOn } from './advice.js'
 
-/** What one request to an endpoint showed. */
+/** The result of one request to an endpoint. */
 export interface Canary {
   readonly stream: string
   readonly endpoint: string
   readonly method: string
   readonly host: string
-  /** As the endpoint states it, with its placeholders. */
+  /** The path of the endpoint, with its placeholders. */
   readonly path: string
-  /** `unasked` where what it needs could not be had. */
+  /** `unasked` if data that the request needs could not be fetched. */
   readonly result: 'ok' | 'drift' | 'failed' | 'unasked'
-  /** The stock, index or list that it was about. */
+  /** The requested stock, index or list. */
   readonly about?: string
   readonly status?: number
   readonly ms?: number
   readonly bytes?: number
   readonly drift?: readonly Drift[]
-  /** Why it failed, with what came back instead, or why it was not asked, */
+  /** Why it failed, with an excerpt of the answer, or why it was not sent. */
   readonly reason?: string
-  /** and what to do. */
+  /** What to do. */
   readonly advice?: string
 }
 
@@ -41,23 +41,23 @@ export interface Asking {
   readonly redact: Redact
 }
 
-/** No canary waits longer, whatever its stream grants. */
+/** The longest timeout of a probe, whatever its stream allows. */
 const LONGEST_MS = 15_000
 
-/** Sends one request, without trying again, and tells what it showed; emits and errors as asking it in a run would. */
+/** Sends one request without retries and reports the result; emits and errors like the same request in a run. */
 export const askOnce = (
   { stream, endpoint, about }: { readonly stream: StreamDefinition; readonly endpoint: AnyEndpoint; readonly about: string },
   input: unknown,
   { settings, transport, clock, redact }: Asking,
-  tell: (canary: Canary) => void,
+  report: (canary: Canary) => void,
 ): Observable<unknown> =>
   defer(() => {
     const drift = createDriftWatch()
     let reply: HttpReply | undefined
     const ask = createAsk({
-      transport: (request) => transport(request).pipe(tap((came) => (reply = came))),
+      transport: (request) => transport(request).pipe(tap((received) => (reply = received))),
       settings: { ...settings, retries: 0, throttleRetries: 0 },
-      // A gate of its own: what one host refuses now says nothing about the next canary.
+      // A limiter of its own: a rate limit now must not affect the next probe.
       gates: createGates(settings),
       timeoutMs: Math.min(LONGEST_MS, settings.timeoutsMs[stream.name] ?? stream.timeoutMs),
       random: () => 0,
@@ -66,19 +66,19 @@ export const askOnce = (
       tell: () => undefined,
     })
     const startedAt = clock()
-    const shown = (more: Pick<Canary, 'result' | 'reason' | 'advice' | 'drift'>): void => {
+    const finish = (more: Pick<Canary, 'result' | 'reason' | 'advice' | 'drift'>): void => {
       const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
-      tell({ ...factsOf(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more })
+      report({ ...factsOf(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more })
     }
     return ask(createSlot({ wait: noWait, free: () => undefined }), about)(endpoint, input).pipe(
       tap({
         next: () => {
           const found = drift.found()
-          shown(found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found })
+          finish(found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found })
         },
         error: (error: unknown) => {
           if (!isLoss(error)) return
-          shown({ result: 'failed', reason: redact(messageOf(error)), advice: adviceOn(error, endpoint) })
+          finish({ result: 'failed', reason: redact(messageOf(error)), advice: adviceOn(error, endpoint) })
         },
       }),
     )

@@ -17,17 +17,17 @@ export interface DoctorFlags extends Asked {
   readonly json: boolean
 }
 
-/** All canaries together take no longer. */
+/** The time limit of all probes together. */
 const LONGEST_MS = 60_000
 
-/** 1 where something does not work, 3 where all works and some of it answers otherwise than it should. */
+/** 1 if something does not work, 3 if everything works but answers have changed. */
 const codeOf = (checks: readonly Check[], canaries: readonly Canary[]): number => {
   const results = [...checks, ...canaries].map(({ result }) => result)
   if (results.includes('failed') || results.includes('unasked')) return 1
   return results.includes('drift') ? 3 : 0
 }
 
-/** Checks this machine, then asks each endpoint once, and tells what it found; emits the exit code. */
+/** Checks this machine, sends one request to each endpoint, and prints the results; emits the exit code. */
 export const doctorCommand: Command<DoctorFlags> = ({ json, ...asked }, shell, parts) =>
   defer(() =>
     asking(asked, { settings: settingsFor(asked, shell, parts), parts }, ({ settings }) => {
@@ -44,7 +44,7 @@ export const doctorCommand: Command<DoctorFlags> = ({ json, ...asked }, shell, p
           const missing = new Set(wanted.flatMap(({ endpoints }) => endpoints)).size - canaries.length
           const late: readonly Check[] =
             missing > 0
-              ? [{ what: 'time', result: 'failed', found: `${missing} calls could not be asked within ${LONGEST_MS / 1_000} s` }]
+              ? [{ what: 'time', result: 'failed', found: `${missing} endpoints were not reached within ${LONGEST_MS / 1_000} s` }]
               : []
           return { checks: [...checks, ...late], canaries }
         }),

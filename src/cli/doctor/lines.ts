@@ -8,7 +8,7 @@ import type { Check } from './local.js'
 
 const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', unasked: 'yellow', failed: 'red' }
 
-/** What a doctor found, for people: this machine, each call in a table, and for what is not well the reason and the way out. */
+/** Formats the results for people: this machine, a table of endpoints, and for each problem the cause and what to do. */
 export const doctorLines = (
   { checks, canaries }: { readonly checks: readonly Check[]; readonly canaries: readonly Canary[] },
   columns: number,
@@ -16,7 +16,7 @@ export const doctorLines = (
   [['This machine', 'bold']],
   ...checks.flatMap((check) => checkLines(check, columns)),
   [],
-  [['The provider', 'bold'], [` (one request to each of ${counted(canaries.length, 'call')})`]],
+  [['The provider', 'bold'], [` (one request to each of ${counted(canaries.length, 'endpoint')})`]],
   ...tableOf(columnsFor(columns, canaries), canaries),
   ...canaries.flatMap((canary) => troubleLines(canary, columns)),
   [],
@@ -32,15 +32,15 @@ const checkLines = ({ what, result, found }: Check, columns: number): readonly L
 }
 
 const columnsFor = (columns: number, canaries: readonly Canary[]): readonly Column<Canary>[] => {
-  const widest = Math.max(...canaries.map(({ endpoint }) => endpoint.length), 4)
+  const widest = Math.max(...canaries.map(({ endpoint }) => endpoint.length), 8)
   const room = Math.max(12, columns - widest - 2 * 6 - 'unasked'.length - 'status'.length - 9 - 8)
   return [
-    { title: 'call', align: 'left', cell: ({ endpoint }) => endpoint },
+    { title: 'endpoint', align: 'left', cell: ({ endpoint }) => endpoint },
     { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
     { title: 'status', align: 'right', cell: ({ status }) => (status === undefined ? '-' : String(status)) },
     { title: 'time', align: 'right', cell: ({ ms }) => (ms === undefined ? '-' : `${count(ms)} ms`) },
     { title: 'size', align: 'right', cell: ({ bytes: size }) => (size === undefined ? '-' : bytes(size)) },
-    { title: 'asked', align: 'left', cell: ({ method, host, path }) => cut(`${method} ${host} ${path}`, room), style: () => 'dim' },
+    { title: 'request', align: 'left', cell: ({ method, host, path }) => cut(`${method} ${host} ${path}`, room), style: () => 'dim' },
   ]
 }
 
@@ -65,8 +65,7 @@ const troubleLines = (canary: Canary, columns: number): readonly Line[] => {
 const verdictOf = (checks: readonly Check[], canaries: readonly Canary[]): Line => {
   const broken = [...checks, ...canaries].filter(({ result }) => result === 'failed' || result === 'unasked').length
   const drifted = canaries.filter(({ result }) => result === 'drift').length
-  if (broken > 0) return [[`${counted(broken, 'thing')} will not work.`, 'red']]
-  if (drifted > 0)
-    return [[`All works; ${counted(drifted, 'call')} no longer ${drifted === 1 ? 'answers' : 'answer'} as before.`, 'yellow']]
-  return [['All is well.', 'green']]
+  if (broken > 0) return [[`${counted(broken, 'problem')} found.`, 'red']]
+  if (drifted > 0) return [[`Everything works, but the answers of ${counted(drifted, 'endpoint')} have changed.`, 'yellow']]
+  return [['Everything works.', 'green']]
 }

@@ -11,7 +11,7 @@ import { checkRequirements } from '../../pipeline/requirements.js'
 import { freeBytes, nearestExisting } from '../disk.js'
 import { bytes } from '../format.js'
 
-/** Something on this machine that a run needs, or that is worth knowing. */
+/** A check of this machine: a requirement of a run, or useful to know. */
 export interface Check {
   readonly what: string
   readonly result: 'ok' | 'warn' | 'failed'
@@ -19,13 +19,13 @@ export interface Check {
 }
 
 const OLDEST_NODE = [20, 19] as const
-/** About what a first run of the whole market leaves. */
+/** About the size of a first run of the whole market. */
 const NEEDED_BYTES = 1e9
 
 export interface LocalContext {
   readonly settings: Settings
   readonly streams: readonly StreamDefinition[]
-  /** Packages that are used if they are there. */
+  /** Packages that are used if installed. */
   readonly optional: readonly string[]
 }
 
@@ -42,7 +42,7 @@ const nodeCheck = (version: string): Check => {
   return {
     what: 'Node',
     result: isNew ? 'ok' : 'failed',
-    found: isNew ? version : `${version}: ${OLDEST_NODE.join('.')} or newer is needed`,
+    found: isNew ? version : `${version}; Node ${OLDEST_NODE.join('.')} or newer is required`,
   }
 }
 
@@ -66,7 +66,7 @@ const writableCheck = (folder: string, existing: string, isThere: boolean): Chec
   const probe = join(existing, `.scripstream-doctor-${process.pid}`)
   try {
     writeFileSync(probe, '', { flag: 'wx' })
-    return { what: 'folder', result: 'ok', found: `${folder} ${isThere ? 'can be written' : 'is not there yet and can be made'}` }
+    return { what: 'folder', result: 'ok', found: `${folder} ${isThere ? 'can be written' : 'does not exist yet and can be created'}` }
   } catch (error) {
     return { what: 'folder', result: 'failed', found: `${folder} cannot be written: ${messageOf(error)}` }
   } finally {
@@ -84,15 +84,15 @@ const diskCheck = (existing: string): Check => {
       found: `${bytes(free)} free${isEnough ? '' : `, a first run of a whole market may need ${bytes(NEEDED_BYTES)}`}`,
     }
   } catch (error) {
-    return { what: 'disk', result: 'warn', found: `what is free could not be told: ${messageOf(error)}` }
+    return { what: 'disk', result: 'warn', found: `the free space is unknown: ${messageOf(error)}` }
   }
 }
 
-/** Who holds the folder, if anybody does. */
+/** Which process holds the lock of the folder, if any. */
 const lockCheck = (folder: string): readonly Check[] => {
   const holder = holderOf(join(folder, '.scripstream', 'lock'))
   if (holder === undefined) return []
-  if (holder === 'nobody') return [{ what: 'lock', result: 'ok', found: 'a run that was killed left its lock; the next run takes it over' }]
+  if (holder === 'nobody') return [{ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' }]
   return [{ what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }]
 }
 
@@ -111,6 +111,6 @@ const packageCheck = (name: string): Check => {
   return {
     what: name,
     result: 'ok',
-    found: manifest === undefined ? 'not installed; only what needs it does without' : `${manifest.version}`,
+    found: manifest === undefined ? 'not installed (optional)' : `${manifest.version}`,
   }
 }

@@ -10,7 +10,7 @@ import { clean } from '../text.js'
 import { type Exported, endingLines, exported } from './export.js'
 import { exportInto, type Target } from './targets.js'
 
-/** What a sink of a run was given, or why it was not. */
+/** What was loaded into a sink of a run, or why nothing was. */
 export type AfterRun = Exported | { readonly sink: string; readonly error: string }
 
 interface Place {
@@ -18,7 +18,7 @@ interface Place {
   readonly shell: Shell
 }
 
-/** Loads the outputs of a run that has ended into its sinks. A sink that fails costs the run nothing but its exit code; emits once. */
+/** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
 export const loadedAfter = (
   { report, signal }: Ending,
   flags: Pick<RunFlags, 'sinks' | 'out' | 'config'>,
@@ -31,7 +31,7 @@ export const loadedAfter = (
   return concat(...loading).pipe(
     toArray(),
     untilSignal(shell.signal$),
-    map((all) => (typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted: what was there stays' }] : all)),
+    map((all) => (typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted; the earlier data stays' }] : all)),
     map((all) => ({ sinks: all, code: all.some((one) => 'error' in one) ? 1 : 0 })),
   )
 }
@@ -44,17 +44,17 @@ const loaded = (target: Target, out: string): Observable<AfterRun> =>
 
 const tellFailure = (one: AfterRun, again: readonly string[], { stderr }: Shell): void => {
   if (!('error' in one)) return
-  stderr.write(`scripstream: the run is in place, but its sink is not: ${clean(one.error)}\n`)
-  stderr.write(`  Load it again, which asks nobody: ${clean(commandLine(again))}\n`)
+  stderr.write(`error: the run is stored, but not loaded into its sink: ${clean(one.error)}\n`)
+  stderr.write(`  To load it without new requests: ${clean(commandLine(again))}\n`)
 }
 
-/** The arguments that load the outputs of a run once more. */
+/** The arguments that load the outputs of a run again. */
 const exporting = ({ typed }: Target, { out, config }: Pick<RunFlags, 'out' | 'config'>): readonly string[] => [
   ...['export', '--to', typed],
   ...(out === undefined ? [] : ['--out', out]),
   ...(config === undefined ? [] : ['--config', config]),
 ]
 
-/** For people. */
+/** Formats the result of a sink for people. */
 export const sinkLines = (one: AfterRun): readonly Line[] =>
   'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : endingLines(one)

@@ -19,14 +19,14 @@ export interface ExportFlags {
   readonly json: boolean
 }
 
-/** What an export brought where. */
+/** The tables that an export loaded into a sink. */
 export interface Exported {
   readonly sink: string
   readonly ms: number
   readonly tables: readonly Loaded[]
 }
 
-/** Loads the output folder into each target, one after the other, and prints what went where. */
+/** Loads the output folder into each target, one after the other, and prints the loaded tables. */
 export const exportCommand: Command<ExportFlags> = (flags, shell, parts) =>
   defer(() => {
     const { out } = settingsFor(flags, shell, parts)
@@ -49,7 +49,7 @@ export const exportCommand: Command<ExportFlags> = (flags, shell, parts) =>
     untilSignal(shell.signal$),
     map((end) => {
       if (typeof end === 'number') return end
-      shell.stderr.write('Interrupted: what is being loaded is taken back, and what was there stays.\n')
+      shell.stderr.write('Interrupted: the unfinished load is rolled back; the earlier data stays.\n')
       return exitCodeOf(end)
     }),
   )
@@ -63,7 +63,7 @@ export const exported = (sink: Export, out: string): Observable<Exported> =>
     )
   })
 
-/** For people: each table with its rows, and what there is to say of all. */
+/** Formats each table with its rows, then the totals, for people. */
 export const exportedLines = (one: Exported): readonly Line[] => [
   ...tableOf(
     [
@@ -77,17 +77,15 @@ export const exportedLines = (one: Exported): readonly Line[] => [
   ...endingLines(one),
 ]
 
-/** For people: how much was loaded, what was left out, and what was skipped. */
+/** Formats the totals for people: loaded, left out and skipped. */
 export const endingLines = ({ sink, ms, tables }: Exported): readonly Line[] => {
   const rows = tables.reduce((total, table) => total + table.rows, 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
   const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
   const head = ` into ${clean(sink)}: ${counted(rows, 'row')} in ${counted(tables.length - skipped.length, 'table')}, ${duration(ms)}`
   const notes = [
-    ...(leftOut > 0 ? [`${counted(leftOut, 'candle')} left out: their day came again later in the file, or could not be read`] : []),
-    ...(skipped.length > 0
-      ? [`Skipped, for none of their files is there: ${skipped.join(', ')}. What was loaded of them before stays.`]
-      : []),
+    ...(leftOut > 0 ? [`${counted(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
+    ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
   return [[['Loaded', 'green'], [head]], ...notes.map((text): Line => [[text, 'yellow']])]
 }

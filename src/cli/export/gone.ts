@@ -7,8 +7,8 @@ import { commandLine } from '../rerun.js'
 import { clean } from '../text.js'
 
 /**
- * Says which of the files that the last complete run noted are gone, if any are: a table that is loaded without them holds less than it did.
- * Where no run noted any, or its note cannot be read, there is nothing to say. Completes without a value.
+ * Warns if files of the last complete run are missing: a table that is loaded without them loses rows. Does nothing if no run recorded its
+ * files, or the record cannot be read. Completes without a value.
  */
 export const tellGone = (out: string, { stderr }: Pick<Shell, 'stderr'>): Observable<never> =>
   defer(() => notedRun(join(out, '.scripstream/complete.json'))).pipe(
@@ -17,9 +17,9 @@ export const tellGone = (out: string, { stderr }: Pick<Shell, 'stderr'>): Observ
     tap((gone) => {
       const [first] = gone.map(clean)
       if (first === undefined) return
-      const named = gone.length === 1 ? ` is gone, ${first}` : ` are gone, the first of them ${first}`
+      const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
       const more = commandLine(['verify', '--out', out])
-      stderr.write(`scripstream: ${counted(gone.length, 'file')} that the last run left${named}: ${clean(more)} tells more\n`)
+      stderr.write(`warning: ${counted(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}\n`)
     }),
     ignoreElements(),
   )

@@ -1,18 +1,18 @@
 import type { Export } from '../../../sinks/export.js'
 import { UsageError } from '../../model/errors.js'
 
-/** What lies at a path. */
+/** Targets at a path. */
 const PATHS = ['duckdb', 'parquet'] as const
 
-/** How a target may begin. */
+/** The prefixes of targets. */
 export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`), 'postgres://']
 
-/** Where an export goes. */
+/** The destination of an export. */
 export interface Target {
   readonly kind: (typeof PATHS)[number] | 'postgres'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment. */
   readonly place: string
-  /** What says so on the command line. */
+  /** The target as typed on the command line. */
   readonly typed: string
 }
 
@@ -23,14 +23,14 @@ export const readTarget = (flag: string, text: string): Target => {
   if (/^postgres:?$/.test(text)) return { kind: 'postgres', place: '', typed: text }
   const address = text.replace(/^postgres:(?!\/\/)/, '')
   if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', place: address, typed: text }
-  if (address !== text) throw new UsageError(`${flag}: what follows postgres: is no address such as postgres://user@host/database`)
+  if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
   const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, place: text.slice(kind.length + 1), typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', place: text, typed: text }
-  throw new UsageError(`${flag}: ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))} is no place to load into: ${FORMS}`)
+  throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
 }
 
-/** The sink of a target. What it needs is loaded now, so that a package that is missing is told before anything is done. */
+/** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
 export const exportInto = async ({ kind, place }: Target, { schema }: { readonly schema?: string | undefined } = {}): Promise<Export> => {
   const { loadDuck } = await import('../../tables/duckdb.js')
   await loadDuck()

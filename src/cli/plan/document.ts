@@ -5,7 +5,7 @@ import { type Span, sumOf } from './span.js'
 
 const whole = ({ least, most }: Span): Span => ({ least: Math.round(least), most: Math.round(most) })
 
-/** A plan for programs: times in milliseconds, sizes in bytes, `least` and `most` where only bounds are known. */
+/** A plan as JSON: times in milliseconds, sizes in bytes, `least` and `most` as bounds. */
 export const planDocument = (forecast: Forecast, settings: Settings, freeBytes: number | undefined): object => {
   const { asOf, stocks, latency, standing, streams, time, notes } = forecast
   return {

@@ -5,7 +5,7 @@ import { MEASURED } from './measured.js'
 import { type Demand, requestsOf } from './requests.js'
 import { longest, NONE, plus, type Span, sumOf, times } from './span.js'
 
-/** How long a request is taken to last, and where that figure is from. */
+/** The assumed time of a request, and its source. */
 export interface Latency {
   readonly ms: number
   readonly from: 'given' | 'last run' | 'simulation' | 'assumed'
@@ -13,16 +13,15 @@ export interface Latency {
 
 export const USUAL_LATENCY_MS = 100
 
-/** With fewer requests than so many for each worker, what a stream took says little about one request. */
+/** With fewer requests per worker, the duration of a stream says little about one request. */
 const ENOUGH = 3
 
 /** The workers of a stream under the settings in force. */
 export type WorkersOf = (stream: StreamDefinition) => number
 
 /**
- * What a request took in the last run, the time of this machine included: the least of what the streams over a list show, each of which
- * had all its workers busy, since streams side by side hold each other up. Nothing where none tells it, being limited, continued or too
- * short.
+ * The time of a request in the last run, with the work of this machine: the minimum over all streams with a list, whose workers were all
+ * busy, because parallel streams slow each other down. Undefined if every stream was rate limited, resumed or too short.
  */
 export const latencyIn = (
   { scripts }: Pick<RunReport, 'scripts'>,
@@ -42,20 +41,20 @@ export const latencyIn = (
 const isTelling = (script: ScriptReport): boolean =>
   isNearlyWhole(script) && script.rateLimited === 0 && script.takenOver === 0 && script.retries === 0
 
-/** Where many items were lost the time says little: a host that is given up fails each of its items at once. */
+/** If many items were lost, the time says little: after a host is given up, each of its items fails at once. */
 const isNearlyWhole = (script: ScriptReport): boolean =>
   script.outcome === 'success' || (script.outcome === 'partial' && lostOf(script) * 10 <= itemsIn(script))
 
 const itemsIn = ({ items }: ScriptReport): number => Object.values(items).reduce((total, number) => total + number, 0)
 
-/** Requests a second that a stream came to in the last run while its host limited the rate; nothing where it was not limited. */
+/** Requests per second of a rate-limited stream in the last run; undefined if it was not limited. */
 export const limitIn = ({ scripts }: Pick<RunReport, 'scripts'>, { name }: StreamDefinition): number | undefined => {
   const { rateLimited = 0, requests = 0, durationMs = 0 } = scripts[name] ?? {}
   const answered = requests - rateLimited
   return rateLimited > 0 && answered > 0 && durationMs > 0 ? (answered * 1_000) / durationMs : undefined
 }
 
-/** How long a stream takes by itself: its rounds shared by its workers, but never less than its longest item, or than a limit allows. */
+/** The time of a stream alone: its rounds divided among its workers, but at least its longest item, and within the rate limit. */
 export const timeOf = (demand: Demand, { workers, latencyMs, perSecond }: Pace): Span => {
   const busy = times(longest([times(demand.rounds, 1 / workers), demand.longest]), latencyMs)
   return perSecond === undefined ? busy : longest([busy, times(requestsOf(demand), 1_000 / perSecond)])
@@ -72,7 +71,7 @@ export interface Timed {
   readonly time: Span
 }
 
-/** How long a run takes: phase 1 step by step, then the longest of what runs side by side, a stream after the one that it follows. */
+/** The time of a run: phase 1 stream by stream, then the longest parallel chain, where a stream starts after the one that it follows. */
 export const wholeTime = (timed: readonly Timed[]): Span => {
   const isCore = ({ stream }: Timed): boolean => stream.phase === 'core'
   const later = timed.filter((one) => !isCore(one))
@@ -83,7 +82,7 @@ export const wholeTime = (timed: readonly Timed[]): Span => {
   return plus(sumOf(timed.filter(isCore).map(({ time }) => time)), later.length === 0 ? NONE : longest(later.map(endOf)))
 }
 
-/** What a stream leaves on the disk, and where that figure is from; nothing where nobody can tell. */
+/** The size of the files of a stream, and its source. */
 export interface Footprint {
   readonly bytes: number
   readonly from: 'last run' | 'captured'

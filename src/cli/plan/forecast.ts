@@ -17,15 +17,15 @@ import { type Demand, demandsOf, requestsOf } from './requests.js'
 import type { Span } from './span.js'
 import { type Standing, standingOf } from './standing.js'
 
-/** What is known before a run is planned. */
+/** The input of a forecast. */
 export interface Forecasting {
   readonly streams: readonly StreamDefinition[]
   readonly settings: Settings
   readonly stored: Stored
   readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'asOf' | 'fresh' | 'variant'>
-  /** How many stocks there are, where the folder does not say it. */
+  /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
-  /** How long a request takes, if that was said or follows from who is asked. */
+  /** The time of a request, if given or simulated. */
   readonly latency: Latency | undefined
   /** The current instant, epoch milliseconds. */
   readonly now: number
@@ -37,26 +37,26 @@ export interface StreamForecast {
   readonly requests: Span
   readonly workers: number
   readonly time: Span
-  /** Requests a second that the host granted in the last run, if it limited them. */
+  /** Requests per second that the host allowed in the last run, if it limited them. */
   readonly perSecond: number | undefined
   readonly footprint: Footprint | undefined
 }
 
-/** What a run would ask, how long it would take, and what it would leave. */
+/** The estimated requests, time and files of a run. */
 export interface Forecast {
   readonly asOf: number
-  /** The stocks of the run; nothing where none of its streams asks for stocks. */
+  /** The stocks of the run; undefined if no stream needs stocks. */
   readonly stocks: Worklist | undefined
   readonly latency: Latency
   readonly standing: Standing
-  /** Empty where a complete run leaves nothing to ask. */
+  /** Empty if a complete run is up to date. */
   readonly streams: readonly StreamForecast[]
   readonly time: Span
-  /** What should be known of the figures. */
+  /** Remarks on the figures. */
   readonly notes: readonly string[]
 }
 
-/** Plans a run over what is stored in a folder, with nobody asked and nothing touched. Errors with `UsageError` for wrong names or symbols. */
+/** Plans a run from the stored data of a folder. Sends no request, writes nothing. Errors with `UsageError` on wrong names or symbols. */
 export const forecastOf = (forecasting: Forecasting): Observable<Forecast> =>
   defer(() => {
     const { streams, settings, stored, run, now } = forecasting
@@ -65,8 +65,8 @@ export const forecastOf = (forecasting: Forecasting): Observable<Forecast> =>
     const { symbols, variant, fresh = false } = run
     const wanted = { run: '', asOf: run.asOf ?? now, ...identityOf({ settings, plan, symbols, variant }) }
     const names = chosen.map(({ name }) => name)
-    const intent = { wanted, isInstantGiven: run.asOf !== undefined, fresh, streams: names }
-    return forkJoin([defer(() => standingOf(resolve(settings.out), intent)), lastReport(stored)]).pipe(
+    const request = { wanted, isInstantGiven: run.asOf !== undefined, fresh, streams: names }
+    return forkJoin([defer(() => standingOf(resolve(settings.out), request)), lastReport(stored)]).pipe(
       switchMap(([standing, last]) => forecastAfter(forecasting, { chosen, standing, last })),
     )
   })
@@ -111,7 +111,7 @@ const latencyFrom = (last: RunReport | undefined, demands: readonly Demand[], wo
   return ms === undefined ? { ms: USUAL_LATENCY_MS, from: 'assumed' } : { ms, from: 'last run' }
 }
 
-/** Of a stream that made more requests than can be told from outside: half as many again as last time, since some evenings bring more. */
+/** Estimates a stream whose answers lead to further requests: 1.5 times the last run, because some days have more. */
 const usualRequests = ({ name, work }: StreamDefinition, foreseen: number, last: RunReport | undefined): number => {
   if (work.of !== undefined) return foreseen
   const { requests = 0, retries = 0, takenOver = 0 } = last?.scripts[name] ?? {}
@@ -120,7 +120,7 @@ const usualRequests = ({ name, work }: StreamDefinition, foreseen: number, last:
   return Math.max(foreseen, before > 0 ? 0 : (MEASURED_REQUESTS[name] ?? 0))
 }
 
-/** The report of the last run, if there is one that can be read. */
+/** The report of the last run, if it exists and is readable. */
 const lastReport = (stored: Stored): Observable<RunReport | undefined> =>
   stored.document('.scripstream/report.json').pipe(
     map((report) => (isReport(report) ? report : undefined)),

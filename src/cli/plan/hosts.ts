@@ -2,10 +2,10 @@ import { type Host, hosts, type Settings } from '../../model/settings.js'
 import type { Forecast } from './forecast.js'
 import { plus, type Span } from './span.js'
 
-/** What a service would be asked in all. */
+/** All requests to a service. */
 export interface HostForecast {
   readonly service: Host
-  /** Where it is, without its path; nothing if no address is set. */
+  /** Its host name; undefined if no address is set. */
   readonly at: string | undefined
   readonly requests: Span
 }

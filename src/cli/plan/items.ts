@@ -10,11 +10,11 @@ import type { Stored } from '../../pipeline/storage.js'
 import { MASTER } from '../../pipeline/work.js'
 import { USUAL_ITEMS } from './measured.js'
 
-/** What a stream works on, and how that is known: from the folder, because it was said, taken for granted, or not at all. */
+/** The items of a stream, and their source: stored in the folder, given by a flag, assumed, or unknown. */
 export interface Worklist {
   readonly items: readonly Item[]
   readonly known: 'stored' | 'given' | 'assumed' | 'unknown'
-  /** Whether the items are made up, so that nothing is stored of any of them: what one asks, all of them ask. */
+  /** Whether the items are placeholders: nothing is stored of them, so all make the same requests. */
   readonly isMadeUp?: boolean
 }
 
@@ -23,12 +23,12 @@ export interface Listing {
   readonly stored: Stored
   readonly exchange: string
   readonly symbols: readonly string[] | undefined
-  /** How many stocks there are, where the folder does not say it. */
+  /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
   readonly notice: (text: string) => void
 }
 
-/** Tells what streams work on: what the stream that they follow left in the folder, or as many made-up items. Each list is read once. */
+/** Finds the items of streams: from the stored rows of the stream that they follow, or placeholders. Reads each list once. */
 export const createListing = (listing: Listing): ((source: string) => Observable<Worklist>) => {
   const lists = new Map<string, Observable<Worklist>>()
   return (source) => {
@@ -48,7 +48,7 @@ const worklistOf = (source: string, listing: Listing): Observable<Worklist> =>
     }),
   )
 
-/** The rows that the last run of a stream left, of which it makes what it offers. A file that cannot be read counts as none. */
+/** The stored rows of a stream, from which it makes the items that it offers. An unreadable file counts as empty. */
 const storedRows = (source: string, { streams, stored, exchange, notice }: Listing): Observable<readonly Row[]> => {
   const stream = streams.find(({ name }) => name === source)
   const [part] = stream?.work.parts ?? []
@@ -69,8 +69,14 @@ const narrowed = (items: readonly Item[], { symbols, notice }: Listing): readonl
 const madeUpStocks = ({ symbols, stocks }: Listing): Worklist => {
   const number = stocks ?? USUAL_ITEMS[MASTER] ?? 0
   const names = symbols ?? Array.from({ length: number }, (_, place) => `STOCK${place + 1}`)
-  const made = names.map((name, place): Stock => ({ Symbol: name, ISIN: `IN${place}`, Name: name, Sid: `${place + 1}`, FnoFlag: 0 }))
-  return { items: stockItems(made), known: (symbols ?? stocks) === undefined ? 'assumed' : 'given', isMadeUp: symbols === undefined }
+  const placeholders = names.map(
+    (name, place): Stock => ({ Symbol: name, ISIN: `IN${place}`, Name: name, Sid: `${place + 1}`, FnoFlag: 0 }),
+  )
+  return {
+    items: stockItems(placeholders),
+    known: (symbols ?? stocks) === undefined ? 'assumed' : 'given',
+    isMadeUp: symbols === undefined,
+  }
 }
 
 const madeUpItems = (source: string): Worklist => {

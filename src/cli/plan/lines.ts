@@ -12,20 +12,20 @@ import { type Span, sumOf } from './span.js'
 export interface Printing {
   readonly settings: Settings
   readonly columns: number
-  /** Bytes that are free where the outputs go, if the system tells it. */
+  /** Free bytes at the output folder, if the system reports them. */
   readonly free: number | undefined
 }
 
-/** A plan for people: each stream, each service, and how the figures come about. */
+/** Formats a plan for people: each stream, each service, and how the figures are computed. */
 export const planLines = (forecast: Forecast, { settings, columns, free }: Printing): readonly Line[] => {
   const wrapped = (text: string): readonly Line[] => wrap(clean(text), columns).map((line): Line => [[line]])
   const { finishedBefore } = forecast.standing
   if (finishedBefore !== undefined) {
-    const stands = `Nothing would be asked: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, and every file is in place.`
-    return [...wrapped(stands), ...wrapped('A run with --fresh would ask all the same; plan --fresh says what.')]
+    const upToDate = `Up to date: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, and all files are present.`
+    return [...wrapped(upToDate), ...wrapped('A run would send no request. For a run from scratch: plan --fresh.')]
   }
   return [
-    ...wrapped(`What a run into ${settings.out} as of ${minuteOf(forecast.asOf)} would do. Nobody was asked.`),
+    ...wrapped(`Plan of a run into ${settings.out} as of ${minuteOf(forecast.asOf)}. No request was sent.`),
     [],
     ...streamTable(forecast, columns),
     [],
@@ -58,8 +58,13 @@ const streamTable = (forecast: Forecast, columns: number): readonly Line[] => {
   ])
   const all = [...rows, totalOf(forecast)]
   const room = columns - widestOf(tableOf(FIGURES, all)) - 2
-  const asks: Column<Row> = { title: 'asks', align: 'left', cell: ({ services }) => cut(services, Math.max(8, room)), style: () => 'dim' }
-  return tableOf([...FIGURES, asks], all)
+  const services: Column<Row> = {
+    title: 'services',
+    align: 'left',
+    cell: (row) => cut(row.services, Math.max(8, room)),
+    style: () => 'dim',
+  }
+  return tableOf([...FIGURES, services], all)
 }
 
 const rowOf = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): Row => ({
@@ -82,7 +87,7 @@ const totalOf = ({ streams, time }: Forecast): Row => ({
   disk: bytes(streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)),
 })
 
-/** One text where both bounds read the same. */
+/** One text if both bounds read the same. */
 const spanText = ({ least, most }: Span, textOf: (value: number) => string): string => {
   const [low, high] = [textOf(least), textOf(most)]
   return low === high ? low : `${low}-${high}`

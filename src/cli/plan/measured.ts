@@ -1,10 +1,10 @@
-/** How large what a stream leaves was found to be: bytes for each of its items, for each stock, or in all. */
+/** The measured size of the files of a stream: bytes per item, per stock, or in total. */
 export interface Size {
   readonly bytes: number
   readonly per: 'item' | 'stock' | 'run'
 }
 
-/** From a captured evening of the whole market: 2,775 stocks and 194 indices on 2026-02-12. */
+/** From a captured daily run of the whole market: 2,775 stocks and 194 indices on 2026-02-12. */
 export const MEASURED: Readonly<Record<string, Size>> = {
   'master-data': { bytes: 400, per: 'stock' },
   'fundamental-data': { bytes: 12_600, per: 'item' },
@@ -21,12 +21,12 @@ export const MEASURED: Readonly<Record<string, Size>> = {
   'complete-price-bands': { bytes: 344_000, per: 'run' },
   'all-indices': { bytes: 33_000, per: 'run' },
   'all-ohlcv': { bytes: 98_700, per: 'item' },
-  // Candles of indices were not captured: taken as those of a stock.
+  // Index candles were not captured: assumed as large as those of a stock.
   'indices-ohlcv': { bytes: 98_700, per: 'item' },
 }
 
-/** Pages that follow other pages cannot be told from outside: so many requests it took then (2,300 deals, 50 to a page). */
+/** The number of pages is not known in advance: requests in that run (2,300 deals, 50 per page). */
 export const MEASURED_REQUESTS: Readonly<Record<string, number>> = { 'bulk-block-deals': 49 }
 
-/** How many items a stream offers where no earlier run left them. */
+/** Assumed number of items if no earlier run stored them. */
 export const USUAL_ITEMS: Readonly<Record<string, number>> = { 'master-data': 2_775, 'all-indices': 194 }

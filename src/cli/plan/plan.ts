@@ -14,14 +14,14 @@ import { planLines } from './lines.js'
 export interface PlanFlags extends Asked {
   readonly out: string | undefined
   readonly run: Forecasting['run']
-  /** How many stocks there are, where the folder holds no master list. */
+  /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
-  /** Milliseconds that a request takes. */
+  /** Milliseconds per request. */
   readonly latency: number | undefined
   readonly json: boolean
 }
 
-/** Says what a run would ask of whom, how long it would take and what it would leave, without asking anyone; emits the exit code. */
+/** Prints the estimated requests, time and files of a run without sending a request; emits the exit code. */
 export const planCommand: Command<PlanFlags> = (flags, shell, parts) =>
   defer(() =>
     asking(flags, { settings: settingsFor(flags, shell, parts), parts }, ({ settings, variant }) =>

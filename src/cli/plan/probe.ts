@@ -5,21 +5,21 @@ import type { StreamDefinition, Tools } from '../../pipeline/define-stream.js'
 import { fileOf } from '../../pipeline/output.js'
 import type { AnyEndpoint } from '../../provider/endpoint.js'
 
-/** A request that an item's work would make. Requests of one round are made at the same time, each round after the one before. */
+/** A request that an item's work would send. Requests of one round are sent at the same time, each round after the one before. */
 export interface Asked {
   readonly endpoint: AnyEndpoint
   readonly round: number
 }
 
-/** How every request of a probe fails: with nothing had, so that all there is to ask is asked, or because it is not there. */
+/** How every request of a dry run fails: with no answer, so that all fallbacks are tried, or with 404. */
 export type Failing = 'nothing' | 'missing'
 
-/** Made once: a trace for each of many thousand requests takes half a second. */
-const FAILURES: Readonly<Record<Failing, CollectError>> = { nothing: new NothingAnswered('not asked'), missing: new HttpError(404) }
+/** Created once: stack traces for many thousand requests take half a second. */
+const FAILURES: Readonly<Record<Failing, CollectError>> = { nothing: new NothingAnswered('not sent'), missing: new HttpError(404) }
 
 /**
- * Begins the work of an item with an `ask` that sends nothing and lets every request fail; emits what would have been asked. What is
- * stored is read as in a run. Errors as storage does, and with bugs.
+ * Runs the work of an item with an `ask` that sends nothing and fails every request; emits the requests. Stored data is read as in a run.
+ * Errors like the storage, and on bugs.
  */
 export const probe = (
   stream: StreamDefinition,
@@ -27,13 +27,13 @@ export const probe = (
   { tools, failing }: { readonly tools: Omit<Tools, 'ask'>; readonly failing: Failing },
 ): Observable<readonly Asked[]> =>
   defer(() => {
-    const asked: Asked[] = []
+    const requests: Asked[] = []
     let round = 0
     const ask = (endpoint: AnyEndpoint): Observable<never> =>
       defer(() => {
         const own = round
-        asked.push({ endpoint, round: own })
-        // Not in the same turn: what is asked at the same time is told from what is asked because of a failure.
+        requests.push({ endpoint, round: own })
+        // Fails asynchronously, so that parallel requests differ from requests that follow a failure.
         return timer(0, asapScheduler).pipe(
           switchMap(() => {
             round = Math.max(round, own + 1)
@@ -46,5 +46,5 @@ export const probe = (
       ignoreElements(),
       catchError((error: unknown) => (isLoss(error) ? EMPTY : throwError(() => error))),
     )
-    return concat(work$, of(asked))
+    return concat(work$, of(requests))
   })

@@ -9,19 +9,19 @@ import type { Worklist } from './items.js'
 import { type Asked, type Failing, probe } from './probe.js'
 import { longest, NONE, plus, type Span, sumOf, times } from './span.js'
 
-/** What the work of some items asks: of each call, and one after the other. */
+/** The requests of some items: per endpoint, and in sequence. */
 interface Tally {
   readonly calls: ReadonlyMap<AnyEndpoint, Span>
-  /** Rounds of requests that follow each other, over all items, */
+  /** Sequential rounds of requests, over all items. */
   readonly rounds: Span
-  /** and of the item that has most of them. */
+  /** Rounds of the item with the most. */
   readonly longest: Span
 }
 
-/** What a stream would ask. */
+/** The requests of a stream. */
 export interface Demand extends Tally {
   readonly stream: StreamDefinition
-  /** How many items it is about, and how many of them an unfinished run left in place. */
+  /** Number of items, and how many of them an unfinished run has already fetched. */
   readonly items: number
   readonly inPlace: number
   readonly known: Worklist['known']
@@ -33,20 +33,20 @@ export interface Asking {
   /** "Now" of the run, epoch milliseconds. */
   readonly asOf: number
   readonly worklistOf: (source: string) => Observable<Worklist>
-  /** Whether an item is in place already and not asked for. */
+  /** Whether an item is already fetched. */
   readonly isInPlace: (stream: string, item: Item) => boolean
-  /** The most requests that a stream is thought to make, of which so many are foreseen: answers may lead to more. */
+  /** The expected maximum of requests of a stream, of which `foreseen` are known: answers may lead to more. */
   readonly usual: (stream: StreamDefinition, foreseen: number) => number
 }
 
-/** Items whose files are read at the same time. */
+/** Items whose files are read in parallel. */
 const AT_ONCE = 16
 
 const NOTHING: Tally = { calls: new Map(), rounds: NONE, longest: NONE }
 
 /**
- * What each of the streams would ask in a run, by its own work over what is stored. `least` is a run in which all goes well, `most` one in
- * which a list is had from its last source or day only; what fails for one stock, and is asked again, is in neither.
+ * The requests of each stream in a run, from its own work over the stored data. `least` assumes that all goes well, `most` that only the
+ * last source or day of a list answers. Neither counts retries.
  */
 export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking): Observable<readonly Demand[]> => {
   const shared = { nothing: askedOnce(), missing: askedOnce() }
@@ -66,11 +66,11 @@ export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking):
       const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : asking.worklistOf(source)
       return list$.pipe(
         mergeMap(({ items, known, isMadeUp = false }) => {
-          const asked = items.filter((item) => !asking.isInPlace(stream.name, item))
-          const facts = { stream, items: items.length, inPlace: items.length - asked.length, known }
+          const open = items.filter((item) => !asking.isInPlace(stream.name, item))
+          const facts = { stream, items: items.length, inPlace: items.length - open.length, known }
           const tally$ = isMadeUp
-            ? tallyOf(stream, asked.slice(0, 1)).pipe(map((tally) => repeated(tally, asked.length)))
-            : tallyOf(stream, asked)
+            ? tallyOf(stream, open.slice(0, 1)).pipe(map((tally) => repeated(tally, open.length)))
+            : tallyOf(stream, open)
           return tally$.pipe(map((tally): Demand => ({ ...facts, ...tally })))
         }),
       )
@@ -83,7 +83,7 @@ export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking):
   )
 }
 
-/** An item's requests, from what it asked in each way of failing. What was asked at first is what it needs; other calls are further sources. */
+/** The requests of an item, from its dry runs in each failure mode. The first round is needed; other endpoints are fallbacks. */
 const tallyOfItem = (probes: readonly (readonly Asked[])[]): Tally => {
   const [needed = []] = probes
   const first = new Set(needed.filter(({ round }) => round === 0).map(({ endpoint }) => endpoint))
@@ -110,7 +110,7 @@ const repeated = ({ calls, rounds, longest: one }: Tally, number: number): Tally
   longest: one,
 })
 
-/** A call that needs the answer of another one is not reached where nothing is answered: at most it is made once for each item. */
+/** A dry run does not reach an endpoint that needs an earlier answer: at most one request per item. */
 const withUnreached = (demand: Demand, reached: ReadonlySet<AnyEndpoint>): Demand => {
   const { stream, items, inPlace, calls } = demand
   const unreached = stream.endpoints.filter((endpoint) => calls.size > 0 && !reached.has(endpoint))
@@ -124,7 +124,7 @@ const withUnreached = (demand: Demand, reached: ReadonlySet<AnyEndpoint>): Deman
   }
 }
 
-/** Pages that an answer promises follow one after the other. */
+/** Further pages are requested one after the other. */
 const withPages = (demand: Demand, usual: Asking['usual']): Demand => {
   const [first] = demand.calls
   const foreseen = requestsOf(demand).most
@@ -138,5 +138,5 @@ const withPages = (demand: Demand, usual: Asking['usual']): Demand => {
   }
 }
 
-/** How many requests a stream would make in all. */
+/** Total requests of a stream. */
 export const requestsOf = ({ calls }: Pick<Tally, 'calls'>): Span => sumOf(calls.values())

@@ -1,4 +1,4 @@
-/** A number of which only the bounds may be known. */
+/** A number known by its bounds; both are the same if it is exact. */
 export interface Span {
   readonly least: number
   readonly most: number
@@ -10,7 +10,7 @@ export const plus = (one: Span, other: Span): Span => ({ least: one.least + othe
 
 export const sumOf = (all: Iterable<Span>): Span => [...all].reduce(plus, NONE)
 
-/** The greater one of either bound. */
+/** The maximum of each bound. */
 export const longest = (all: Iterable<Span>): Span =>
   [...all].reduce((one, other) => ({ least: Math.max(one.least, other.least), most: Math.max(one.most, other.most) }), NONE)
 

@@ -7,13 +7,13 @@ import type { Item } from '../../model/outcome.js'
 import { isContinued, suffices } from '../../pipeline/record.js'
 import type { RunRecord } from '../../pipeline/session.js'
 
-/** What earlier runs mean for the one that is planned. */
+/** What earlier runs mean for the planned one. */
 export interface Standing {
-  /** "Now" of the run: that of the run which it continues, if it does. */
+  /** "Now" of the run: that of the resumed run, if it resumes one. */
   readonly asOf: number
-  /** When the run ended that leaves nothing to ask. */
+  /** When the complete run finished that is up to date. */
   readonly finishedBefore?: string
-  /** The unfinished run that would go on. */
+  /** The unfinished run that would be resumed. */
   readonly continues?: string
   readonly isInPlace: (stream: string, item: Item) => boolean
 }
@@ -26,14 +26,14 @@ export interface Intent {
   readonly streams: readonly string[]
 }
 
-/** Judges what lies in a folder as a run would when it begins, but touches nothing. */
+/** Reads the state of a folder as a run does at its start, but writes nothing. */
 export const standingOf = async (root: string, { wanted, isInstantGiven, fresh, streams }: Intent): Promise<Standing> => {
-  const anew: Standing = { asOf: wanted.asOf, isInPlace: () => false }
-  if (fresh) return anew
+  const scratch: Standing = { asOf: wanted.asOf, isInPlace: () => false }
+  if (fresh) return scratch
   const state = join(root, '.scripstream')
   const unfinished = await recordIn(join(state, 'run.json'))
   if (unfinished !== undefined) {
-    if (!isContinued(unfinished, wanted, isInstantGiven)) return anew
+    if (!isContinued(unfinished, wanted, isInstantGiven)) return scratch
     const inPlace = new Map<string, ReadonlySet<string>>()
     for (const stream of streams) inPlace.set(stream, await inJournal(join(state, 'journals', `${stream}.ndjson`), root))
     return {
@@ -44,12 +44,12 @@ export const standingOf = async (root: string, { wanted, isInstantGiven, fresh, 
   }
   const noted = await notedRun(join(state, 'complete.json'))
   const complete = sufficingRun(noted, (run) => suffices(run, wanted, isInstantGiven))
-  if (complete === undefined) return anew
-  const isAsLeft = (await changedSince(complete, root)) === undefined
-  return isAsLeft ? { ...anew, finishedBefore: complete.run.report.finishedAt } : anew
+  if (complete === undefined) return scratch
+  const isUnchanged = (await changedSince(complete, root)) === undefined
+  return isUnchanged ? { ...scratch, finishedBefore: complete.run.report.finishedAt } : scratch
 }
 
-/** A run that is at work beside us may take its journal away at any time. */
+/** A run in another process may delete its journal at any time. */
 const inJournal = (path: string, root: string): Promise<ReadonlySet<string>> =>
   itemsInPlace(path, root).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return new Set<string>()

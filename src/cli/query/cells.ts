@@ -1,29 +1,29 @@
-/** A value as DuckDB hands it out: a text, number, truth value or null, or an object that knows how to write itself. */
+/** A value from DuckDB: a text, number, boolean or null, or an object with its own `toString`. */
 export type Value = unknown
 
 export interface ColumnFacts {
   readonly name: string
   readonly isNumber: boolean
-  /** Whether its texts are JSON themselves. */
+  /** Whether its texts are JSON. */
   readonly isJson: boolean
 }
 
-/** Some rows, which become values only when they are asked for. */
+/** A chunk of rows; `rows` decodes them on demand. */
 export interface Bunch {
   readonly count: number
   readonly rows: () => readonly (readonly Value[])[]
 }
 
-/** Rows as they come, bunch by bunch. */
+/** Rows as they arrive, in chunks. */
 export type Cells = AsyncIterable<Bunch>
 
-/** A value as text, exactly; nothing for NULL. Lists and structures are JSON. */
+/** A value as exact text; undefined for NULL. Lists and structures become JSON. */
 export const cellText = (value: Value, isJson = false): string | undefined => {
   if (value === null || value === undefined) return undefined
   return typeof value === 'object' && (itemsIn(value) || fieldsIn(value)) ? jsonOf(value, isJson) : String(value)
 }
 
-/** A value as JSON, exactly: whole numbers and decimals keep all their digits, dates are text. */
+/** A value as exact JSON: integers and decimals keep all digits, dates are text. */
 export const jsonOf = (value: Value, isJson = false): string => {
   if (value === null || value === undefined) return 'null'
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : JSON.stringify(String(value))

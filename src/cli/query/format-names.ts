@@ -1,3 +1,3 @@
-/** How rows are written. */
+/** The output formats of rows. */
 export const formats = ['table', 'csv', 'json', 'ndjson'] as const
 export type Format = (typeof formats)[number]

@@ -2,10 +2,10 @@ import { stringify } from 'csv-stringify/sync'
 import { asText } from '../../provider/formula.js'
 import { type Cells, type ColumnFacts, cellText, jsonOf, type Value } from './cells.js'
 
-/** Rows as text, bunch by bunch as they come. */
+/** Formats rows as text, chunk by chunk. */
 export type Writing = (columns: readonly ColumnFacts[], rows: Cells) => AsyncIterable<string>
 
-/** For a spreadsheet, too: a text that one would run as a formula starts with `'`. What else needs the very text takes ndjson or json. */
+/** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
 const csv: Writing = async function* (columns, rows) {
   yield stringify([columns.map(({ name }) => asText(name))])
   for await (const some of rows) yield stringify(some.rows().map((row) => row.map((value, place) => csvCell(value, columns[place]))))
@@ -25,7 +25,7 @@ const ndjson: Writing = async function* (columns, rows) {
       .join('')
 }
 
-/** One array, a row a line. */
+/** One array, one row per line. */
 const json: Writing = async function* (columns, rows) {
   const toObject = objectOf(columns)
   let before = '[\n'
@@ -37,7 +37,7 @@ const json: Writing = async function* (columns, rows) {
   yield before === '[\n' ? '[]\n' : '\n]\n'
 }
 
-/** By what `--format` calls them. */
+/** The formatters by the names of `--format`. */
 export const writings = { csv, ndjson, json }
 
 const objectOf = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => string) => {
@@ -45,7 +45,7 @@ const objectOf = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => 
   return (row) => `{${row.map((value, place) => `${names[place]}:${jsonOf(value, columns[place]?.isJson)}`).join(',')}}`
 }
 
-/** Of columns with the same name, all but the first get a number: an object has each name once. */
+/** Numbers repeated column names: an object can have each name once. */
 const distinct = (names: readonly string[]): readonly string[] => {
   const taken = new Set<string>()
   return names.map((name) => {

@@ -13,24 +13,24 @@ export interface QueryFlags {
   readonly out: string | undefined
   readonly config: string | undefined
   readonly format: Format | undefined
-  /** Rows that a table shows. */
+  /** Rows shown in a table. */
   readonly rows: number
 }
 
-/** Asks the files of the output folder and prints the answer on stdout. A signal interrupts it. */
+/** Queries the files of the output folder and prints the result on stdout. A signal interrupts it. */
 export const queryCommand: Command<QueryFlags> = (flags, shell, parts) =>
   new Observable<number>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
       const { out } = settingsFor(flags, shell, parts)
       const { ask, errorOf } = await import('../../tables/query.js')
-      const asked = await ask(flags.sql, out, (stop) => (interrupt = stop))
+      const query = await ask(flags.sql, out, (stop) => (interrupt = stop))
       try {
-        if (!subscriber.closed) await print(asked.result, flags, shell)
+        if (!subscriber.closed) await print(query.result, flags, shell)
       } catch (error) {
         throw errorOf(error)
       } finally {
-        asked.close()
+        query.close()
       }
     }
     answer().then(
@@ -46,7 +46,7 @@ export const queryCommand: Command<QueryFlags> = (flags, shell, parts) =>
     map((end) => (typeof end === 'string' ? exitCodeOf(end) : end)),
   )
 
-/** Writes an answer as fast as its reader reads, and ends where the reader goes away. */
+/** Writes a result as fast as its reader reads it, and stops when the reader closes the pipe. */
 export const print = async (
   result: DuckDBResult,
   { format, rows }: Pick<QueryFlags, 'format' | 'rows'>,
@@ -63,7 +63,7 @@ export const print = async (
   }
   const { [how]: write } = (await import('./formats.js')).writings
   for await (const text of write(columns, cellsOf(result))) {
-    // A reader that has seen enough, such as head, is no failure.
+    // A reader such as head may stop early; that is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
     await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
   }
@@ -86,23 +86,23 @@ const cellsOf = async function* (result: DuckDBResult): AsyncGenerator<Bunch> {
 export interface StatementInput {
   readonly typed: string | undefined
   readonly file: string | undefined
-  /** Whether the tables are told where there is no statement: a program that wants them may keep stdin open. */
+  /** With `--json` and no statement the tables are shown, without reading stdin: a program may keep it open. */
   readonly json: boolean
 }
 
-/** The statement that was typed, stands in a file, or is piped in; nothing where the tables are asked for. */
+/** The statement from the arguments, a file or stdin; undefined to show the tables. */
 export const statementIn = (
   { typed, file, json }: StatementInput,
   { isTTY }: Shell['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
-  if (typed !== undefined && file !== undefined) throw new UsageError('query takes a statement or --file, not both')
+  if (typed !== undefined && file !== undefined) throw new UsageError('query: give a statement or --file, not both')
   if (file !== undefined) return read(file, '--file')
   if (typed !== undefined && typed !== '-') return typed
   if (typed === undefined && (isTTY || json)) return undefined
   const piped = read('-', 'query')
   if (piped.trim() !== '') return piped
   throw new UsageError(
-    'query: no statement came in on stdin\ntype one: scripstream query "select …"; on a terminal, or with --json, "scripstream query" shows the tables',
+    'query: no statement on stdin\ntype one: scripstream query "select …"; on a terminal, or with --json, "scripstream query" shows the tables',
   )
 }

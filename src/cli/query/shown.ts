@@ -6,11 +6,11 @@ import { type Bunch, type Cells, type ColumnFacts, cellText, type Value } from '
 
 export interface Room {
   readonly columns: number
-  /** Rows that are shown; of more, the first and the last half. */
+  /** Rows shown: of a longer result, the first and the last half. */
   readonly rows: number
 }
 
-/** A plan is a drawing of many lines. */
+/** A query plan is a multi-line drawing. */
 const planLines = async (bunches: Cells): Promise<readonly Line[]> => {
   const lines: Line[] = []
   for await (const bunch of bunches)
@@ -27,10 +27,10 @@ type Row = readonly (string | undefined)[]
 
 const NULL = 'NULL'
 const GAP = 2
-/** No cell takes more than a third of the line, or this much where a third is less. */
+/** A cell takes at most a third of the line, but may always take this much. */
 const LEAST_WIDTH = 20
 
-/** Rows for people: as many rows and columns as there is room for, and what is left out. */
+/** A table of rows for people: the rows and columns that fit, and what is left out. */
 export const shown = async (columns: readonly ColumnFacts[], rows: Cells, room: Room): Promise<readonly Line[]> => {
   if (columns[0]?.name === 'explain_key') return planLines(rows)
   const { first, last, total } = await ends(rows, room.rows, (row) => rowOf(row, columns, room))
@@ -50,7 +50,7 @@ export const shown = async (columns: readonly ColumnFacts[], rows: Cells, room: 
   return [...table, ...footer(columns, { total, left, fitting })]
 }
 
-/** The first and the last rows, and how many there are; the others are let go as they come. */
+/** The first and the last rows, and their total; the others are dropped as they arrive. */
 const ends = async (bunches: Cells, most: number, keep: (row: readonly Value[]) => Row) => {
   const half = Math.ceil(most / 2)
   const first: Row[] = []
@@ -77,7 +77,7 @@ const rowOf = (row: readonly Value[], columns: readonly ColumnFacts[], room: Roo
   row.map((value, place) => {
     const text = cellText(value, columns[place]?.isJson)
     if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
-    // Cut before it is cleaned: a cell may hold a whole document.
+    // Cut first: a cell may be a whole document.
     return cut(clean(text.slice(0, 4 * room.columns)), widest(room))
   })
 

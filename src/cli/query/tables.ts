@@ -3,17 +3,17 @@ import type { Table } from '../../tables/table.js'
 import type { Line } from '../terminal.js'
 import { padEnd, wrap } from '../text.js'
 
-/** All tables for people: what a row is, the files, and each column with its type and unit. */
+/** All tables for people: the meaning of a row, the files, and each column with type and unit. */
 export const tableLines = (columns: number): readonly Line[] =>
   catalogue.flatMap((table, place) => [...(place === 0 ? [] : [[]]), ...linesOf(table, columns)])
 
 const linesOf = (table: Table, columns: number): readonly Line[] => {
   const all = columnsOf(table)
   const room = Math.max(...all.map(({ name }) => name.length))
-  const said = [table.comment, `from ${table.files.map(({ path }) => shownPath(path)).join(', ')}`]
+  const facts = [table.comment, `from ${table.files.map(({ path }) => shownPath(path)).join(', ')}`]
   return [
     [[table.name, 'bold']],
-    ...said.flatMap((text) => wrap(`  ${text}`, columns)).map((line): Line => [[line, 'dim']]),
+    ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): Line => [[line, 'dim']]),
     ...all.flatMap(({ name, type, comment }) => {
       const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
       const [first = '', ...more] = wrap(comment, Math.max(20, columns - margin))

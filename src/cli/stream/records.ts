@@ -8,8 +8,8 @@ import { MASTER } from '../../pipeline/work.js'
 import { csv } from '../../provider/answer.js'
 
 /**
- * The rows of an item as records that say by themselves whose they are: `Symbol` and `ISIN` of a stock first, `Symbol` and `Sid` of an
- * index, the name of the list where a stream has several. A candle has its trading day (`Date`, in India) and the names of its columns.
+ * The rows of an item as records that name their owner: `Symbol` and `ISIN` of a stock first, `Symbol` and `Sid` of an index, the name of
+ * the list if a stream has several. A candle gets its trading day (`Date`, in India) and column names.
  */
 export const recordsOf = (stream: StreamDefinition, { item, rows }: Collected): readonly Row[] => {
   const [output] = stream.outputs

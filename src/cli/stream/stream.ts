@@ -21,8 +21,8 @@ export interface StreamFlags extends Asked {
 const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, partial: 3, failed: 1, interrupted: 1 }
 
 /**
- * Writes the records of one stream to stdout, a line of JSON each, as they come in, and what is lost to stderr. A reader that is slow
- * slows the asking; one that goes away ends it, which is no failure.
+ * Writes the records of one stream to stdout as they arrive, one line of JSON each, and failures to stderr. A slow reader slows down the
+ * requests; a reader that closes the pipe ends the command, which is no failure.
  */
 export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, shell, parts) =>
   defer(() =>
@@ -45,7 +45,7 @@ export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, she
     untilSignal(shell.signal$),
     map((end) => {
       if (typeof end !== 'string') return end
-      // What a stalled reader has not taken yet would keep the process.
+      // Unread output of a stalled reader would keep the process alive.
       shell.exit(exitCodeOf(end))
       return exitCodeOf(end)
     }),
@@ -53,7 +53,7 @@ export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, she
 
 const linesOf = (records: readonly object[]): string => records.map((record) => `${printable(JSON.stringify(record))}\n`).join('')
 
-/** Completes when the text has gone to the reader; never, where there is no reader any more. */
+/** Completes when the reader has the text; calls `gone` if it has closed the pipe. */
 const written = (stdout: TerminalStream, text: string, gone: () => void): Observable<never> =>
   text === ''
     ? EMPTY
@@ -61,13 +61,13 @@ const written = (stdout: TerminalStream, text: string, gone: () => void): Observ
         stdout.write(text, (error) => (error ? gone() : subscriber.complete()))
       })
 
-/** One line for whatever is lost or may be incomplete, and at the end for what failed as a whole. */
+/** One line for each lost or incomplete item, and for a failure of the stream or the run. */
 const tell = (event: RunEvent, { name }: StreamDefinition, { stderr }: Pick<Shell, 'stderr'>): void => {
-  const say = (text: string): void => void stderr.write(`scripstream: ${clean(text)}\n`)
-  if (event.type === 'noticed') say(`${event.stream}: ${event.text}`)
+  const say = (text: string, kind: 'error' | 'warning' = 'error'): void => void stderr.write(`${kind}: ${clean(text)}\n`)
+  if (event.type === 'noticed') say(`${event.stream}: ${event.text}`, 'warning')
   if (event.type === 'settled' && event.stream === name) {
-    if (isLost(event)) say(`${event.item}: ${event.status}: ${event.reason ?? 'no reason given'}`)
-    else if (event.degraded !== undefined) say(`${event.item}: may lack records: ${event.degraded}`)
+    if (isLost(event)) say(`${event.item}: ${event.status}: ${event.reason ?? 'unknown reason'}`)
+    else if (event.degraded !== undefined) say(`${event.item}: may be incomplete: ${event.degraded}`, 'warning')
   }
   if (event.type === 'stream-finished' && event.stream === name && event.error !== undefined) say(`${name} failed: ${event.error}`)
   if (event.type === 'run-finished' && event.report.error !== undefined) say(event.report.error)
