@@ -14,27 +14,27 @@ const stats = { violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 }
 const { stocks } = marketOf(30)(Date.parse(EVENING))
 
 describe('the bound', () => {
-  it('is the sum of phase 1 and the longest of what follows', () => {
+  it('is the sum of phase 1 plus the longest stream after it', () => {
     const once = { ...counts, requests: 1, latencyMs: 50 }
     const asked = { master: once, fundamental: counts, listing_dates: once, announcements: counts, ohlcv: counts }
     expect(boundOf(asked, stocks, fixed(50))).toBeCloseTo(50 + (30 * 50) / 20 + 50 + (30 * 50) / 15)
   })
 
-  it('counts both paths of a filing as one wait, the longer one', () => {
+  it('counts the longer of the two requests of a filing', () => {
     const latency = logNormal(100)
     const longer = stocks.map(({ ISIN }) => Math.max(latencyOf(latency, 'lodr', ISIN), latencyOf(latency, 'company_filings', ISIN)))
     const wanted = longer.reduce((sum, ms) => sum + ms, 0) / 20
     expect(boundOf({ lodr: counts, company_filings: counts }, stocks, latency)).toBeCloseTo(wanted)
   })
 
-  it('lets the index candles follow the list of indices', () => {
+  it('adds the index candles after the list of indices', () => {
     const asked = { indices: { ...counts, latencyMs: 50 }, index_ohlcv: { ...counts, latencyMs: 194 * 50 } }
     expect(boundOf(asked, stocks, fixed(50))).toBeCloseTo(50 + (194 * 50) / 15)
   })
 })
 
 describe('the latency', () => {
-  it('is the same for the same request, and has its mean', () => {
+  it('is the same for the same request, and has the given mean', () => {
     const all = marketOf(5_000)(Date.parse(EVENING)).stocks.map(({ ISIN }) => latencyOf(logNormal(100), 'news', ISIN))
     expect(all[7]).toBe(latencyOf(logNormal(100), 'news', marketOf(8)(Date.parse(EVENING)).stocks[7]?.ISIN ?? ''))
     expect(all.reduce((sum, ms) => sum + ms, 0) / all.length).toBeCloseTo(100, -1)
@@ -45,28 +45,28 @@ describe('the latency', () => {
 describe('the checks', () => {
   const endpoints = { news: counts }
 
-  it('pass a run that asked for every stock once', () => expect(wrongRequests({ ...stats, endpoints }, 30)).toEqual([]))
+  it('pass a run with one request for every stock', () => expect(wrongRequests({ ...stats, endpoints }, 30)).toEqual([]))
 
   it.each([
     ['too few', { requests: 29 }, '29 requests of news instead of 30'],
     ['one twice', { duplicates: 1 }, '1 requests of news asked what had been asked before'],
     ['too many at once', { mostInFlight: 16 }, '16 requests of news at once instead of 15'],
-  ])('see %s', (_, wrong, said) => {
+  ])('report requests: %s', (_, wrong, said) => {
     expect(wrongRequests({ ...stats, endpoints: { news: { ...counts, ...wrong } } }, 30)).toEqual([said])
   })
 
-  it('see a request that the provider does not know', () => {
+  it('report a request that the provider does not know', () => {
     expect(wrongRequests({ ...stats, endpoints, violations: ['news: asks about no stock'] }, 30)).toEqual(['news: asks about no stock'])
   })
 
-  it('see a file too few', () => {
+  it('report a missing file', () => {
     const folders = { company_filings: 24, market_news: 26, ohlcv_data: 30, 'ohlcv_data/indices': 194 }
     const outputs = { files: 0, bytes: 0, hash: '', folders }
     expect(wrongFiles(outputs, 30)).toEqual([])
     expect(wrongFiles({ ...outputs, folders: { ...folders, ohlcv_data: 29 } }, 30)).toEqual(['29 files in ohlcv_data instead of 30'])
   })
 
-  it('see two runs of one configuration that differ', () => {
+  it('report two different runs of one configuration', () => {
     const same = createSameness()
     const outputs = { files: 1, bytes: 1, folders: {}, hash: 'a' }
     same('50 ms', outputs, { ...stats, endpoints })
@@ -80,17 +80,17 @@ describe('the checks', () => {
 describe('the figures', () => {
   const figure: Figure = { name: 'wall', unit: 's', values: [3, 1, 2], goal: 2 }
 
-  it('are judged by their median, from below or above', () => {
+  it('compare their median with a goal from below or above', () => {
     expect([median([3, 1, 2]), median([4, 1, 2, 3])]).toEqual([2, 2.5])
     expect([isMet(figure), isMet({ ...figure, goal: 1.9 }), isMet({ ...figure, goal: 2.1, atLeast: true })]).toEqual([true, false, false])
   })
 
-  it('are shown with those of before, where there are any', () => {
+  it('are printed with those of before, if there are any', () => {
     expect(tableOf([figure])).toContain('| wall | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
     expect(tableOf([figure], [{ ...figure, values: [9] }])).toContain('| wall | 9 s | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
   })
 
-  it('are marked where they were measured on another machine than most', () => {
+  it('are marked if most others were measured on another machine', () => {
     const figures = [
       { ...figure, name: 'one', machine: 'small' },
       ...['two', 'three'].map((name) => ({ ...figure, name, machine: 'large' })),
@@ -99,12 +99,12 @@ describe('the figures', () => {
     expect(machinesText(figures)).toBe('Measured on large; rows with ¹ on small.')
   })
 
-  it('take the place of what was measured before them', () => {
+  it('replace earlier figures of the same name', () => {
     expect(merged(['a1', 'b1'], ['b2', 'c2'], (text) => text.charAt(0))).toEqual(['a1', 'b2', 'c2'])
   })
 })
 
-it('the chart keeps every point within its panel', () => {
+it('draws every point within its panel', () => {
   const point = (count: number, wallS: number): ScalePoint => {
     const rest = { runs: 1, boundS: 0.5, cpuS: 1, peakRssMb: count / 10, requests: 1, outputMb: 1 }
     return { stocks: count, latencyMs: 50, wallS, ...rest }
@@ -114,11 +114,11 @@ it('the chart keeps every point within its panel', () => {
   for (const [, x, y] of circles) expect([Number(x) >= 56, Number(x) <= 364, Number(y) >= 44, Number(y) <= 296]).not.toContain(false)
 })
 
-it('the next evening is that of the next trading day', () => {
+it('uses the next trading day for the next daily run', () => {
   expect(marketOf(0)(Date.parse(NEXT_EVENING)).tradingDays('2026-02-12', '2026-02-28')).toEqual(['2026-02-12', '2026-02-13'])
 })
 
-it('the command line is read, and what is wrong in it named', () => {
+it('parses the command line, and names what is wrong in it', () => {
   expect(optionsOf(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
   expect(optionsOf(['scale', '--stocks', '1,3'])).toMatchObject({ command: 'scale', runs: 1, factors: [1, 3], latenciesMs: [5, 50, 200] })
   expect(() => optionsOf(['--runs', 'many'])).toThrow('many is not a number')

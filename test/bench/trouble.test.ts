@@ -34,7 +34,7 @@ describe('an outage', () => {
     return { front, outages }
   }
 
-  it('of the kind killed breaks connections and refuses new ones, until it ends on the same port', async () => {
+  it('of kind killed breaks connections and refuses new ones, then ends on the same port', async () => {
     const { front, outages } = await prepare()
     const open = connect({ port: front.port, host: '127.0.0.1' }).on('error', () => undefined)
     await once(open, 'connect')
@@ -46,7 +46,7 @@ describe('an outage', () => {
     expect(await errorOf(front.port)).toBeUndefined()
   })
 
-  it('begins with the answer that was named', async () => {
+  it('starts with the configured answer', async () => {
     const { outages } = await prepare()
     await outages.plan({ kind: '503', ms: 60_000, after: { endpoint: 'news', answers: 2 } })
     for (const endpoint of ['news', 'lodr', 'lodr']) outages.countAnswer(endpoint)
@@ -59,7 +59,7 @@ describe('an outage', () => {
 describe('a slow line', () => {
   afterEach(() => void vi.useRealTimers())
 
-  it('carries as many bytes a second as it is given, for all connections together and in turns', () => {
+  it('limits the bytes per second of all connections together, in turns', () => {
     vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
     const carried = [0, 0]
     const sockets = carried.map((_, place) => ({
@@ -82,7 +82,7 @@ describe('a slow line', () => {
   })
 })
 
-it('a padded answer is valid JSON of the size that was asked for, with its rows', () => {
+it('pads an answer to the requested size as valid JSON with its rows', () => {
   const padding = createPadding()
   padding.set({ endpoint: 'news', bytes: 1_000 })
   const text = Buffer.concat([...padding.piecesOf('news', jsonResponse({ data: [1] }))]).toString()
@@ -105,12 +105,12 @@ const runOf = (code: number, scripts: Readonly<Record<string, unknown>>, digests
 describe('the losses of a run', () => {
   const calm = runOf(0, { news: script({ success: 8, empty: 2 }), lodr: script({ success: 5 }) }, { a: '1', b: '2' })
 
-  it('are the items that ended well without the trouble only, and the files that are missing or differ', () => {
+  it('are the items that succeeded only without the trouble, and the files that are missing or differ', () => {
     const run = runOf(3, { news: script({ success: 6, empty: 2, error: 2 }), lodr: script({ success: 5 }, 1) }, { a: '9', c: '3' })
     expect(lossesOf(run, calm)).toEqual({ code: 3, lost: { news: 2 }, degraded: 1, filesDifferent: 3, extraRequests: 0 })
   })
 
-  it('are all items where a run printed no report', () => {
+  it('are all items if a run printed no report', () => {
     expect(lossesOf({ ...runOf(1, {}, {}), report: undefined }, calm).lost).toEqual({ news: 10, lodr: 5 })
   })
 })
@@ -121,14 +121,14 @@ describe('the rows of outages', () => {
     ...{ extraRequests: 1_234, beyondS: -2.25, next: { requests: 9, filesDifferent: 0, code: 0 } },
   }
 
-  it('are shown beside those of before, with what the next run did', () => {
+  it('are printed next to those of before, with the result of the next run', () => {
     expect(outagesTable([row], [{ ...row, lost: 2_661 }])).toContain(
       '| killed | phase 2 | 15 s | 2,661 | 7 | 1 | 6 | 3 | 1,234 | −2.3 s | 9 requests, 0 files different, exit 0 |',
     )
     expect(outagesTable([{ ...row, code: null }])).toContain('| hangs |')
   })
 
-  it('take the place of what was measured before them', () => {
+  it('replace earlier rows of the same outage', () => {
     const other = { what: '2 Mbit/s; lost 3', ...row, wallS: 1 }
     const merged = mergeTrouble(
       { outages: [row], others: [other] },
@@ -138,7 +138,7 @@ describe('the rows of outages', () => {
   })
 })
 
-it('the command line of what trouble costs is read, and what is wrong in it named', () => {
+it('parses the command line of the trouble commands, and names what is wrong in it', () => {
   const { command, trouble } = optionsOf(['outages', '--stocks', '80', '--kinds', 'killed,dns', '--seconds', '5', '--starts', 'phase-2'])
   expect([command, trouble]).toMatchObject(['outages', { stocks: 80, kinds: ['killed', 'dns'], seconds: [5], starts: ['phase 2'] }])
   expect(optionsOf(['turns', '--against', '/old']).trouble).toMatchObject({ stocks: undefined, latencyMs: 50 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readFleetAddress } from '../../src/fleet/address.js'
 import { UsageError } from '../../src/model/errors.js'
 
-describe('the address of a fleet', () => {
+describe('readFleetAddress', () => {
   it.each([
     ['redis://host', { url: 'redis://host', prefix: 'scripstream', shown: 'redis://host' }],
     ['redis://10.0.0.5:6379', { url: 'redis://10.0.0.5:6379', prefix: 'scripstream', shown: 'redis://10.0.0.5:6379' }],
@@ -11,7 +11,7 @@ describe('the address of a fleet', () => {
     ['redis://host/0?prefix=nse', { url: 'redis://host/0', prefix: 'nse', shown: 'redis://host/0?prefix=nse' }],
     ['redis://me:secret@host?prefix=a_b-1', { url: 'redis://me:secret@host', prefix: 'a_b-1', shown: 'redis://host?prefix=a_b-1' }],
     ['redis://:p%25%2F@host', { url: 'redis://:p%25%2F@host', prefix: 'scripstream', shown: 'redis://host' }],
-  ])('is read from %s', (text, address) => {
+  ])('parses %s', (text, address) => {
     expect(readFleetAddress(text)).toEqual(address)
   })
 
@@ -30,7 +30,7 @@ describe('the address of a fleet', () => {
     ['redis://:secret@host?password=secret', 'allows only ?prefix=NAME after the "?"'],
     ['redis://:secret%zz@host', 'an invalid percent escape in its user or password'],
     ['redis://secret%:x@host', 'an invalid percent escape in its user or password'],
-  ])('is refused in %j, in words that do not repeat it', (text, words) => {
+  ])('rejects %j without quoting it', (text, words) => {
     expect(() => readFleetAddress(text)).toThrow(UsageError)
     expect(() => readFleetAddress(text)).toThrow(words)
     expect(() => readFleetAddress(text)).not.toThrow('secret')

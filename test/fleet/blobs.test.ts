@@ -18,14 +18,14 @@ const ROWS = [
 const BY: Pick<Outcome, 'by' | 'requestCounts'> = { by: 'a', requestCounts: [1, 0, 0] }
 const RUN = '20260212T143000Z-0001'
 
-/** What comes back of what a worker settled, after someone had the folder. */
+/** Stores an outcome as a worker and loads it as the driver; `meanwhile` can damage the blob in between. */
 const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = () => undefined): Promise<Settled> => {
   const root = temporaryFolder()
   const blobs = blobsIn(root)
   const item = itemOf('M&M')
   const settled: Settled = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
   const told = await putAway('market-news', { run: RUN, item }, settled, blobs)
-  // Through the queue it goes as JSON.
+  // The queue stores it as JSON.
   const outcome = JSON.parse(JSON.stringify({ ...BY, ...told })) as Outcome
   expect(JSON.stringify(outcome).length).toBeLessThan(300)
   const folder = join(root, RUN, 'market-news')
@@ -33,21 +33,21 @@ const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = (
   return takenBack('market-news', { run: RUN, item }, outcome, blobs)
 }
 
-describe('rows that are left in a blob', () => {
-  it('come back as they were, with all that was settled', async () => {
+describe('storing and loading an outcome', () => {
+  it('returns the same rows and all other fields', async () => {
     const { rows, ...rest } = await thereAndBack(ROWS)
     expect(JSON.stringify(rows)).toBe(JSON.stringify(ROWS))
     expect(rest).toEqual({ item: itemOf('M&M'), status: 'success', degraded: 'a page', whole: true, remark: 'new' })
   })
 
-  it('come back as the same lines of CSV, to the byte', async () => {
+  it('returns CSV rows byte for byte', async () => {
     const { rows } = await thereAndBack(CANDLES)
     expect(Buffer.from(rows.csv ?? []).toString()).toBe(LINES)
     expect([...(rows as RowList<Candle>)]).toEqual([...CANDLES])
     expect(rows.length).toBe(2)
   })
 
-  it('are none, and no file, where there were none', async () => {
+  it('writes no blob for zero rows', async () => {
     const root = temporaryFolder()
     const item = itemOf('A')
     const told = await putAway('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, blobsIn(root))
@@ -57,12 +57,12 @@ describe('rows that are left in a blob', () => {
   })
 
   it.each([
-    ['is gone', (file: string) => rmSync(file), /ENOENT/],
-    ['is cut', (file: string) => truncateSync(file, 7), /the file has 7 bytes instead of \d+/],
+    ['is missing', (file: string) => rmSync(file), /ENOENT/],
+    ['is truncated', (file: string) => truncateSync(file, 7), /the file has 7 bytes instead of \d+/],
     ['is empty', (file: string) => writeFileSync(file, ''), /the file has 0 bytes/],
-    ['holds something else', (file: string) => writeFileSync(file, 'x'.repeat(statSync(file).size)), /JSON/],
+    ['has other content', (file: string) => writeFileSync(file, 'x'.repeat(statSync(file).size)), /JSON/],
     ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /the file has 1 rows instead of 2/],
-  ])('make the item a lost one that says so if the blob %s', async (_, meanwhile, words) => {
+  ])('fails the item with a reason if the blob %s', async (_, meanwhile, words) => {
     const settled = await thereAndBack(ROWS, meanwhile)
     expect(settled).toMatchObject({ item: itemOf('M&M'), status: 'error', rows: [] })
     expect(settled.reason).toMatch(/^cannot read the rows of worker a from the shared folder: /)
@@ -70,8 +70,8 @@ describe('rows that are left in a blob', () => {
   })
 })
 
-describe('packed rows', () => {
-  it('are unpacked as what they were', () => {
+describe('encoding rows', () => {
+  it('decodes what it encoded, and rejects a wrong number of rows', () => {
     const { form, bytes } = packed(ROWS)
     expect(form).toBe('json')
     expect(unpacked(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
@@ -80,7 +80,7 @@ describe('packed rows', () => {
 })
 
 describe('blobs', () => {
-  it('are put in their place as a whole, over an earlier one, and leave nothing else', async () => {
+  it('are written atomically over an existing file, without leftover files', async () => {
     const root = temporaryFolder()
     const blobs = blobsIn(root)
     await blobs.write('run/stream/a', Buffer.from('first'))
@@ -90,7 +90,7 @@ describe('blobs', () => {
     expect(new Set((await blobs.read('run/stream/a')).toString()).size).toBeLessThanOrEqual(2)
   })
 
-  it('are written again after someone has cleared their folder away', async () => {
+  it('are written again after their folder was removed', async () => {
     const root = temporaryFolder()
     const blobs = blobsIn(root)
     await blobs.write('run/stream/a', Buffer.from('first'))
@@ -102,8 +102,8 @@ describe('blobs', () => {
   })
 })
 
-describe('what identifies the work of an item', () => {
-  it('is no number, holds no colon, and differs for what differs', () => {
+describe('the job id of an item', () => {
+  it('is not a number, has no colon, and is unique', () => {
     const names = ['1', '0', 'A', 'a', 'M&M', 'A:B', 'A%3AB', 'A/B', 'ए', 'all']
     const ids = names.map((name) => idOf(itemOf(name)))
     expect(new Set(ids).size).toBe(names.length)
@@ -111,8 +111,8 @@ describe('what identifies the work of an item', () => {
   })
 })
 
-describe('a run that is dropped', () => {
-  it('goes with all that is in it, and takes nothing else with it', async () => {
+describe('removing a run', () => {
+  it('removes all its files and nothing outside of its folder', async () => {
     const [root, elsewhere] = [temporaryFolder(), temporaryFolder()]
     const folder = join(root, RUN, 'market-news')
     mkdirSync(folder, { recursive: true })

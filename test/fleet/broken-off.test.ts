@@ -4,10 +4,10 @@ import { treeOf } from '../crash/support.js'
 import { fleetPlace, joined, LONG_MS, reportIn } from './processes.js'
 import { noRedis, onRedis, SERVER } from './support.js'
 
-/** The answer to one of the items: its id. The barrier was put in before them, so that the script is known, and they come as one. */
+/** The reply for one item: its id. The barrier was added before, so Redis knows the script, and the items come in one pipeline. */
 const TAKEN = /\$\d+\r\ni\w+\r\n/
 
-/** Stands before the server and breaks a connection off, once, in the midst of its answer to several items that came as one. */
+/** A proxy that destroys a connection once, in the middle of the reply to a pipeline of items. */
 const breakingServer = async () => {
   const sockets = new Set<Socket>()
   const told = { broken: 0 }
@@ -42,9 +42,9 @@ const breakingServer = async () => {
   return { address: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, told }
 }
 
-describe.skipIf(noRedis)(onRedis('a connection that is broken off while items are handed out'), () => {
+describe.skipIf(noRedis)(onRedis('a connection that is lost while items are handed out'), () => {
   it(
-    'costs nothing: they are handed out again',
+    'loses nothing: the items are added again',
     async () => {
       const { address, told } = await breakingServer()
       const place = await fleetPlace({ server: address })

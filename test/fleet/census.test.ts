@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createCensus } from '../../src/fleet/census.js'
 
-describe('the census of a fleet', () => {
-  it('counts items and their rate by worker, since it was first seen, in the order of names', () => {
+describe('createWorkerStats', () => {
+  it('counts items and rates by worker since its first appearance, sorted by name', () => {
     let now = 10_000
     const census = createCensus(() => now)
     census.state(['b'])
@@ -19,11 +19,11 @@ describe('the census of a fleet', () => {
     })
   })
 
-  it('has no rate of who has only just come', () => {
+  it('has rate 0 for a new worker', () => {
     expect(createCensus(() => 5).state(['a']).workers).toEqual([{ name: 'a', items: 0, perSecond: 0, isThere: true }])
   })
 
-  it('keeps who is gone, and says so', () => {
+  it('lists a disconnected worker as such', () => {
     const census = createCensus(() => 0)
     census.state(['a', 'b'])
     expect(census.state(['b']).workers.map(({ name, isThere }) => [name, isThere])).toEqual([
@@ -32,7 +32,7 @@ describe('the census of a fleet', () => {
     ])
   })
 
-  it('counts what was taken from others', () => {
+  it('counts stalled items', () => {
     const census = createCensus(() => 0)
     census.stall()
     census.stall()

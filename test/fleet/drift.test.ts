@@ -7,25 +7,25 @@ const fresh = (answers: number, of: number, field = 'source'): Drift => ({
   ...{ answers, of, records: answers, ofRecords: of, example: `A${answers}` },
 })
 
-describe('drift that other processes have seen', () => {
-  it('adds up where it is the same', () => {
+describe('drift from other processes', () => {
+  it('adds up the same drift of several processes', () => {
     const drift = createDriftWatch()
     drift.add('a market-news', [fresh(3, 10)])
     drift.add('b market-news', [fresh(4, 20)])
     expect(drift.found()).toEqual([{ ...fresh(3, 10), answers: 7, of: 30, records: 7, ofRecords: 30 }])
   })
 
-  it('is that of the latest telling of each process', () => {
+  it('uses only the latest report of each process', () => {
     const drift = createDriftWatch()
     drift.add('a market-news', [fresh(3, 10)])
     drift.add('b market-news', [fresh(4, 20)])
     drift.add('a market-news', [fresh(5, 11)])
     expect(drift.found()).toMatchObject([{ answers: 9, of: 31 }])
     drift.add('a market-news', [fresh(2, 9)])
-    expect(drift.found(), 'an older telling that comes later').toMatchObject([{ answers: 9, of: 31 }])
+    expect(drift.found(), 'an older report that arrives later').toMatchObject([{ answers: 9, of: 31 }])
   })
 
-  it('is told apart by field and kind, the most frequent first', () => {
+  it('distinguishes field and kind, and sorts by frequency', () => {
     const drift = createDriftWatch()
     drift.add('a market-news', [fresh(1, 10), { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'number' }])
     drift.add('b market-news', [fresh(3, 10, 'link'), { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'list' }])

@@ -29,8 +29,8 @@ const TEXTS = {
   '.scripstream/report.json': '{}',
 }
 
-describe('what earlier runs stored', () => {
-  it('is shared by the names that the work of a run may read, with the report, as further names of the same files', async () => {
+describe('sharing stored outputs', () => {
+  it('links the readable outputs and the report', async () => {
     const out = stored(TEXTS)
     const run = join(temporaryFolder(), 'run')
     await share(out, ['all_indices_list.json', 'ohlcv_data/*.csv', 'nowhere/*.csv', 'never.json'], run)
@@ -45,7 +45,7 @@ describe('what earlier runs stored', () => {
     expect(other?.mtimeMs).toBe(STORED_AT.getTime())
   })
 
-  it('stays as it was shared while outputs are replaced, until it is shared anew', async () => {
+  it('keeps the linked content while outputs are replaced, until the next call', async () => {
     const out = stored(TEXTS)
     const run = join(temporaryFolder(), 'run')
     await share(out, ['ohlcv_data/*.csv'], run)
@@ -58,7 +58,7 @@ describe('what earlier runs stored', () => {
     expect(Object.keys(filesIn(earlierIn(run))).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
-  it('is nothing at first', async () => {
+  it('shares nothing before the first run', async () => {
     const run = join(temporaryFolder(), 'run')
     await share(temporaryFolder(), ['all_indices_list.json', 'ohlcv_data/*.csv'], run)
     expect(files.existsSync(run) ? filesIn(run) : {}).toEqual({})
@@ -71,7 +71,7 @@ describe('a shared folder on another disk', () => {
     vi.resetModules()
   })
 
-  it('gets copies, with the time as of which they hold', async () => {
+  it('gets copies with the modification times of the originals', async () => {
     const actual = await vi.importActual<typeof import('node:fs')>('node:fs')
     vi.resetModules()
     vi.doMock('node:fs', () => ({
@@ -90,10 +90,10 @@ describe('a shared folder on another disk', () => {
   })
 })
 
-describe('what the work of a run may read', () => {
+describe('listReadableOutputs', () => {
   const settings = settingsOf()
 
-  it('is every output of the streams that run, and of the others what is one file', () => {
+  it('lists all outputs of active streams, and single-file outputs of the others', () => {
     const names = readable(planRun(streams, settings, { only: ['all-ohlcv'] }), 'NSE')
     expect(names).toContain('ohlcv_data/*.csv')
     expect(names).toContain('all_indices_list.json')
@@ -102,7 +102,7 @@ describe('what the work of a run may read', () => {
     expect(names).not.toContain('ohlcv_data/indices/*.csv')
   })
 
-  it('names no file twice', () => {
+  it('lists no file twice', () => {
     const names = readable(planRun(streams, settings), 'NSE')
     expect(new Set(names).size).toBe(names.length)
   })

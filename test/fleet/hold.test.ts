@@ -17,7 +17,7 @@ const member = ({ redis, prefix }: Meeting): Member => {
   return { ...holds, heard }
 }
 
-/** Members that hear each other by now. */
+/** Workers that are subscribed to each other's messages. */
 const fleetOf = async (count: number) => {
   const place = meeting()
   const members = Array.from({ length: count }, () => member(place))
@@ -25,16 +25,16 @@ const fleetOf = async (count: number) => {
   return { ...place, members, key: `${place.prefix}:hold:${STATIC}` }
 }
 
-/** As if a pause, or more of one, had passed. */
+/** Simulates that part of a back-off has passed. */
 const passed = async (place: { redis: Meeting['redis']; key: string }, ms: number): Promise<void> => {
   for (const field of ['till', 'since']) await place.redis.hincrby(place.key, field, -ms)
 }
 
-/** How long a pause is, in tenths of a second. */
+/** The length of a back-off in tenths of a second. */
 const tenths = ({ ms }: Held): number => Math.round(ms / 100)
 
-describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
-  it('is known to every member within half a second, and to no other host', async () => {
+describe.skipIf(noRedis)(onRedis('the shared back-off of a host'), () => {
+  it('reaches every worker within half a second, and affects no other host', async () => {
     const { members } = await fleetOf(3)
     const [first, ...others] = members
     const held = await first?.refuse(STATIC, 0, undefined, RULES)
@@ -49,7 +49,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     }
   })
 
-  it('doubles with every refusal that it did not help against, up to the longest', async () => {
+  it('doubles with every 429 after a back-off, up to the maximum', async () => {
     const place = await fleetOf(1)
     const [one] = place.members
     const pauses: number[] = []
@@ -61,7 +61,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     expect(pauses).toEqual([20, 40, 80, 100, 100])
   })
 
-  it('is as long as the host asks for, but neither too short nor too long', async () => {
+  it('uses Retry-After within the minimum and maximum', async () => {
     const place = await fleetOf(1)
     const pauses: number[] = []
     for (const asked of [5_000, 10, 3_600_000]) {
@@ -73,7 +73,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     expect(pauses).toEqual([50, 20, 100])
   })
 
-  it('is no longer for refusals of what was sent before it, unless they ask for more', async () => {
+  it('is not extended by late 429 replies, unless their Retry-After is longer', async () => {
     const { members } = await fleetOf(1)
     const one = members[0] as Member
     const { generation } = await one.refuse(STATIC, 0, undefined, RULES)
@@ -86,7 +86,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     expect(tenths(one.of(STATIC))).toBeGreaterThan(60)
   })
 
-  it('is final once nothing but refusals came for as long as the settings say, for everybody', async () => {
+  it('is final for all workers when there were only 429 replies for throttleGiveUpMs', async () => {
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
     const first = await one.refuse(STATIC, 0, undefined, RULES)
@@ -98,7 +98,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     await until(() => other.of(STATIC).isFinal)
   })
 
-  it('ends for all when a request is served, and the next refusal begins anew', async () => {
+  it('ends for all workers after a success, and the next 429 starts with the minimum', async () => {
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
     const short = settingsOf({ throttleMs: 40, throttleMaxMs: 10_000, throttleGiveUpMs: 60_000 })
@@ -118,7 +118,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     expect(again.generation).toBeGreaterThan(generation)
   })
 
-  it('is learnt of by who joins late', async () => {
+  it('is read by a worker that joins late', async () => {
     const place = await fleetOf(1)
     const { generation } = await (place.members[0] as Member).refuse(STATIC, 0, 5_000, RULES)
     const late = member(place)
@@ -130,7 +130,7 @@ describe.skipIf(noRedis)(onRedis('the pause of a host'), () => {
     expect(late.of(NEWS).ms).toBe(0)
   })
 
-  it('is kept by members that knew of earlier ones when the server had forgotten those, stragglers or not', async () => {
+  it('is stored by workers with a higher generation after Redis has lost its data', async () => {
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
     for (let attempt = 0; attempt < 4; attempt += 1) await one.refuse(STATIC, one.of(STATIC).generation, undefined, RULES)

@@ -5,15 +5,15 @@ import { type FleetPlace, fleetPlace, joined, LONG_MS, overCaps, reportIn, reque
 import { inRealTime, isShort, noRedis, onRedis, until } from './support.js'
 
 const NEWS = ['--only', 'market-news,company-filings']
-/** How long a worker is stopped: longer than a lock lasts and the next look for stalled items takes. */
+/** How long a worker is stopped: longer than the job lock plus the interval of the check for stalled items. */
 const FREEZE_MS = 12_000
-/** Within what time items of a worker that is gone are handed out again. */
+/** Items of a dead worker must be active again after this time. */
 const REDELIVERED_MS = 12_000
 
 const inFlight = ({ simulator }: FleetPlace): number =>
   Object.values(simulator.stats().endpoints).reduce((sum, endpoint) => sum + endpoint.inFlight, 0)
 
-/** Whether all items of the streams have been handed out: nobody would do that instead of a driver that is killed. */
+/** Whether all items of the streams have been handed out: a killed driver cannot add them any more. */
 const areHandedOut = async ({ redis, prefix }: FleetPlace): Promise<boolean> => {
   const counts = ['market-news', 'company-filings'].map(async (stream) => {
     const keys = await redis.keys(`${prefix}*:${stream}:i*`)
@@ -22,7 +22,7 @@ const areHandedOut = async ({ redis, prefix }: FleetPlace): Promise<boolean> => 
   return Math.min(...(await Promise.all(counts))) === STOCKS
 }
 
-/** Whether a worker has an item of a stream in work. */
+/** Whether a worker has an active item of a stream. */
 const isAtWork = async ({ redis, prefix }: FleetPlace, stream: string, worker: string): Promise<boolean> => {
   const [active = ''] = await redis.keys(`${prefix}*:${stream}:active`)
   const ids = active === '' ? [] : await redis.lrange(active, 0, -1)
@@ -32,7 +32,7 @@ const isAtWork = async ({ redis, prefix }: FleetPlace, stream: string, worker: s
 
 describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
   it(
-    'leaves its workers at work, and the same command goes on without asking anything again',
+    'lets its workers continue, and the same command resumes without repeating a request',
     async () => {
       const place = await fleetPlace({ latencyMs: 200 })
       const workers = [place.worker('a'), place.worker('b')]
@@ -42,7 +42,7 @@ describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
       killed.child.kill('SIGKILL')
       await killed.ended
       await until(() => requests(place, 'news') >= STOCKS && inFlight(place) === 0)
-      // Whoever ended the last item tells the queue of it.
+      // The last outcomes must be in the queue.
       await until(async () => (await place.redis.keys(`${place.prefix}*:lock`)).length === 0)
       const asked = place.simulator.stats().endpoints
       const { code, stderr } = await place.driver(NEWS).ended
@@ -59,9 +59,9 @@ describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
   )
 })
 
-describe.skipIf(noRedis)(onRedis('a run of other streams'), () => {
+describe.skipIf(noRedis)(onRedis('a run of different streams'), () => {
   it(
-    'takes away what a run before it has left, so that no worker comes upon items of a run that is gone',
+    'removes the items of the previous run, so that no worker processes them',
     async () => {
       const place = await fleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
       const worker = place.worker('a')
@@ -73,7 +73,7 @@ describe.skipIf(noRedis)(onRedis('a run of other streams'), () => {
       await killed.ended
       const left = (): Promise<string[]> => place.redis.keys(`${place.prefix}*:market-news:i*`)
       expect((await left()).length).toBeGreaterThan(0)
-      // As if the time had passed after which another run may take the fleet.
+      // Simulates that the lease of the killed driver has expired.
       await place.redis.unlink(await place.redis.keys(`${place.prefix}*:driver`))
       place.worker('b')
       const { code, stderr } = await place.driver(['--only', 'corporate-actions']).ended
@@ -84,16 +84,16 @@ describe.skipIf(noRedis)(onRedis('a run of other streams'), () => {
   )
 })
 
-describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that is killed, and the driver with it')), () => {
+describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker and a driver that are killed')), () => {
   it(
-    `costs nothing: the same command goes on, and what the worker had is worked on elsewhere within ${REDELIVERED_MS / 1_000} s`,
+    `lose nothing: the same command resumes, and the items of the worker are reassigned within ${REDELIVERED_MS / 1_000} s`,
     async () => {
       const place = await fleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
       const workers = [place.worker('a'), place.worker('b')] as const
       await joined(workers)
       const killed = place.driver(NEWS)
       await until(() => isAtWork(place, 'market-news', 'a'))
-      // What it has been given, it has asked for by then, and not been answered yet.
+      // By then the worker has sent the requests of its items and got no answer yet.
       await pause(300)
       const died = performance.now()
       killed.child.kill('SIGKILL')
@@ -108,7 +108,7 @@ describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that is killed,
       expect(outcome).toBe('complete')
       expect(fleet?.stalled).toBeGreaterThan(0)
       expect(scripts['market-news']?.items).toMatchObject({ error: 0, rate_limit: 0 })
-      // Only what the killed worker had in work was asked again.
+      // Only the active items of the killed worker were requested again.
       const { items = {} } = place.simulator.stats().endpoints.news ?? {}
       expect(Math.max(...Object.values(items))).toBe(2)
       expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(4)
@@ -119,9 +119,9 @@ describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that is killed,
   )
 })
 
-describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that stands still')), () => {
+describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that stalls')), () => {
   it(
-    `for ${FREEZE_MS / 1_000} s, and then goes on, takes no stream above its workers, and loses nothing`,
+    `for ${FREEZE_MS / 1_000} s, then continues, exceeds no concurrency limit and loses nothing`,
     async () => {
       const place = await fleetPlace({ latencyMs: 700, env: { SCRIPSTREAM_WORKERS: 'market-news=2' } })
       const [frozen, other] = [place.worker('frozen'), place.worker('other')]

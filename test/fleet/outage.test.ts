@@ -21,7 +21,7 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** A server of the test's own, which keeps what it holds. */
+/** A Redis server of this test, which persists its data. */
 const ownServer = async () => {
   const [port, dir] = [await freePort(), emptyFolder()]
   const address = `redis://127.0.0.1:${port}`
@@ -44,10 +44,10 @@ const ownServer = async () => {
 }
 
 describe.skipIf(noServer)(
-  `a Redis server that is away (${noServer ? 'skipped: no redis-server is installed' : 'slow: in real time'})`,
+  `a Redis server that is down (${noServer ? 'skipped: no redis-server is installed' : 'slow: in real time'})`,
   () => {
     it(
-      `for ${OUTAGE_MS / 1_000} s holds the work up, which goes on once it is back, with nothing lost`,
+      `for ${OUTAGE_MS / 1_000} s pauses the run, which continues afterwards and loses nothing`,
       async () => {
         const server = await ownServer()
         const place = await fleetPlace({
@@ -71,7 +71,7 @@ describe.skipIf(noServer)(
         expect(reportIn(place.out).outcome).toBe('complete')
         expect(place.simulator.stats().endpoints.news?.maxInFlight).toBeLessThanOrEqual(4)
         expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(STREAMS)))
-        // Workers that are told to stop do not wait for a server that is away.
+        // Stopping workers do not wait for a server that is down.
         await server.end()
         for (const { child } of workers) child.kill('SIGTERM')
         for (const { ended } of workers) expect((await ended).code).toBe(0)

@@ -7,20 +7,20 @@ import { streams } from '../../streams/index.js'
 import { type Ended, emptyFolder, endOf, provider, run, start } from '../e2e/command.js'
 import { type Meeting, meeting, until } from './support.js'
 
-/** How many stocks are listed, and how long an answer takes; more of both by `npm run test:fleet`. */
+/** Number of stocks and latency; `npm run test:fleet` uses higher values. */
 export const STOCKS = Number(process.env.STOCKS ?? 24)
 export const LATENCY_MS = Number(process.env.LATENCY ?? 20)
-/** Time that a test over so many stocks may take. */
+/** Timeout of a test with this many stocks. */
 export const LONG_MS = 60_000 + STOCKS * LATENCY_MS * 20
 
 export const FIRST_EVENING = '2026-02-12T20:00:00+05:30'
-/** One stock is split on this day. */
+/** A stock split takes effect on this day. */
 export const SECOND_EVENING = '2026-02-13T20:00:00+05:30'
 
 export interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** What it has written to stderr so far. */
+  /** Its stderr so far. */
   readonly said: () => string
 }
 
@@ -29,9 +29,9 @@ export interface FleetPlace extends Meeting {
   readonly out: string
   readonly blobs: string
   readonly worker: (name: string, flags?: readonly string[]) => Running
-  /** The driver, which begins a run or goes on with it. */
+  /** A driver, which starts or resumes a run. */
   readonly driver: (flags?: readonly string[]) => Running
-  /** The same run in one process, into a folder of its own. */
+  /** The same run in one process, into a separate folder. */
   readonly embedded: (flags?: readonly string[], out?: string) => Promise<string>
 }
 
@@ -41,7 +41,7 @@ const running = (args: readonly string[], place: { cwd: string; env: Record<stri
   child.stderr.on('data', (text: Buffer) => {
     said += text.toString()
   })
-  onTestFailed(() => console.error(`${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'at work'}):\n${said}`))
+  onTestFailed(() => console.error(`${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'running'}):\n${said}`))
   onTestFinished(() => {
     child.kill('SIGCONT')
     child.kill('SIGKILL')
@@ -49,7 +49,7 @@ const running = (args: readonly string[], place: { cwd: string; env: Record<stri
   return { child, ended: endOf(child), said: () => said }
 }
 
-/** A provider, a fleet's place on a server, and folders, which all go with the test. */
+/** A simulator, a fleet prefix and folders, all removed after the test. */
 export const fleetPlace = async (
   options: { readonly server?: string; readonly latencyMs?: number; readonly env?: Record<string, string> } = {},
 ): Promise<FleetPlace> => {
@@ -79,11 +79,11 @@ export const reportIn = (out: string): RunReport => JSON.parse(readFileSync(`${o
 export const joined = (workers: readonly Running[]): Promise<void> =>
   until(() => workers.every(({ said }) => said().includes('works for the fleet')))
 
-/** How often something was asked so far. */
+/** Number of requests to an endpoint so far. */
 export const requests = ({ simulator }: Pick<FleetPlace, 'simulator'>, endpoint: string): number =>
   simulator.stats().endpoints[endpoint]?.requests ?? 0
 
-/** Endpoints that had more requests at the same time than the streams that ask them may have. */
+/** Endpoints that had more requests in flight than their streams allow. */
 export const overCaps = ({ simulator }: Pick<FleetPlace, 'simulator'>): readonly string[] =>
   Object.entries(simulator.stats().endpoints).flatMap(([name, { maxInFlight }]) => {
     const cap = streams

@@ -3,22 +3,22 @@ import { createPulse, type Pulse } from '../../src/fleet/pulse.js'
 
 const LIMIT_MS = 3_200
 
-describe('the pulse of a process', () => {
+describe('createStallDetector', () => {
   let pulse: Pulse
-  const stood = vi.fn()
+  const onStall = vi.fn()
   let isConnected = true
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance', 'Date'] })
-    stood.mockClear()
+    onStall.mockClear()
     isConnected = true
-    pulse = createPulse(LIMIT_MS, () => isConnected, stood)
+    pulse = createPulse(LIMIT_MS, () => isConnected, onStall)
   })
   afterEach(() => {
     pulse.stop()
     vi.useRealTimers()
     vi.restoreAllMocks()
   })
-  /** Time passes, and no timer is heard: the process is stopped. */
+  /** Time passes but no timer fires, as in a stopped process. */
   const freeze = (ms: number): void => {
     const timers = vi.getTimerCount()
     vi.setSystemTime(Date.now() + ms)
@@ -27,48 +27,48 @@ describe('the pulse of a process', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => now + ms)
   }
 
-  it('is steady while beats come', () => {
+  it('reports nothing while timers fire', () => {
     for (let beat = 0; beat < 40; beat += 1) {
       vi.advanceTimersByTime(250)
       pulse.check()
     }
-    expect(stood).not.toHaveBeenCalled()
+    expect(onStall).not.toHaveBeenCalled()
   })
 
-  it('stops when the process is cut off for longer than the limit, once for each such time', () => {
+  it('reports a disconnection longer than the limit, once each time', () => {
     isConnected = false
     vi.advanceTimersByTime(LIMIT_MS - 250)
-    expect(stood).not.toHaveBeenCalled()
+    expect(onStall).not.toHaveBeenCalled()
     vi.advanceTimersByTime(500)
-    expect(stood).toHaveBeenCalledTimes(1)
+    expect(onStall).toHaveBeenCalledTimes(1)
     isConnected = true
     vi.advanceTimersByTime(2 * LIMIT_MS)
-    expect(stood).toHaveBeenCalledTimes(1)
+    expect(onStall).toHaveBeenCalledTimes(1)
   })
 
-  it('forgives a process that was busy for less than the limit', () => {
+  it('ignores a stall shorter than the limit', () => {
     vi.advanceTimersByTime(1_000)
     freeze(LIMIT_MS - 1)
     pulse.check()
-    expect(stood).not.toHaveBeenCalled()
+    expect(onStall).not.toHaveBeenCalled()
   })
 
-  it('tells at once, and only once, that the process has stood still for longer', () => {
+  it('reports a longer stall at the next check() call, once', () => {
     vi.advanceTimersByTime(1_000)
     freeze(LIMIT_MS + 1)
     pulse.check()
-    expect(stood).toHaveBeenCalledTimes(1)
+    expect(onStall).toHaveBeenCalledTimes(1)
     pulse.check()
-    expect(stood).toHaveBeenCalledTimes(1)
+    expect(onStall).toHaveBeenCalledTimes(1)
   })
 
-  it('tells it at the next beat where nobody looks before', () => {
+  it('reports it at the next interval without a check() call', () => {
     freeze(LIMIT_MS + 1)
     vi.advanceTimersByTime(250)
-    expect(stood).toHaveBeenCalledTimes(1)
+    expect(onStall).toHaveBeenCalledTimes(1)
   })
 
-  it('beats no more once it is stopped', () => {
+  it('has no timer after stop()', () => {
     pulse.stop()
     expect(vi.getTimerCount()).toBe(0)
   })

@@ -8,10 +8,10 @@ import { noRedis, onRedis, SERVER } from './support.js'
 
 const GOOD = { redis_version: '7.0.15', aof_enabled: '1', maxmemory_policy: 'noeviction' }
 
-/** The commands in what a client sent, each by its first word. */
+/** The names of the commands that a client sent. */
 const commandsIn = (text: string): readonly string[] => text.split(/^\*\d+\r\n\$\d+\r\n/m).flatMap((part) => part.split('\r\n')[0] || [])
 
-/** Listens like a Redis server that knows itself and nothing else; gives back its port. */
+/** A fake Redis server that answers only INFO and HELLO; returns its port. */
 const serverWith = async (facts: Readonly<Record<string, string>>): Promise<number> => {
   const info = Object.entries(facts)
     .map((fact) => fact.join(':'))
@@ -38,27 +38,22 @@ const connecting = async (port: number, allowVolatile = false): Promise<void> =>
   redis.disconnect()
 }
 
-describe('a Redis server that a fleet begins with', () => {
-  it('is taken if it keeps what it holds', async () => {
+describe('the check of a Redis server', () => {
+  it('accepts a server that persists its data', async () => {
     await connecting(await serverWith(GOOD))
     await connecting(await serverWith({ ...GOOD, redis_version: '10.1.0' }))
   })
 
   it.each([
-    ['forgets everything when it stops', { ...GOOD, aof_enabled: '0' }, ['set "appendonly yes" in redis.conf'], ['maxmemory']],
-    [
-      'throws away what it holds',
-      { ...GOOD, maxmemory_policy: 'allkeys-lru' },
-      ['(allkeys-lru): set "maxmemory-policy noeviction"'],
-      ['appendonly'],
-    ],
+    ['loses its data when it stops', { ...GOOD, aof_enabled: '0' }, ['set "appendonly yes" in redis.conf'], ['maxmemory']],
+    ['evicts data', { ...GOOD, maxmemory_policy: 'allkeys-lru' }, ['(allkeys-lru): set "maxmemory-policy noeviction"'], ['appendonly']],
     [
       'does both',
       { ...GOOD, aof_enabled: '0', maxmemory_policy: 'volatile-ttl' },
       ['"appendonly yes"', '"maxmemory-policy noeviction"'],
       [],
     ],
-  ])('is refused where it %s, with what to set and how to do it all the same', async (_, facts, words, others) => {
+  ])('rejects a server that %s, with the settings to change and --allow-volatile', async (_, facts, words, others) => {
     const port = await serverWith(facts)
     const refused = connecting(port)
     await expect(refused).rejects.toThrow(UsageError)
@@ -68,12 +63,12 @@ describe('a Redis server that a fleet begins with', () => {
     await connecting(port, true)
   })
 
-  it('is refused where it is too old, whatever is allowed', async () => {
+  it('rejects a server that is too old, even with --allow-volatile', async () => {
     const port = await serverWith({ ...GOOD, redis_version: '6.2.14' })
     await expect(connecting(port, true)).rejects.toThrow('is 6.2.14: a fleet needs Redis 7 or newer')
   })
 
-  it('is told of where it cannot be reached, without the password', async () => {
+  it('reports an unreachable server without the password', async () => {
     const reaching = connecting(1)
     await expect(reaching).rejects.toThrow(StorageError)
     await expect(reaching).rejects.toThrow(
@@ -83,8 +78,8 @@ describe('a Redis server that a fleet begins with', () => {
   })
 })
 
-describe.skipIf(noRedis)(onRedis('a Redis server that asks for a password'), () => {
-  it('is told of by what it says, without the one that was given', async () => {
+describe.skipIf(noRedis)(onRedis('a Redis server that requires a password'), () => {
+  it('is reported with its error, without the given password', async () => {
     const address = readFleetAddress(`${SERVER.replace('//', '//nobody:secret@')}`)
     const reaching = connect(address, await loadPackages(), { allowVolatile: true })
     await expect(reaching).rejects.toThrow(/cannot be used \(WRONGPASS/)

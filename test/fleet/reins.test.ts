@@ -14,8 +14,8 @@ const taking = () => {
   }
 }
 
-describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
-  it('is refused to another run, in words that name the one that has it', async () => {
+describe.skipIf(noRedis)(onRedis('the lease of a driver'), () => {
+  it('is refused to another run, with the name of the current one', async () => {
     const { take } = taking()
     const reins = await take('run-1')
     expect(reins.before).toBeUndefined()
@@ -27,7 +27,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     await reins.drop()
   })
 
-  it('is taken over at once by the same run, whose driver was killed', async () => {
+  it('is acquired at once by the same run after its driver was killed', async () => {
     const { take } = taking()
     const killed = await take('run-1')
     await killed.begin()
@@ -37,7 +37,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     await again.drop()
   })
 
-  it('is free for another run once it is let go, which hears of the one before that was not ended', async () => {
+  it('is free for another run after release, and names the unfinished previous run', async () => {
     const { take } = taking()
     const first = await take('run-1')
     await first.begin()
@@ -52,7 +52,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     await third.drop()
   })
 
-  it('has what the run before left until the next one begins, also where the driver of that was broken off first', async () => {
+  it('names the unfinished previous run until the next run starts, even if a driver was interrupted in between', async () => {
     const { take } = taking()
     const first = await take('run-1')
     await first.begin()
@@ -63,7 +63,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     await again.drop()
   })
 
-  it('is not let go by who has it no more', async () => {
+  it('is not released by a driver that has lost it', async () => {
     const { take, redis, prefix } = taking()
     const first = await take('run-1')
     await redis.set(`${prefix}:driver`, 'run-2')
@@ -71,7 +71,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     expect(await redis.get(`${prefix}:driver`)).toBe('run-2')
   })
 
-  it('is held for a driver that renews it, and told to one that has lost it to another run', async () => {
+  it('is renewed, and a driver that has lost it to another run fails', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
       const { take, redis, prefix } = taking()
@@ -91,7 +91,7 @@ describe.skipIf(noRedis)(onRedis('a fleet in the hands of a run'), () => {
     }
   })
 
-  it('does not last longer than ten seconds after a driver that was killed', async () => {
+  it('expires ten seconds after its driver was killed', async () => {
     const { take, redis, prefix } = taking()
     const reins = await take('run-1')
     expect(await redis.pttl(`${prefix}:driver`)).toBeLessThanOrEqual(10_000)

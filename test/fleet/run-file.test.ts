@@ -18,8 +18,8 @@ const told = async () => {
   return { blobs, root, file: join(root, RUN, 'run.json') }
 }
 
-describe('what workers are told of a run', () => {
-  it('is all its settings but what the headers hold, for the eyes of its owner only', async () => {
+describe('the file of a run', () => {
+  it('has all settings without header values, readable by its owner only', async () => {
     const { file } = await told()
     const text = readFileSync(file, 'utf8')
     expect(text).not.toContain('secret')
@@ -36,14 +36,14 @@ describe('what workers are told of a run', () => {
     })
   })
 
-  it('is refused on a machine that lacks headers, by their names', async () => {
+  it('is rejected on a machine that lacks headers, with their names', async () => {
     const { blobs } = await told()
     const reading = readRun(RUN, blobs, { 'x-key': 'mine' })
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow('this machine lacks headers of the run: Authorization. Set SCRIPSTREAM_HEADERS here too')
   })
 
-  it('is missed in the wrong folder, which is named', async () => {
+  it('is reported as missing with the folder', async () => {
     const root = temporaryFolder()
     const reading = readRun(RUN, blobsIn(root), {})
     await expect(reading).rejects.toThrow(UsageError)

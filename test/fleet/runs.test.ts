@@ -10,7 +10,7 @@ import { inRealTime, isShort, noRedis, onRedis, until } from './support.js'
 
 describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
   it(
-    'leaves the files of a run in one process, on the first evening and the next, and nothing else',
+    'writes the same files as one process in the first and the next daily run, and nothing else',
     async () => {
       const place = await fleetPlace()
       const { simulator, out, blobs, redis, prefix } = place
@@ -53,9 +53,9 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
   )
 
   it.skipIf(isShort)(
-    inRealTime('shares the work with a worker that joins late, and refuses one with another folder'),
+    inRealTime('gives items to a worker that joins late, and rejects one with another folder'),
     async () => {
-      // The run must last longer than a process takes to begin on a busy machine.
+      // The run must take longer than starting a process on a busy machine.
       const place = await fleetPlace({ latencyMs: 400, env: { SCRIPSTREAM_WORKERS: 'indices-ohlcv=6' } })
       const first = place.worker('a')
       const driver = place.driver(['--only', 'market-news,company-filings,all-ohlcv,indices-ohlcv'])
@@ -80,7 +80,7 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
 })
 
 describe.skipIf(noRedis)(onRedis('a driver whose shared folder cannot be written'), () => {
-  it('says so, and is no bug', async () => {
+  it('reports it as a configuration error', async () => {
     const place = await fleetPlace()
     const file = join(emptyFolder(), 'file')
     writeFileSync(file, '')
@@ -91,9 +91,9 @@ describe.skipIf(noRedis)(onRedis('a driver whose shared folder cannot be written
   })
 })
 
-describe.skipIf(noRedis)(onRedis('a worker that is told to stop'), () => {
+describe.skipIf(noRedis)(onRedis('a worker that is stopped'), () => {
   it(
-    'ends what it has in work, and leaves the rest to others',
+    'finishes its active items, and leaves the others to other workers',
     async () => {
       const place = await fleetPlace({ latencyMs: 300 })
       const [leaving, staying] = [place.worker('leaving'), place.worker('staying')]
@@ -116,7 +116,7 @@ describe.skipIf(noRedis)(onRedis('a worker that is told to stop'), () => {
 
 describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () => {
   it.skipIf(isShort)(
-    inRealTime('is asked by none within half a second, while other hosts are; no item loses an attempt, and none is lost'),
+    inRealTime('gets no request after half a second, while other hosts do; no item is lost or loses an attempt'),
     async () => {
       const place = await fleetPlace({ latencyMs: 100, env: { SCRIPSTREAM_WORKERS: 'company-filings=3' } })
       const { simulator, redis, prefix } = place

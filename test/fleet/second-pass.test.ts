@@ -8,7 +8,7 @@ const NEWS = ['--only', 'market-news']
 
 describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
   it(
-    'asks for each item that failed for a temporary reason once more, and loses none',
+    'fetches each item that failed for a temporary reason once more, and loses none',
     async () => {
       const place = await fleetPlace()
       const workers = [place.worker('a'), place.worker('b')]
@@ -25,7 +25,7 @@ describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
   )
 
   it(
-    'is followed by another run of what is still missing, and of nothing else',
+    'is followed by a run that fetches only the missing items',
     async () => {
       const place = await fleetPlace()
       const workers = [place.worker('a')]
@@ -39,7 +39,7 @@ describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
       const second = await place.driver(NEWS).ended
       expect(second.code, second.stderr).toBe(0)
       expect(requests(place, 'master')).toBe(0)
-      // The folder of the run went when it ended: the worker may ask for one item again until it is there.
+      // The folder of the run was removed at its end: the worker may request one item again until it exists.
       expect([lost.length, lost.length + 1]).toContain(requests(place, 'news'))
       expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
     },

@@ -6,8 +6,8 @@ import { UsageError } from '../../src/model/errors.js'
 import { temporaryFolder } from '../sinks/support.js'
 import { settingsOf } from './support.js'
 
-describe('the sites of a worker', () => {
-  it('outlast an item of a run that is gone', async () => {
+describe('the runs of a worker', () => {
+  it('stay open after an item of a removed run', async () => {
     const blobs = blobsIn(temporaryFolder())
     await tellRun({ run: 'there', asOf: 5, accept: [], settings: settingsOf() }, blobs)
     const sites = sitesOf({ blobs, streams: [], headers: {} })

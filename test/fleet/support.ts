@@ -22,23 +22,23 @@ const answers = async (): Promise<boolean> => {
   }
 }
 
-/** Whether tests that need a Redis server have to be left out. */
+/** Whether tests that need a Redis server are skipped. */
 export const noRedis = !(await answers())
-/** Whether tests that go by real time have to be left out, because they take long or are unsure on a busy machine: `npm run test:fleet` runs them. */
+/** Whether slow real-time tests are skipped: they take long and are unreliable on a busy machine. `npm run test:fleet` runs them. */
 export const isShort = process.env.STOCKS === undefined
 export const inRealTime = (title: string): string => (isShort ? `${title} (in real time: npm run test:fleet)` : title)
 
-/** A title that says why its tests are skipped, if they are. */
+/** Adds the reason to the title of a skipped test. */
 export const onRedis = (title: string): string => (noRedis ? `${title} (skipped: no Redis answers at ${SERVER})` : title)
 
 export interface Meeting {
   readonly address: string
   readonly prefix: string
-  /** A connection of the test's own. */
+  /** A separate connection of the test. */
   readonly redis: Redis
 }
 
-/** A fleet of the test's own on a server; its keys go with the test. */
+/** A fleet with its own prefix; its keys are removed after the test. */
 export const meeting = (server = SERVER): Meeting => {
   const prefix = `test-${randomUUID().slice(0, 8)}`
   const redis = new Redis(server, { maxRetriesPerRequest: null })
@@ -54,11 +54,11 @@ const clear = async (redis: Redis, prefix: string): Promise<void> => {
   for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) if (keys.length > 0) await redis.unlink(...keys)
 }
 
-/** Looks again and again until something holds; fails if it does not in time. */
+/** Polls until a condition is true; fails after `withinMs`. */
 export const until = async (holds: () => boolean | Promise<boolean>, withinMs = 40_000): Promise<void> => {
   const end = performance.now() + withinMs
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited for ${withinMs / 1_000} s in vain: ${holds.toString()}`)
+    if (performance.now() > end) throw new Error(`condition still false after ${withinMs / 1_000} s: ${holds.toString()}`)
     await pause(20)
   }
 }
@@ -73,13 +73,13 @@ export const stockItem = (symbol: string, rank = 0): Item<Stock> => ({
 export const settingsOf = (given: SettingsInput = {}): Settings => Settings.parse({ urls: { static: 'http://provider.test' }, ...given })
 
 export interface FakeHolds extends Holds {
-  /** Holds a host, as if any worker had been refused. */
+  /** Starts a back-off, as if a worker had got a 429. */
   readonly hold: (address: string, ms: number, isFinal?: boolean) => void
   readonly served: readonly string[]
   readonly refused: readonly string[]
 }
 
-/** Pauses of hosts without a server. What is refused is held for `ms`. */
+/** Back-offs without a Redis server. A 429 starts a back-off of `ms`. */
 export const fakeHolds = (ms: number, isFinal = false): FakeHolds => {
   const known = new Map<string, Held>()
   const [served, refused]: [string[], string[]] = [[], []]

@@ -14,7 +14,7 @@ const sidAt = (rank: number, of = market) => of.stocks[rank % of.stocks.length]?
 const anySid = fc.nat(market.stocks.length - 1).map((rank) => sidAt(rank))
 
 describe('trading days', () => {
-  it('are weekdays but for the rare special session, about 250 a year', () => {
+  it('are weekdays except for rare special sessions, about 250 a year', () => {
     const days = market.tradingDays('2016-01-01', '2025-12-31')
     const weekend = days.filter((day) => [0, 6].includes(new Date(day).getUTCDay()))
     expect(days.length / 10).toBeGreaterThan(242)
@@ -24,12 +24,12 @@ describe('trading days', () => {
     expect(days).toEqual([...new Set(days)].toSorted())
   })
 
-  it('leave out the national holidays', () => {
+  it('exclude the national holidays', () => {
     const days = new Set(market.tradingDays('1995-01-01', '2026-02-12'))
     expect(['2026-01-26', '2025-08-15', '2025-10-02', '2025-12-25', '2025-05-01'].filter((day) => days.has(day))).toEqual([])
   })
 
-  it('include both ends and nothing after now', () => {
+  it('include both ends of the range and nothing after now', () => {
     expect(market.tradingDays('2026-02-10', '2026-02-11')).toEqual(['2026-02-10', '2026-02-11'])
     expect(market.tradingDays('2026-02-12', '2027-01-01')).toEqual(['2026-02-12'])
     expect(market.tradingDays('2026-02-13', '2027-01-01')).toEqual([])
@@ -39,7 +39,7 @@ describe('trading days', () => {
 })
 
 describe('candles', () => {
-  it('hold low <= open and close <= high, positive, in whole paise and whole shares', () => {
+  it('have low <= open and close <= high, positive, in whole paise and whole shares', () => {
     for (const { Sid } of [...market.stocks, ...market.indices]) {
       const wrong = rows(all(market, String(Sid))).filter(
         ([, o = 0, h = 0, l = 0, c = 0, v = -1]) =>
@@ -58,7 +58,7 @@ describe('candles', () => {
     }
   })
 
-  it('are the same for the same day whatever range is asked', () => {
+  it('are the same for a day in any requested range', () => {
     const day = fc.integer({ min: -12_000, max: 60 }).map((days) => addDays('2026-02-12', days))
     fc.assert(
       fc.property(anySid, day, day, (sid, a, b) => {
@@ -69,7 +69,7 @@ describe('candles', () => {
     )
   })
 
-  it('stay what they are when a day is added, even where it was asked first', () => {
+  it('do not change when a day is added, even if the later day was requested first', () => {
     const later = instantOf('2026-03-20', '18:00')
     const alone = createMarket({ ...options, asOf: later })
     for (const rank of [0, 1, 2, 59]) {
@@ -89,7 +89,7 @@ describe('candles', () => {
     expect(last('2026-02-14', '12:00')).toBe('2026-02-13')
   })
 
-  it('of a day under way change until 15:30, those of the days before do not', () => {
+  it('of the current day change until 15:30, earlier ones do not', () => {
     const at = (time: string) => rows(all(marketAt(instantOf('2026-02-12', time)), sidAt(3)))
     const times = ['09:15', '10:00', '11:30', '13:00', '14:00', '15:29'].map(at)
     const final = at('15:30')
@@ -104,7 +104,7 @@ describe('candles', () => {
     expect(volumes).toEqual(volumes.toSorted((a, b) => a - b))
   })
 
-  it('go back 2,500 days at most but for the longest listed, fewer where that is asked', () => {
+  it('go back at most candleDays (2,500 by default), except for the first stock', () => {
     const lengths = (of: SampleMarket) => of.stocks.map(({ Sid }) => all(of, Sid).Time.length)
     const [longest = 0, ...others] = lengths(market)
     expect(longest).toBeGreaterThan(7_000)
@@ -114,7 +114,7 @@ describe('candles', () => {
     expect(Math.max(...lengths(short).slice(1))).toBeLessThan(70)
   })
 
-  it('are divided, all of them, from the opening of the day on which their stock is split', () => {
+  it('are all divided by the factor of a split from the opening of its day', () => {
     const split = market.stocks.filter((stock) => stock.split !== undefined)
     expect(split[0]).toBe(market.stocks[4])
     for (const { Sid, split: { on, factor } = { on: '', factor: 0 } } of split) {
@@ -133,7 +133,7 @@ describe('candles', () => {
     }
   })
 
-  it('are split on days that do not move, for one stock in fifty', () => {
+  it('have splits on fixed days, for one stock in fifty', () => {
     const many = (asOf: number) => createMarket({ ...options, stocks: 2_000, asOf }).stocks.map(({ split }) => split)
     expect(many(instantOf('2027-05-01'))).toEqual(many(options.asOf))
     const splits = many(options.asOf).filter((split) => split !== undefined)
@@ -142,7 +142,7 @@ describe('candles', () => {
     expect(splits.every(({ on, factor }) => on >= '2026-02-13' && on < '2027-11-01' && factor > 1)).toBe(true)
   })
 
-  it('are none for an unknown Sid, an empty range, and a time before the exchange', () => {
+  it('are empty for an unknown Sid, an empty range, and a time before the exchange existed', () => {
     const none = { Time: [], o: [], h: [], l: [], c: [], v: [] }
     expect(market.candles('nobody', 0, 2e9)).toEqual(none)
     expect(market.candles(sidAt(0), seconds('2026-02-13'), seconds('2026-02-20'))).toEqual(none)

@@ -5,7 +5,7 @@ import { ask, askNote, serve } from './support.js'
 const table = { headers: { 'user-agent': 'Mozilla/5.0' } }
 const serveNote = (fault: Omit<Fault, 'on'>) => serve({ faults: [{ on: 'note', ...fault }] })
 
-/** What a plain caller sees of each mode. */
+/** What a client sees in each mode. */
 const seen: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> = {
   status: async (fault) => {
     expect(await askNote(await serveNote(fault))).toMatchObject({ status: 500, retryAfter: undefined })
@@ -68,14 +68,14 @@ const seen: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> =
 }
 
 describe('a fault', () => {
-  it.each(faultModes)('of the mode %s is what a caller sees', (mode) => seen[mode]({ mode }))
+  it.each(faultModes)('of mode %s reaches the client', (mode) => seen[mode]({ mode }))
 
   it('hits the endpoint that it names and no other', async () => {
     const simulator = await serveNote({ mode: 'null' })
     expect((await ask(`${simulator.settings.urls.web}/start/`)).text).toBe('start')
   })
 
-  it('hits each item as often as it says', async () => {
+  it('hits each item `times` times', async () => {
     const simulator = await serveNote({ mode: 'status', status: 429, times: 2 })
     const statuses = async (rank: number) => {
       const answers = [await askNote(simulator, rank), await askNote(simulator, rank), await askNote(simulator, rank)]
@@ -87,7 +87,7 @@ describe('a fault', () => {
     expect(await statuses(0)).toEqual([429, 429, 200])
   })
 
-  it('gives way to the next one when it has hit often enough', async () => {
+  it('is followed by the next fault after `times` hits', async () => {
     const simulator = await serve({
       faults: [
         { on: 'note', mode: 'status', status: 503, times: 1 },
@@ -98,7 +98,7 @@ describe('a fault', () => {
     expect((await askNote(simulator)).text).toBe('null')
   })
 
-  it('hits only the items that hold one of its texts as a whole', async () => {
+  it('hits only requests that contain one of its texts as a whole value', async () => {
     const simulator = await serve()
     const { stocks, asOf } = simulator.market
     simulator.control({ faults: [{ on: '*', mode: 'status', items: [stocks[3]?.ISIN ?? '', 'INE', 'somewhere'] }] })
@@ -108,7 +108,7 @@ describe('a fault', () => {
     expect(simulator.market.asOf).toBe(asOf)
   })
 
-  it('with a rate hits the same items each time, and about as many as it says', async () => {
+  it('with a rate hits the same items each time, in about that share', async () => {
     const hit = async (seed: number) => {
       const simulator = await serve({ stocks: 200, seed, faults: [{ on: 'note', mode: 'status', rate: 0.2 }] })
       const answers = await Promise.all(simulator.market.stocks.map((_, rank) => askNote(simulator, rank)))
@@ -121,7 +121,7 @@ describe('a fault', () => {
     expect(await hit(2)).not.toEqual(first)
   })
 
-  it('is refused when it is not one', () => {
+  it('is rejected with an unknown mode or field', () => {
     expect(Fault.safeParse({ on: 'note', mode: 'explode' }).success).toBe(false)
     expect(Fault.safeParse({ on: 'note', mode: 'null', often: 3 }).success).toBe(false)
   })

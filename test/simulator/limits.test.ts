@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createLimits } from '../../src/simulator/limits.js'
 import { ask, askNote, askPost, serve } from './support.js'
 
-describe('a limit of the simulator', () => {
-  it('serves a burst after a rest, and then as many a second as it grants', () => {
+describe('a rate limit of the simulator', () => {
+  it('serves a burst after a pause, and then its rate per second', () => {
     let now = 0
     const limitOf = createLimits({ news: { perSecond: 50, burst: 10 } }, () => now)
     const served = (): number => Array.from({ length: 100 }, () => limitOf('news')).filter((limit) => limit === undefined).length
@@ -17,14 +17,14 @@ describe('a limit of the simulator', () => {
     expect(served()).toBe(10)
   })
 
-  it('is each host’s own, and does not bind a host that is not named', () => {
+  it('is separate for each host, and does not affect other hosts', () => {
     const limitOf = createLimits({ '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } }, () => 0)
     const asked = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map((host) => limitOf(host) === undefined)
     expect(asked).toEqual([true, false, true, false, true, true, false])
     expect(createLimits({ web: { perSecond: 1, burst: 1 } }, () => 0)('news')).toBeUndefined()
   })
 
-  it('answers 429 beyond it, with the Retry-After that was set, and counts it', async () => {
+  it('answers 429 above the limit, with its Retry-After, and counts it', async () => {
     const simulator = await serve({ limits: { static: { perSecond: 0.001, burst: 2, retryAfter: 3 } } })
     const answers = [await askNote(simulator), await askNote(simulator), await askNote(simulator)]
     expect(answers.map(({ status, retryAfter }) => [status, retryAfter])).toEqual([
@@ -36,7 +36,7 @@ describe('a limit of the simulator', () => {
     expect(await ask(`${simulator.settings.urls.web}/start/`)).toMatchObject({ status: 200 })
   })
 
-  it('can be set, changed and lifted while the simulator runs', async () => {
+  it('can be set, changed and removed while the simulator runs', async () => {
     const simulator = await serve()
     const statusAfter = async (limits: object): Promise<readonly number[]> => {
       await askPost(`${simulator.origin}/__control`, { limits })

@@ -7,13 +7,13 @@ import { checkDigitOf } from '../../src/simulator/isin.js'
 const asOf = instantOf('2026-02-12', '20:00')
 const marketOf = (stocks: number, seed = 1) => createMarket({ seed, stocks, asOf, exchange: 'NSE' })
 
-describe('the made-up market', () => {
+describe('the simulated market', () => {
   it('knows the check digits of real ISINs', () => {
     const real = ['INE002A01018', 'INE467B01029', 'INE009A01021', 'INE101A01026', 'US0378331005']
     expect(real.map((isin) => checkDigitOf(isin.slice(0, -1)))).toEqual(real.map((isin) => Number(isin.at(-1))))
   })
 
-  it('lists as many stocks as asked, up to 50,000, with nothing that identifies one twice', () => {
+  it('lists up to 50,000 stocks with unique symbols, ISINs and Sids', () => {
     const { stocks } = marketOf(50_000)
     expect(stocks).toHaveLength(50_000)
     for (const field of ['Symbol', 'ISIN', 'Sid', 'Name'] as const) expect(new Set(stocks.map((stock) => stock[field])).size).toBe(50_000)
@@ -24,7 +24,7 @@ describe('the made-up market', () => {
     expect(stocks.filter((stock) => !/^[A-Z0-9&-]{1,14}$/.test(stock.Symbol))).toEqual([])
   })
 
-  it('refuses more stocks than it can name', () => {
+  it('rejects more stocks than it has names for', () => {
     expect(() => marketOf(50_001)).toThrow(RangeError)
     expect(marketOf(0).stocks).toEqual([])
   })
@@ -46,13 +46,13 @@ describe('the made-up market', () => {
     expect(marketOf(500).stocks.slice(0, 50)).toEqual(marketOf(50).stocks)
   })
 
-  it('is the same for the same seed and another for another', () => {
+  it('is the same for the same seed, and different for another', () => {
     expect(marketOf(40)).toEqual(expect.objectContaining({ stocks: marketOf(40).stocks, sheet: marketOf(3).sheet }))
     expect(marketOf(40, 2).stocks).not.toEqual(marketOf(40).stocks)
     expect(marketOf(1, 2).sheet).not.toEqual(marketOf(1).sheet)
   })
 
-  it('has 194 indices, of which two share a symbol and some have names that break naive code', () => {
+  it('has 194 indices; two share a symbol, and some have names that break naive code', () => {
     const { indices } = marketOf(1)
     expect(indices).toHaveLength(194)
     expect(new Set(indices.map(({ Sid }) => Sid)).size).toBe(194)
@@ -62,7 +62,7 @@ describe('the made-up market', () => {
     expect(indices.some(({ Sym }) => /[a-z]/.test(Sym) && Sym.includes(' '))).toBe(true)
   })
 
-  it('finds stocks and indices by what identifies them, and never one as the other', () => {
+  it('finds stocks by ISIN and Sid, and indices by Sid', () => {
     const market = marketOf(2_775)
     for (const stock of market.stocks) {
       expect(market.stockByIsin(stock.ISIN)).toBe(stock)
@@ -72,7 +72,7 @@ describe('the made-up market', () => {
     for (const index of market.indices) expect(market.indexBySid(String(index.Sid))).toBe(index)
   })
 
-  it('gives the same random numbers for a key whatever was asked before', () => {
+  it('gives the same random numbers for a key in any order of calls', () => {
     const market = marketOf(1)
     const first = market.random('news', 'INE1').next()
     market.random('deals').next()
@@ -80,7 +80,7 @@ describe('the made-up market', () => {
     expect(market.random('news', 'INE2').next()).not.toBe(first)
   })
 
-  it('keeps random numbers within what was asked', () => {
+  it('keeps random numbers within their range', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: -1_000, max: 1_000 }), fc.nat(1_000), fc.nat(4), (key, least, width, digits) => {
         const random = marketOf(0).random(key)

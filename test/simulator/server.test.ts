@@ -7,7 +7,7 @@ import { ask, askNote, askPost, endpoints, serve } from './support.js'
 const browser = { headers: { 'user-agent': 'Mozilla/5.0' } }
 
 describe('the simulator', () => {
-  it('listens on loopback and names every address, each with its own prefix', async () => {
+  it('listens on loopback and lists a URL with its own prefix for each host', async () => {
     const { origin, settings, environment, market } = await serve()
     expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     for (const host of hosts) {
@@ -27,14 +27,14 @@ describe('the simulator', () => {
     expect(await askNote(simulator)).toEqual({ status, type, length, text, retryAfter: undefined })
   })
 
-  it('answers 404 where the sample is nothing', async () => {
+  it('answers 404 if the sample is undefined', async () => {
     const { settings, stats } = await serve()
     expect(await askPost(`${settings.urls.static}/notes`, { data: { isin: 'INE000000000' } })).toMatchObject({ status: 404 })
     expect(await ask(`${settings.urls.archive}/content/list_11022026.csv`, browser)).toMatchObject({ status: 404 })
     expect(stats()).toMatchObject({ violations: [], unknown: [] })
   })
 
-  it('reads placeholders from the path and the query, over several segments and through percent signs', async () => {
+  it('reads placeholders in path and query, over several segments and with percent escapes', async () => {
     const { urls } = (await serve()).settings
     expect(await ask(`${urls.archive}/content/list_12022026.csv`, browser)).toMatchObject({ type: 'text/csv', text: 'A,B\n1,2\n3,4\n' })
     expect(await ask(`${urls.web}/stocks/market/a%26b/`)).toMatchObject({ type: 'text/html', text: 'page stocks/market/a&b' })
@@ -42,19 +42,19 @@ describe('the simulator', () => {
     expect(await ask(`${urls.sheet}/d/x/tq?gid=12&tqx=out%3Ajson`)).toMatchObject({ text: 'x/12' })
   })
 
-  it('prefers an address that is spelt out to one that fits anything', async () => {
+  it('prefers a literal path to a placeholder', async () => {
     const { urls } = (await serve()).settings
     expect(await ask(`${urls.web}/start/`)).toMatchObject({ text: 'start' })
   })
 
-  it('tells the uses of one path apart by what they accept', async () => {
+  it('distinguishes endpoints with the same path by their input schemas', async () => {
     const { urls } = (await serve()).settings
     const scan = (which: string) => askPost(`${urls.analytics}/scan`, { which, count: 5, page: 1 }, { origin: 'https://x' })
     expect((await scan('a')).text).toBe('{"scanned":"scan-a"}')
     expect((await scan('b')).text).toBe('{"scanned":"scan-b"}')
   })
 
-  it('refuses what no use accepts, naming the field of the closest one', async () => {
+  it('answers 400 to input that no endpoint accepts, with the field of the closest one', async () => {
     const simulator = await serve()
     const { analytics, static: files } = simulator.settings.urls
     const messages = [
@@ -73,7 +73,7 @@ describe('the simulator', () => {
     expect(simulator.stats().endpoints.note?.statuses).toEqual({ 400: 3 })
   })
 
-  it('refuses a body that is not JSON or does not say so, and a missing header', async () => {
+  it('reports a body that is not JSON, a missing content type, and a missing header', async () => {
     const { settings, stats } = await serve()
     const { analytics, archive, static: files } = settings.urls
     const asJson = { method: 'POST', headers: { 'content-type': 'application/json' } } as const
@@ -89,7 +89,7 @@ describe('the simulator', () => {
     ])
   })
 
-  it('answers 404 to what it does not know, and writes it down', async () => {
+  it('answers 404 to an unknown request, and records it', async () => {
     const { origin, settings, stats } = await serve()
     const { web, sheet, archive } = settings.urls
     const unknown = [
@@ -107,13 +107,13 @@ describe('the simulator', () => {
     })
   })
 
-  it('answers 500 and reports it where a sample fails', async () => {
+  it('answers 500 and records it if a sample throws', async () => {
     const { settings, stats } = await serve()
     expect(await ask(`${settings.urls.news}/broken`)).toMatchObject({ status: 500 })
     expect(stats().violations).toEqual(['broken: the sample failed: a bug'])
   })
 
-  it('counts requests, items and the most in flight at once', async () => {
+  it('counts requests, items and the maximum in flight', async () => {
     const simulator = await serve({ latencyMs: { min: 20, max: 25 } })
     await Promise.all([0, 1, 2, 2].map((rank) => askNote(simulator, rank)))
     await askNote(simulator, 0)
@@ -123,7 +123,7 @@ describe('the simulator', () => {
     })
   })
 
-  it('gives its counts and takes changes over HTTP too', async () => {
+  it('serves its counts and accepts changes over HTTP', async () => {
     const simulator = await serve()
     const { origin, stats } = simulator
     await askNote(simulator)
@@ -136,7 +136,7 @@ describe('the simulator', () => {
     expect(await askPost(`${origin}/__control`, { fault: [] })).toMatchObject({ status: 400, text: expect.stringContaining('fault') })
   })
 
-  it('moves on to another day without losing its stocks', async () => {
+  it('moves to another day with the same stocks', async () => {
     const simulator = await serve()
     const { stocks } = simulator.market
     expect(JSON.parse((await askNote(simulator)).text).day).toBe('2026-02-12')
@@ -145,7 +145,7 @@ describe('the simulator', () => {
     expect(simulator.market.stocks).toBe(stocks)
   })
 
-  it('follows a running clock in whole minutes', async () => {
+  it('rounds a running clock down to whole minutes', async () => {
     let now = instantOf('2026-02-12', '10:00') + 1_234
     const simulator = await serve({ asOf: () => now })
     const { market } = simulator
@@ -156,14 +156,14 @@ describe('the simulator', () => {
     expect(simulator.market.asOf).toBe(instantOf('2026-02-12', '10:01'))
   })
 
-  it('says so when its port is taken', async () => {
+  it('fails if its port is in use', async () => {
     const { origin } = await serve()
     await expect(serveSimulator({ endpoints, port: Number(new URL(origin).port) })).rejects.toThrow('EADDRINUSE')
   })
 
-  it('leaves nothing open when it is closed, whatever is in flight', async () => {
+  it('closes all sockets on close, even with requests in flight', async () => {
     const open = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap')
-    await expect.poll(open).toEqual([]) // the servers of the tests before are gone
+    await expect.poll(open).toEqual([]) // the servers of earlier tests are closed
     const simulator = await serveSimulator({ endpoints, stocks: 5, faults: [{ on: 'note', mode: 'hang' }] })
     expect(open()).toHaveLength(1)
     const hanging = expect(askNote(simulator)).rejects.toThrow()

@@ -71,7 +71,7 @@ const broken = get({
 
 export const endpoints = [note, scan('scan-a', 'a', 'origin'), scan('scan-b', 'b'), page, start, table, sheet, broken]
 
-/** A simulator that is closed when the test ends; its "now" is the evening of 12 February 2026. */
+/** A simulator that is closed after the test; its "now" is 20:00 on 12 February 2026. */
 export const serve = async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
   const simulator = await serveSimulator({ endpoints, stocks: 20, asOf: instantOf('2026-02-12', '20:00'), ...options })
   onTestFinished(() => simulator.close())
@@ -100,6 +100,6 @@ export const ask = async (address: string, init: Parameters<typeof request>[1] =
 export const askPost = (address: string, body: unknown, headers: Record<string, string> = {}) =>
   ask(address, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
 
-/** Asks for the note of the stock at a rank. */
+/** Requests the note of the stock at a rank. */
 export const askNote = ({ settings, market }: Simulator, rank = 0) =>
   askPost(`${settings.urls.static}/notes`, { data: { isin: market.stocks[rank]?.ISIN } })

@@ -32,7 +32,7 @@ describe('the answers of the benchmark’s provider', () => {
     return (JSON.parse(text) as { data: { Time: number[]; c: number[] } }).data
   }
 
-  it.each(['company_filings', 'lodr'])('are of full size and about the stock that was asked: %s', (name) => {
+  it.each(['company_filings', 'lodr'])('are of full size and about the requested stock: %s', (name) => {
     for (const [rank, { ISIN }] of stocks.entries()) {
       const input = { data: { isin: ISIN, pg_no: 1, count: 100 } }
       const { text, violation } = askFilings(name, ISIN)
@@ -44,11 +44,11 @@ describe('the answers of the benchmark’s provider', () => {
     }
   })
 
-  it('are the same when the same is asked again', () => {
+  it('are the same for the same request', () => {
     expect(askFilings('lodr', stocks[0]?.ISIN ?? '').text).toBe(askFilings('lodr', stocks[0]?.ISIN ?? '').text)
   })
 
-  it('hold 2,500 candles, and of later days just those that are asked, as the whole history has them', () => {
+  it('have 2,500 candles, and for later days exactly the requested ones of the same history', () => {
     const [first, next] = [EVENING, NEXT_EVENING].map((evening) => Date.parse(evening) / 1_000)
     const whole = askCandles(215_634_600, next ?? 0)
     expect(askCandles(215_634_600, first ?? 0).Time).toHaveLength(2_500)
@@ -57,7 +57,7 @@ describe('the answers of the benchmark’s provider', () => {
     expect(askCandles((next ?? 0) + 1, (next ?? 0) + 2).Time).toEqual([])
   })
 
-  it('refuse what is no stock, no known address, or not as the endpoint is asked', () => {
+  it('reject an unknown stock, an unknown URL, and invalid input', () => {
     expect(askFilings('lodr', 'INE000000000').violation).toContain('asks about INE000000000')
     expect(answers.answer({ method: 'GET', path: '/static/nothing', type: '', body: '' }).violation).toContain('is not known')
     const isin = stocks[0]?.ISIN ?? ''
