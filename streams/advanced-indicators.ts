@@ -12,14 +12,14 @@ import { dataOf, rows } from '../src/provider/shape.js'
 
 const LINE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
 
-/** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or as its own scale has it, and what it is read as. */
+/** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
 export interface IndicatorValue extends Row {
   readonly Indicator?: string
   readonly Value?: number
   readonly Action?: 'Bullish' | 'Bearish' | 'Neutral' | (string & {})
 }
 
-/** The daily indicators of one stock, fields as they were seen in answers. `Pivot` holds levels in rupees by method, such as `Classic`. */
+/** The daily indicators of one stock, with the fields observed in answers. `Pivot` has levels in rupees by method, such as `Classic`. */
 export interface Indicators extends Row {
   readonly EMA?: readonly IndicatorValue[]
   readonly SMA?: readonly IndicatorValue[]

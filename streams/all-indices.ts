@@ -10,7 +10,7 @@ import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
 import { dataOf } from '../src/provider/shape.js'
 
-/** A market index, fields as they were seen in answers. `Pchange` is in points, `PPerchange` in percent; `Sid` asks for its candles. */
+/** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
 export interface MarketIndex extends Row {
   readonly Sym?: string
   readonly DispSym?: string
@@ -23,7 +23,7 @@ export interface MarketIndex extends Row {
   readonly PPerchange?: number | null
 }
 
-/** What the provider was seen to be asked; the interface document does not show it. */
+/** As observed on the web site of the provider; the interface document does not describe it. */
 const REQUEST = {
   data: {
     sort: 'Sym',
@@ -46,10 +46,10 @@ const indices = post({
   read: (text, _, seen): Counted<MarketIndex> => {
     const { data, tot_rec } = json(Rows)(text, undefined, seen)
     const rows = (data ?? []) as readonly MarketIndex[]
-    if (rows.length === 0) throw new BadAnswer('schema', 'the list holds no index')
+    if (rows.length === 0) throw new BadAnswer('schema', 'the list has no index')
     return { rows, total: totalOf(tot_rec) }
   },
-  // biome-ignore format: one line as it is asked
+  // biome-ignore format: one line, in the order of the request
   shape: dataOf({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
   sample: (_, market) => ({
     code: 0,
@@ -72,7 +72,7 @@ const indices = post({
   }),
 })
 
-/** All market indices, rows as answered. Two of them may share a symbol: their candle files are told apart by `Sid`. */
+/** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
 export const allIndices = defineStream({
   name: 'all-indices',
   summary: 'all market indices',
@@ -84,7 +84,7 @@ export const allIndices = defineStream({
   offers: (rows, notice) => {
     const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]
-    if (usable.length < rows.length) notice(`${rows.length - usable.length} indices without symbol or Sid, or twice there, were left out`)
+    if (usable.length < rows.length) notice(`skipped ${rows.length - usable.length} indices without symbol or Sid, or duplicate`)
     const names = fileNamesOf(
       usable.map(({ Sym, Sid }) => ({ key: textOf(Sym), id: textOf(Sid) })),
       { mayReplace: true },

@@ -10,8 +10,8 @@ import { candlesOf } from '../src/provider/candles.js'
 const stockCandles = candlesOf('ohlcv', z.literal('EQUITY'))
 
 /**
- * Daily candles of each stock: all history at first, then the days that its file lacks, and all again when a split, bonus or rights issue
- * has changed it. Timestamps are midnight in India.
+ * Daily candles of each stock: the full history first, later only the missing days, and the full history again after a split, bonus or
+ * rights issue. Timestamps are midnight in India.
  */
 export const allOhlcv = defineStream({
   name: 'all-ohlcv',

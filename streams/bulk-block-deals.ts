@@ -16,7 +16,7 @@ import { post } from '../src/provider/endpoint.js'
 import { dataOf } from '../src/provider/shape.js'
 
 /**
- * A bulk or block deal, fields as they were seen in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
+ * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
  * for sold, `cname` the client, `avgprice` in rupees a share.
  */
 export interface Deal extends Row {
@@ -40,7 +40,7 @@ const isoOf = (dmy: string): Day => dmy.split('-').reverse().join('-')
 const dashedDay = z
   .string()
   .regex(/^\d{2}-\d{2}-\d{4}$/, 'must be DD-MM-YYYY')
-  .refine((dmy) => readDay(isoOf(dmy)) !== undefined, 'is no day')
+  .refine((dmy) => readDay(isoOf(dmy)) !== undefined, 'is not a valid date')
 
 const deal = post({
   name: 'deal',
@@ -106,7 +106,7 @@ const deal = post({
   },
 })
 
-/** Ten days of deals. A page that fails ends them: what came before it stays, with the reason. */
+/** Ten days of deals. A page that fails ends the chunk: the deals of earlier pages stay, with the reason of the failure. */
 interface Chunk {
   readonly start: Day
   readonly end: Day
@@ -130,7 +130,7 @@ const chunkOf = (start: Day, end: Day, { ask, accepts, notice }: Tools): Observa
   )
 }
 
-/** Deals that an earlier run stored from the days of chunks that failed now, or of which the provider says that there were none. */
+/** Stored deals from the days of chunks that failed now or came back empty. */
 const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Deal[]> =>
   chunks.length === 0
     ? of([])
@@ -146,8 +146,8 @@ const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string):
 const keyOf = (row: Deal): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
 
 /**
- * Counts the deals of the days that both lists can hold: the window has moved on since the earlier one was stored, and the deals of days
- * after that must not hide what older days have lost.
+ * Counts the deals of the days that both lists can contain: the window has moved since the stored list, and the deals of newer days must
+ * not hide a loss on older ones.
  */
 const countIn =
   ({ from: first, to }: { readonly from: Day; readonly to: Day }): NonNullable<Counting['countOf']> =>
@@ -157,7 +157,7 @@ const countIn =
     return deals.map(dayOf).filter((day) => day >= first && day <= newest).length
   }
 
-/** Bulk and block deals of the last 30 days, in three chunks one after the other, page by page; newest first, each deal once. */
+/** Bulk and block deals of the last 30 days, in three chunks in sequence, page by page; newest first, without duplicates. */
 export const bulkBlockDeals = defineStream({
   name: 'bulk-block-deals',
   summary: 'bulk and block deals of the last 30 days',

@@ -16,8 +16,8 @@ import { dataOf } from '../src/provider/shape.js'
 import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
 /**
- * A stock at its circuit limit; a figure that the provider does not give is null. Prices are in rupees, `MarketCap` in crore rupees, changes
- * and yields in percent. Types are as they were seen in answers, and not checked.
+ * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes
+ * and yields in percent. Types are as observed in answers, and unchecked.
  */
 export interface CircuitStock {
   readonly Symbol: string | null
@@ -38,7 +38,7 @@ type Side = 'upper' | 'lower'
 
 const FIELDS = ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5yr', 'Low1Yr', 'High1Yr', 'Pe', 'Pb', 'DivYeild'] as const
 
-/** Ratios may be missing; a list whose stocks have no price, or no change, is no list of stocks at their limit. */
+/** Ratios may be missing; price and change are required, because every stock at its limit has them. */
 const RATIOS: readonly string[] = ['Pe', 'Pb', 'DivYeild']
 const figures = Object.fromEntries(FIELDS.slice(2).map((field) => [RATIOS.includes(field) ? `${field}~` : `${field}!`, 'number']))
 
@@ -70,7 +70,7 @@ const circuit = post({
   input: Scan,
   read: (text, _, seen): readonly Row[] => {
     const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text, undefined, seen)
-    if (data === undefined) throw new BadAnswer('schema', 'the scan holds no list')
+    if (data === undefined) throw new BadAnswer('schema', 'the scan answer has no list')
     return data
   },
   shape: dataOf({ 'Sym!': 'text|key', 'DispSym!': 'text', ...figures }),
@@ -122,12 +122,11 @@ const scanOf = (side: Side): z.output<typeof Scan> => ({
   },
 })
 
-/** The fields of an answer that are taken over, by the names that they have in the scan or on the web site. */
+/** The fields of an answer that the record uses, by their names in the scan or on the web site. */
 type Text = 'Sym' | 'sym' | 'DispSym' | 'Name'
 type Figure = Exclude<(typeof FIELDS)[number], Text>
 type Answered = Readonly<Partial<Record<Text, string | null> & Record<Figure, number | null>>>
 
-/** The record of the circuit files. */
 const recordOf = (row: Answered): CircuitStock => ({
   Symbol: row.Sym ?? row.sym ?? null,
   Name: row.DispSym ?? row.Name ?? null,
@@ -143,7 +142,7 @@ const recordOf = (row: Answered): CircuitStock => ({
   DivYield: row.DivYeild ?? null,
 })
 
-/** Stocks at their upper and lower circuit limit: from the scan, else the web site's data, else its page. Nobody there is an answer. */
+/** Stocks at their upper and lower circuit limit: from the scan, else the data of the web site, else its page. An empty list is valid. */
 export const circuitStocks = defineStream({
   name: 'circuit-stocks',
   summary: 'stocks at their upper or lower circuit limit',
@@ -152,10 +151,10 @@ export const circuitStocks = defineStream({
   timeoutMs: 10_000,
   endpoints: [circuit, buildIdPage, data, page],
   work: perPart(['upper', 'lower'], (side, { ask, shared, notice }) => {
-    // Its `tot_rec` is not compared: 62 was seen with the list of either side, of which one held 52 stocks.
+    // Not compared with its `tot_rec`: that was 62 for both sides, although one list had 52 stocks.
     const scan = () => ask(circuit, scanOf(side), { failFast: true }).pipe(noticeIfFull(COUNT, { notice }, side))
     const tiers = [{ name: 'scan', ask: scan }, ...webTiers(data, page, WEB_KEYS[side], { ask, shared })]
-    return firstThatAnswers(tiers, (failure) => notice(`a source of ${side} failed: ${failure}`)).pipe(
+    return firstThatAnswers(tiers, (failure) => notice(`${side}: a source failed: ${failure}`)).pipe(
       map((rows) => found(rows.map(recordOf))),
     )
   }),

@@ -23,8 +23,8 @@ const FILING = {
 }
 
 /**
- * A filing, fields as they were seen in answers of either path; only one of them gives `news_id`. `news_date` has a time of day, in India
- * (`2026-02-11 19:28:12`); `file_url` is empty where there is no document.
+ * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has a time of day, in India
+ * (`2026-02-11 19:28:12`); `file_url` is empty if there is no document.
  */
 export interface Filing extends Row {
   readonly news_date?: string
@@ -55,7 +55,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
 const legacy = filingsOn('company_filings')
 const lodr = filingsOn('lodr')
 
-/** What one path gives, or why it gives nothing; then the other path's filings are taken, and the stored ones stay. */
+/** The filings of one path, or its failure; after a failure, the filings of the other path are merged with the stored ones. */
 interface Path {
   readonly rows: readonly Filing[]
   readonly failure?: Failure
@@ -79,17 +79,17 @@ const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observab
     recover((reason, { code, isTemporary }) => of({ rows: [], failure: { code, isTemporary, reason: `${endpoint.name}: ${reason}` } })),
   )
 
-/** Filings of an earlier run: what a failed path may have given then is not lost by writing what the other path gives now. */
+/** Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other one are written. */
 const storedFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
   stored.document(file).pipe(map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])))
 
-/** A field as text, whatever was answered in its place: a record can be made so that `String` fails on it. */
+/** A field as text, whatever its type: `String` throws for an object whose `toString` is not a function. */
 const asText = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
 
 const keyOf = (row: Filing): string =>
   asText(row.news_id || '') || `${asText(row.news_date)}_${asText(row.caption || row.descriptor || 'Unknown')}`
 
-/** Filings of each stock from both of the provider's paths, merged by the six rules of the interface document, newest first. */
+/** Filings of each stock from both paths of the provider, merged by the six rules of the interface document, newest first. */
 export const companyFilings = defineStream({
   name: 'company-filings',
   summary: 'filings of each stock',
@@ -98,7 +98,7 @@ export const companyFilings = defineStream({
   timeoutMs: 10_000,
   endpoints: [legacy, lodr],
   work: perStock((stock, tools, file) => {
-    // Not `forkJoin`: the list that it gathers answers in is old by the time they come, and holds them until a great collection.
+    // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until the next major GC.
     const both$ = zip(pathOf(legacy, stock.ISIN, tools), pathOf(lodr, stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
@@ -128,7 +128,7 @@ const KINDS = [
   'Newspaper Publication',
 ] as const
 
-/** The same filings on both paths, apart from what only one of them has; one stock in five has none. */
+/** The same filings on both paths, except those that only one path has; one stock in five has none. */
 const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: SampleMarket): readonly Row[] | null => {
   const random = market.random('filings', isin)
   if (market.stockByIsin(isin) === undefined || random.chance(0.2)) return null

@@ -7,7 +7,7 @@ import { once } from '../src/pipeline/work.js'
 import { filledCsv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
-/** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Every cell is text, under the file's own column names. */
+/** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export interface PriceBand extends Readonly<Record<string, string | undefined>> {
   readonly Symbol?: string
   readonly Series?: string
@@ -22,13 +22,13 @@ const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']
   'Symbol ,Series, Security Name,Band , Remarks',
   ...stocks.map((stock) => {
     const random = market.random('band', stock.ISIN)
-    // None narrower than a made-up day's move can be.
+    // Not narrower than the largest daily move that the simulator generates.
     const band = random.pick(['10', '20', '40', 'No Band'])
     return `${stock.Symbol},${random.pick(['EQ', 'BE', 'SM'])}, ${stock.Name.toUpperCase()} ,${band},-`
   }),
 ])
 
-/** The price band of every security on the newest day there is a file of; every cell is the text that the file has. */
+/** The price band of every security, from the newest daily file; every cell is the text of the file. */
 export const completePriceBands = defineStream({
   name: 'complete-price-bands',
   summary: 'the price band of every security',

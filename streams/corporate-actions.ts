@@ -12,7 +12,7 @@ import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { dataOf, oneOrMore } from '../src/provider/shape.js'
 
-/** A corporate action, fields as they were seen in answers. Days are `YYYY-MM-DD`; `Note` is text such as `2.5` (rupees a share), `1:2` or `NA`. */
+/** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
 export interface CorporateAction extends Row {
   readonly ActType?: 'DIVIDEND' | 'BONUS' | 'SPLIT' | 'RIGHTS' | 'BUYBACK' | 'QUARTERLY RESULT ANNOUNCEMENT' | (string & {})
   readonly ExDate?: string
@@ -27,7 +27,7 @@ export interface StockActions extends Row {
   readonly CorpAct?: readonly CorporateAction[]
 }
 
-/** A row is a stock with all its actions; the answer does not say how many there are. */
+/** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
 const COUNT = 5000
 
 const actions = post({
@@ -58,7 +58,7 @@ const actions = post({
   },
 })
 
-/** What happens to a stock in the years around one, its split included, always on the same days. */
+/** The corporate actions of a stock in the years around a given one, including its split; the days are always the same. */
 const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: SampleMarket) => {
   const usual = [-2, -1, 0, 1].flatMap((years) => {
     const random = market.random('actions', ISIN, around + years)
@@ -69,7 +69,7 @@ const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: Sam
   return split === undefined ? usual : [...usual, { ActType: split.type, ExDate: split.on, RecDate: split.on, Note: `1:${split.factor}` }]
 }
 
-/** The days that each mode is about, both included: today to the next 2 months, or the past 2 years to today. */
+/** The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today. */
 const windowOf = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
 
@@ -78,7 +78,7 @@ const actionDays = ({ CorpAct }: Row): readonly Day[] =>
     .filter(isRow)
     .flatMap(({ ActDate, ExDate, RecDate }) => [ActDate, ExDate, RecDate].flatMap((date) => readDay(date) ?? []))
 
-/** Dividends, bonuses, splits, rights and the like: those to come, and those of the past two years. */
+/** Dividends, bonuses, splits, rights issues and other corporate actions: the upcoming ones, and those of the past two years. */
 export const corporateActions = defineStream({
   name: 'corporate-actions',
   summary: 'dividends, bonuses, splits and rights',

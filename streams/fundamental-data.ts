@@ -11,11 +11,11 @@ import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
 import { oneOrMore, record } from '../src/provider/shape.js'
 
-/** Columns of one length, each a text of figures with `|` between them, newest first; `YEAR` (`202512|202509|…`) says of which quarter or year. */
+/** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>
 
 /**
- * Results, balance sheet and ratios of one stock, fields as they were seen in answers. `_cq` and `_cy` are consolidated quarters and years,
+ * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are consolidated quarters and years,
  * `_sq` and `_sy` standalone; the case of column names varies from stock to stock.
  */
 export interface Fundamentals extends Row {
@@ -78,7 +78,7 @@ const table = (random: Random, columns: number, year: string, keys: readonly str
   YEAR: year,
 })
 
-/** Results, balance sheet and ratios of each stock, one record a stock. */
+/** Results, balance sheet and ratios of each stock, one record per stock. */
 export const fundamentalData = defineStream({
   name: 'fundamental-data',
   summary: 'results, balance sheet and ratios of each stock',

@@ -6,7 +6,7 @@ import { once } from '../src/pipeline/work.js'
 import { csv } from '../src/provider/answer.js'
 import { dailyCsv } from '../src/provider/archive.js'
 
-/** A price band that changed, in percent or `No Band`. Every cell is text, under the file's own column names. */
+/** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export interface PriceBandChange extends Readonly<Record<string, string | undefined>> {
   readonly Symbol?: string
   readonly Series?: string
@@ -24,7 +24,7 @@ const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), C
     .map((stock, place) => `${place + 1},${stock.Symbol} ,EQ, ${stock.Name.toUpperCase()},10,5`),
 ])
 
-/** Price bands that changed on the newest day there is a file of; every cell is the text that the file has. */
+/** Price bands that changed, from the newest daily file; every cell is the text of the file. */
 export const incrementalPriceBands = defineStream({
   name: 'incremental-price-bands',
   summary: 'price bands that changed on the newest day',

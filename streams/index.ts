@@ -33,7 +33,7 @@ export * from './master-data.js'
 export * from './new-announcements.js'
 export * from './surveillance-lists.js'
 
-/** Every collection script, in the order in which lists, reports and tables show them. A new script is a line here, and one for each import and export. */
+/** Every collection script, in the order of lists, reports and tables. A new script needs a line here, an import and an export. */
 export const streams = [
   masterData,
   fundamentalData,

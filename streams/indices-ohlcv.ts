@@ -11,7 +11,7 @@ const indexCandles = candlesOf(
   z.string().refine((instrument) => instrument !== 'EQUITY', 'must be an index instrument'),
 )
 
-/** Daily candles of each index that `all-indices` found, as for stocks. The interface document states no worker count: 15. */
+/** Daily candles of each index of `all-indices`, as for stocks. The interface document states no worker count; 15 as for stocks. */
 export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
   summary: 'daily candles of each index',

@@ -24,7 +24,7 @@ const equityList = get({
   read: (text, _, seen): readonly string[] => {
     const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text, undefined, seen)
     const lines = text.split(/\r\n|\n|\r/).filter((line) => line !== '')
-    if (lines.length !== rows.length + 1) throw new BadAnswer('schema', 'the CSV has records of more than one line')
+    if (lines.length !== rows.length + 1) throw new BadAnswer('schema', 'the CSV has a record that spans several lines')
     return lines.map(withoutFormulas)
   },
   shape: rows(Object.fromEntries(COLUMNS.map((column) => [column, 'text']))),
@@ -40,7 +40,10 @@ const equityList = get({
     ].join('\n'),
 })
 
-/** The exchange's own list with the day on which each stock was listed, line by line as published; a cell that a spreadsheet would take for a formula is marked as text. */
+/**
+ * The list of the exchange with the listing day of each stock, line by line as published; cells that a spreadsheet would run as a
+ * formula are marked as text.
+ */
 export const listingDates = defineStream({
   name: 'listing-dates',
   summary: 'the day on which each stock was listed',

@@ -10,7 +10,7 @@ import { exactly, post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
 import { record, rows } from '../src/provider/shape.js'
 
-/** A news item as it is written. `Sentiment` was seen as positive, negative, neutral, mixed or empty; `PublishDate` is in epoch milliseconds. */
+/** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
 export interface NewsItem {
   readonly Title: string
   readonly Summary: string
@@ -63,7 +63,7 @@ const liveNews = post({
   },
 })
 
-/** A news item as written, with the document's defaults; a sentiment that it does not list passes as it is. */
+/** Converts an answer to a stored item, with the defaults of the interface document; a sentiment that it does not list stays as it is. */
 const itemOf = ({ news_object, publish_date, category }: Row): NewsItem => {
   const news = isRow(news_object) ? news_object : {}
   return {

@@ -14,7 +14,7 @@ import { exactly, post } from '../src/provider/endpoint.js'
 import { condition, onExchange } from '../src/provider/scan.js'
 import { dataOf } from '../src/provider/shape.js'
 
-/** A stock of the master list, fields as they were seen in answers. Figures may be null; `Mcap` is in crore rupees, yields and growth in percent. */
+/** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in crore rupees, rates in percent. */
 export interface MasterRow extends Row {
   readonly Sym?: string
   readonly Isin?: string
@@ -62,7 +62,7 @@ const master = post({
   read: (text, _, seen): Counted<MasterRow> => {
     const { data, tot_rec } = json(Rows)(text, undefined, seen)
     const rows = (data ?? []) as readonly MasterRow[]
-    if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list holds no stock')
+    if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list has no stock')
     return { rows, total: totalOf(tot_rec) }
   },
   shape: dataOf({
@@ -81,7 +81,7 @@ const master = post({
   }),
 })
 
-/** The stocks of the list that this one replaces; none where there is none, or none that can be read. */
+/** The stocks of the stored list; none if it is missing or unreadable. */
 const earlierStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
   stored.document(MAP).pipe(
     map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
@@ -89,7 +89,7 @@ const earlierStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
     recover(() => of([])),
   )
 
-/** The list of all stocks, as answered and as the map that every other script goes by. The run stops without it. */
+/** The list of all stocks, as answered and as the map that every other script uses. The run stops without it. */
 export const masterData = defineStream({
   name: MASTER,
   summary: 'the list of all stocks',
@@ -127,7 +127,7 @@ export const masterData = defineStream({
   ),
   offers: (rows, notice) => {
     const stocks = stocksOf(rows)
-    if (stocks.length < rows.length) notice(`${rows.length - stocks.length} rows without symbol or ISIN, or twice there, were left out`)
+    if (stocks.length < rows.length) notice(`skipped ${rows.length - stocks.length} rows without symbol or ISIN, or duplicate`)
     return stockItems(stocks)
   },
   outputs: [

@@ -11,7 +11,7 @@ import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
 import { dataOf } from '../src/provider/shape.js'
 
-/** An announcement, fields as they were seen in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
+/** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
 export interface Announcement extends Row {
   readonly events?: string
   readonly date?: string

@@ -13,7 +13,7 @@ import { get } from '../src/provider/endpoint.js'
 import { record, rows } from '../src/provider/shape.js'
 import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
-/** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; what a source does not give is empty. */
+/** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
 export interface SurveillanceEntry {
   readonly Symbol: string
   readonly Name: string
@@ -70,7 +70,7 @@ const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefin
 
 const webKey = (list: List, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
 
-const WebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'is no surveillance list')
+const WebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list')
 const data = webData(WebKey, samplePage)
 const page = webPage(WebKey, samplePage)
 
@@ -81,7 +81,7 @@ const recordOf = (row: Row): SurveillanceEntry => ({
   Stage: textOf(row.asmStage ?? row.gsmStage ?? row.Stage),
 })
 
-/** Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the web site's data, else its page. */
+/** Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the data of the web site, else its page. */
 export const surveillanceLists = defineStream({
   name: 'surveillance-lists',
   summary: 'stocks under ASM and GSM surveillance',
@@ -99,12 +99,14 @@ export const surveillanceLists = defineStream({
         ask: (isLast: boolean) => tier.ask(isLast).pipe(map((rows) => usable(rows.map(recordOf).filter((record) => record.Symbol !== '')))),
       })),
     ]
-    return firstThatAnswers(tiers, (failure) => notice(`a source of ${list} failed: ${failure}`)).pipe(map((rows) => found(rows)))
+    return firstThatAnswers(tiers, (failure) => notice(`${list}: a source failed: ${failure}`)).pipe(
+      map((rows) => found(rows)),
+    )
   }),
   outputs: [{ shape: 'array-per-item', file: '{exch}_{list}_list.json', emptyWhenLost: true }],
 })
 
 const usable = (rows: readonly SurveillanceEntry[]): readonly SurveillanceEntry[] => {
-  if (rows.length === 0) throw new NothingAnswered('the list holds no stock')
+  if (rows.length === 0) throw new NothingAnswered('the list has no stock')
   return rows
 }

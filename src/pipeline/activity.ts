@@ -1,13 +1,13 @@
 import { BehaviorSubject, filter, map, type Observable, Subject, take } from 'rxjs'
 
-/** What a run has in work, and whether it still takes up more. */
+/** Counts the active items of a run, and reports whether the run accepts more. */
 export interface Activity {
   readonly isStopping: () => boolean
-  /** No further work is taken up. */
+  /** Lets no further item begin. */
   readonly stop: () => void
-  /** A count of its own for a part of the run. */
+  /** A separate counter for one part of the run. */
   readonly part: () => Part
-  /** Emits once, as soon as nothing is in work. */
+  /** Emits once, as soon as no item is active. */
   readonly idle$: Observable<void>
 }
 
@@ -15,16 +15,16 @@ export interface Part {
   readonly begin: () => void
   readonly end: () => void
   readonly count: () => number
-  /** Emits when something has ended. */
+  /** Emits whenever an item ends. */
   readonly ended$: Observable<void>
-  /** Ends whatever is still in work. */
+  /** Ends all items that are still active. */
   readonly close: () => void
 }
 
 export const createActivity = (): Activity => {
-  const inWork$ = new BehaviorSubject(0)
+  const active$ = new BehaviorSubject(0)
   let isStopping = false
-  const add = (change: number): void => inWork$.next(inWork$.value + change)
+  const add = (change: number): void => active$.next(active$.value + change)
   return {
     isStopping: () => isStopping,
     stop: () => {
@@ -43,8 +43,8 @@ export const createActivity = (): Activity => {
       }
       return { begin: () => count(1), end, count: () => own, ended$, close: () => count(-own) }
     },
-    idle$: inWork$.pipe(
-      filter((inWork) => inWork === 0),
+    idle$: active$.pipe(
+      filter((active) => active === 0),
       take(1),
       map(() => undefined),
     ),

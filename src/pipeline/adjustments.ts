@@ -4,11 +4,11 @@ import { type Day, dayAt, readDay } from '../model/trading-day.js'
 import { recover } from '../operators/recover.js'
 import type { Tools } from './define-stream.js'
 
-/** The stream that finds corporate actions, and the files that it leaves. */
+/** The stream that fetches corporate actions, and its output files. */
 const ACTIONS = 'corporate-actions'
 const FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
-/** What moves a price, and whether the provider divides all earlier candles by it. */
+/** Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them. */
 const KINDS = [
   { kind: 'split', sign: /split/i, divides: true },
   { kind: 'bonus', sign: /bonus/i, divides: true },
@@ -26,12 +26,12 @@ interface Adjustment {
 
 /**
  * Finds the split, bonus or rights issue of a stock between a day and today, both included, by which the provider divides all earlier
- * candles: emits what it is and when, nothing if there is none. Waits for this run's corporate actions where they are part of it; if they
- * fail, those of an earlier run say it.
+ * candles. Emits its kind and day, or `undefined`. Waits for the corporate actions of this run if the run fetches them; if that fails, it
+ * uses the stored ones.
  */
 export const adjustedSince = (tools: Tools, symbol: string) => actionSince(tools, symbol, ({ divides }) => divides)
 
-/** Finds the corporate action of any kind that moves a price, in the same way. */
+/** The same for a corporate action of any kind that moves a price. */
 export const movedSince = (tools: Tools, symbol: string) => actionSince(tools, symbol, () => true)
 
 const actionSince =
@@ -40,7 +40,7 @@ const actionSince =
     const rowsOf = (file: string): Observable<unknown> =>
       stored.document(file).pipe(
         recover((reason) => {
-          notice(`${reason}. Until then, splits are seen by the candles alone`)
+          notice(`${reason}; until it is repaired, splits are detected from the candles alone`)
           return of([])
         }),
       )
@@ -50,7 +50,7 @@ const actionSince =
     )
   }
 
-/** The adjustments in lists of corporate actions, by symbol. What has another shape, kind or no day is left out. */
+/** The adjustments in lists of corporate actions, by symbol. Skips rows of another shape, another kind or without a day. */
 export const adjustmentsIn = (lists: readonly unknown[]): ReadonlyMap<string, readonly Adjustment[]> => {
   const all = new Map<string, Adjustment[]>()
   for (const row of lists.flat().filter(isRow)) {

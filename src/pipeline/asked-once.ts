@@ -2,7 +2,7 @@ import { AsyncSubject, catchError, defer, type Observable, share, throwError } f
 import { CollectError } from '../model/errors.js'
 import type { Tools } from './define-stream.js'
 
-/** What a run asks only once: the first to want it asks, everybody gets that answer or that error. */
+/** Runs each request once per run: the first caller sends it, later callers get the same answer or the same error. */
 export const askedOnce = (): Tools['shared'] => {
   const answers = new Map<string, Observable<unknown>>()
   return <T>(key: string, make: () => Observable<T>): Observable<T> => {
@@ -13,7 +13,7 @@ export const askedOnce = (): Tools['shared'] => {
   }
 }
 
-/** The same for second passes: they get the answers of the first pass, but what failed then for a temporary reason is asked once more. */
+/** The same for second passes: reuses the answers of the first pass, and sends a request again if it failed for a temporary reason. */
 export const askedAgain = (shared: Tools['shared']): Tools['shared'] => {
   const again = askedOnce()
   return (key, make) =>

@@ -9,15 +9,15 @@ import type { Beginning, RunRecord, Session } from './session.js'
 
 export interface Wanted {
   readonly record: RunRecord
-  /** Begin anew even if there is a run to continue. */
+  /** Start from scratch even if an unfinished run could be resumed. */
   readonly fresh: boolean
-  /** Rules whose refusals are stored: what a complete run refused is asked for again. */
+  /** Rules whose refused answers are stored all the same: items that a complete run refused are requested again. */
   readonly accept: readonly RefusalCode[]
-  /** Whether the instant as of which the run holds was asked for, and is not just now. */
+  /** Whether the caller set `asOf`; otherwise it is the current time. */
   readonly isInstantGiven: boolean
 }
 
-/** What a place of storage must know to put itself into the hands of a run. */
+/** What the storage must know to open a session for a run. */
 export const beginningOf = (
   plan: readonly Planned[],
   { exchange }: Settings,

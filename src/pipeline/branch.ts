@@ -29,7 +29,6 @@ import type { RunAtWork } from './engine.js'
 import type { Journal } from './journal.js'
 import { intoSinks } from './kept.js'
 
-/** How a stream ended. */
 export interface Verdict {
   readonly outcome: ScriptOutcome
   readonly error?: string
@@ -40,9 +39,9 @@ export interface BranchEnd extends Verdict {
 }
 
 /**
- * One collection script at work: what an unfinished run left in place as it is, its other items `workers` at a time, each settled, all
- * into the sinks of its outputs. Emits once, when everything is stored. A stream that fails ends well with that outcome; only what must
- * end the run is an error.
+ * Runs one stream: takes the items that an unfinished run has stored from its journal, works on the others with `workers` workers, and
+ * stores all outcomes through the sinks of its outputs. Emits once, when everything is stored. A failed stream is an outcome, not an
+ * error; only a failure that must stop the run is an error.
  */
 export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: RunAtWork): Observable<BranchEnd> =>
   defer(() => {
@@ -54,7 +53,7 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
       recover((error) => of({ outcome: 'failed' as const, error })),
       single(),
       map((end) => {
-        // Also where it failed early: others must not wait for it.
+        // Also after an early failure: other streams must not wait for this one.
         run.passes.ended(stream)
         run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
         return { stream: name, ...end }
@@ -62,7 +61,7 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
     )
   })
 
-/** Items that may wait for the sinks besides those that are asked for: a slow disk must not fill the memory. */
+/** Items that may wait for the sinks, besides those being fetched: a slow disk must not fill the memory. */
 const BACKLOG = 16
 
 interface Working {
@@ -74,7 +73,7 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
   const most = run.settings.workers[stream.name] ?? stream.workers
   const inWork = run.activity.part()
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, Settled> => {
-    // A run that stops leaves what it has not begun for the next one; its streams do not end then, as if they had been shorter.
+    // A stopping run begins no further item, and its streams do not complete: a stream that completes counts as finished.
     const hasRoom = (): boolean => !run.activity.isStopping() && inWork.count() < workers + BACKLOG
     const earlier = (item: Item): Settled | undefined => (isSecondPass ? undefined : journal.earlier(item)?.settled)
     return run.hands.work({ stream, workers, earlier, inWork, hasRoom, isSecondPass })
@@ -95,7 +94,7 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
     tap({ complete: () => run.passes.ended(stream) }),
     secondPass((settled) => withheld(settled, inWork), again),
     tap((settled) => tell(stream, settled, { emit: run.emit, isTakenOver: journal.earlier(settled.item) !== undefined })),
-    // What is offered comes first: it must hear of a failure before the failure ends the others.
+    // The offer subscribes first: it must receive a failure before that failure unsubscribes the other two.
     connect((settled$) =>
       forkJoin([
         settled$.pipe(offered(stream, notice, run)),
@@ -108,14 +107,14 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
   )
 }
 
-/** The item of what failed, wholly or in part, for a temporary reason; it is not in work until the second pass. */
+/** The item to retry in the second pass, if it failed wholly or in part for a temporary reason; until then it does not count as active. */
 const withheld = ({ item, isTemporary }: Settled, inWork: Part): Item | undefined => {
   if (!isTemporary) return undefined
   inWork.end()
   return item
 }
 
-/** Tells the report what became of an item. */
+/** Reports the outcome of an item. */
 const tell = (
   { name }: StreamDefinition,
   { item, status, degraded, remark, reason, code, isTemporary }: Settled,
@@ -131,7 +130,7 @@ const tell = (
   emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })
 }
 
-/** Once all has settled, offers what was found to the streams that follow; a stream that lost anything offers its failure. */
+/** Offers all rows to dependent streams once every item has finished. If an item was lost, those streams get the failure instead. */
 const offered = (
   { name, offers }: StreamDefinition,
   notice: (text: string) => void,
@@ -140,22 +139,22 @@ const offered = (
   const offer = run.offered.get(name)
   if (offers === undefined || offer === undefined) return () => of(undefined)
   const gather = (all: readonly unknown[], settled: Settled): readonly unknown[] => {
-    if (isLost(settled)) throw new NothingAnswered(`${name}, which this follows, failed: ${reasonOf(settled)}`)
+    if (isLost(settled)) throw new NothingAnswered(`${name}, the source of this stream, failed: ${reasonOf(settled)}`)
     return [...all, ...settled.rows]
   }
   return (settled$) =>
     settled$.pipe(
       reduce(gather, []),
       map((rows) => offers(rows as readonly Row[], notice)),
-      // Not the subject itself: tap would take its subscribe for a callback.
+      // Not `tap(offer)`: tap would call the `subscribe` of the subject as a callback.
       tap({ next: (items) => offer.next(items), complete: () => offer.complete(), error: (error: unknown) => offer.error(error) }),
       recover(() => of(undefined)),
     )
 }
 
 /**
- * A stream over parts fails with any of them; one over a list fails when nothing of it could be had, be it lost or left empty by a
- * path that failed. It is partial where some items were lost or may lack rows.
+ * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost, or is empty because a source
+ * failed. It is partial if some items were lost or may lack rows.
  */
 const judged =
   ({ work }: StreamDefinition): OperatorFunction<Settled, Verdict> =>
@@ -164,17 +163,16 @@ const judged =
       reduce(judge, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [] }),
       map(({ all, lost, degraded, empty, reasons }) => {
         if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
-        if (empty === all && all >= thresholds.allEmpty)
-          return { outcome: 'failed', error: `not one of ${all} items was answered with anything` }
+        if (empty === all && all >= thresholds.allEmpty) return { outcome: 'failed', error: `all ${all} items were empty` }
         return { outcome: lost + degraded > 0 ? 'partial' : 'success' }
       }),
     )
 
 interface Judgement {
   readonly all: number
-  /** Lost, or left empty by a path that failed. */
+  /** Lost, or empty because a source failed. */
   readonly lost: number
-  /** With rows, but maybe not all of them. */
+  /** With rows, but possibly not all of them. */
   readonly degraded: number
   readonly empty: number
   /** The first few, one of each kind. */
@@ -191,7 +189,7 @@ const judge = ({ all, lost, degraded, empty, reasons }: Judgement, settled: Sett
   return { all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] }
 }
 
-/** A part is named with its reason, a stock is not: what many share is told once. */
+/** Names the part in its reason, but not the stock: stocks often share a reason, which is then reported once. */
 const reasonOf = ({ item: { key, value }, reason, degraded, status }: Settled): string => {
   const why = reason ?? degraded ?? status
   return value === key && key !== 'all' ? `${key}: ${why}` : why

@@ -5,37 +5,37 @@ export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Vol
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 
-// As JavaScript writes numbers, so that whatever was written by us is also sound. A timestamp in milliseconds is none.
+// Accepts numbers as JavaScript prints them, so that every row that a run wrote is valid. A timestamp in milliseconds is not.
 const CELLS = String.raw`([1-9]\d{0,9})(?:,-?\d+(?:\.\d+)?(?:e[+-]\d+)?){5}`
 
-/** What a run must know of a stored candle file. */
+/** The end of a stored candle file, and whether new candles can be appended. */
 export interface CandleFile {
-  /** Its last whole rows, the newest last; two at most. */
+  /** The last complete rows, at most two, the newest last. */
   readonly rows: readonly string[]
-  /** Why nothing can be put behind what is there. */
+  /** Why no candle can be appended. */
   readonly fault?: string
-  /** Whether the last line is no whole row; what lies before it is sound. */
+  /** Whether the last line is truncated; the lines before it are valid. */
   readonly isTorn: boolean
 }
 
-/** Reads a stored candle file through once: every line a row of its own day, in order, under the one header. */
+/** Checks a stored candle file in one pass: the header, then one row per day in ascending order. */
 export const checkCandles = (text: string): CandleFile => {
-  if (!text.startsWith(HEADER)) return { rows: [], fault: 'it had another header', isTorn: false }
+  if (!text.startsWith(HEADER)) return { rows: [], fault: 'unexpected header', isTorn: false }
   const row = new RegExp(`${CELLS}\n`, 'y')
   let [before, last, end, newest] = [HEADER.length, HEADER.length, HEADER.length, 0]
   row.lastIndex = end
   while (row.test(text)) {
     const time = numberAt(text, end)
-    if (time > LATEST) return { rows: [], fault: 'it held a day that cannot be', isTorn: false }
-    if (time <= newest) return { rows: [], fault: time === newest ? 'it held a day twice' : 'it was not in order', isTorn: false }
+    if (time > LATEST) return { rows: [], fault: 'impossible timestamp', isTorn: false }
+    if (time <= newest) return { rows: [], fault: time === newest ? 'duplicate timestamp' : 'timestamps not in order', isTorn: false }
     before = last
     last = end
     end = row.lastIndex
     newest = time
   }
-  // Only the last line can be what a write left behind that was cut off.
+  // An interrupted write can truncate the last line only.
   const lineEnd = text.indexOf('\n', end)
-  if (lineEnd >= 0 && lineEnd < text.length - 1) return { rows: [], fault: 'a line in it was torn', isTorn: false }
+  if (lineEnd >= 0 && lineEnd < text.length - 1) return { rows: [], fault: 'malformed line', isTorn: false }
   const rows = [text.slice(before, last), text.slice(last, end)].filter((line) => line !== '').map((line) => line.trimEnd())
   return { rows, isTorn: end < text.length }
 }
@@ -49,7 +49,7 @@ const numberAt = (text: string, from: number): number => {
   }
 }
 
-/** What can be read from a candle file in whatever state. */
+/** The closes that can be read from a candle file, even a damaged one. */
 export interface StoredCloses {
   readonly count: number
   /** Epoch seconds; 0 if there is no candle. */

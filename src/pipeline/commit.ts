@@ -6,7 +6,7 @@ import { tellOfStorage } from './notices.js'
 import type { Planned } from './plan.js'
 import { MASTER } from './work.js'
 
-/** Emits once when the run may store: from then on the place of storage is no longer as the run before left it. */
+/** Emits once when the run may store. From then on the storage is no longer as the previous run left it. */
 export const committed = (plan: readonly Planned[], { session, emit }: RunAtWork): Observable<void> =>
   (session.commit?.() ?? of(undefined)).pipe(
     tap((notice) => tellOfStorage(plan, notice, emit)),
@@ -14,8 +14,8 @@ export const committed = (plan: readonly Planned[], { session, emit }: RunAtWork
   )
 
 /**
- * Stores the master list once `narrow` has found the stocks of the run in it. A list that cannot be had, or a wrong symbol, leaves the place
- * of storage as it was.
+ * Stores the master list after `narrow` has selected the stocks of the run. If the list is unavailable or no symbol is known, the storage
+ * stays unchanged.
  */
 export const commitMaster =
   (plan: readonly Planned[], narrow: (all: readonly Item[]) => readonly Item[], run: RunAtWork) =>

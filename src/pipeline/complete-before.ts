@@ -2,7 +2,7 @@ import { type Observable, of } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 
-/** The end of a run that finds everything in place: the report of the complete run, with nothing asked and every item taken over. */
+/** The last event of a run that has nothing to do: the report of the complete run, with zero requests and every item adopted. */
 export const completeBefore = (
   complete: RunReport,
   { startedAt, finishedAt }: { readonly startedAt: number; readonly finishedAt: number },

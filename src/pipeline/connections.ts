@@ -2,8 +2,8 @@ import type { Settings } from '../model/settings.js'
 import type { Planned } from './plan.js'
 
 /**
- * How many connections each origin is asked over at most: one for each worker of each stream and call. With no bound, a client opens as
- * many again for requests that follow at once, each with handshakes of its own.
+ * The maximum number of connections per origin: one for each worker of each stream and endpoint. Without a limit, undici opens as many
+ * again for requests that follow immediately, each with its own handshake.
  */
 export const connectionsFor = (plan: readonly Planned[], { urls, workers }: Settings): ReadonlyMap<string, number> => {
   const needed = new Map<string, number>()

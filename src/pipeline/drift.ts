@@ -8,7 +8,7 @@ import { createDriftWatch, type DriftWatch } from '../provider/drift.js'
 import type { Planned } from './plan.js'
 import type { Run } from './run.js'
 
-/** Watches the answers of a run. Those without required fields are refused, unless the run accepts them. */
+/** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
 export const driftWatchFor = (accept: readonly RefusalCode[]): DriftWatch =>
   createDriftWatch({
     rules: thresholds.fields,
@@ -22,7 +22,7 @@ interface Judging {
   readonly redact: Redact
 }
 
-/** Adds what drifted to a report. A complete run of which the answers are no longer as they were, and nobody has accepted it, is partial. */
+/** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
 export const withDrift = (
   report: RunReport,
   { drift, storage, accept }: Pick<Run, 'drift' | 'storage' | 'accept'>,
@@ -47,7 +47,7 @@ export const withDrift = (
   )
 }
 
-/** One odd stock is told, but makes no run partial. A list that is asked at once is judged by the records that were looked at. */
+/** Rare drift, such as one odd stock, is reported but does not make the run partial. For a list that is one answer, its records count. */
 const isRare = ({ answers, of: all, records, ofRecords }: Drift, isList: boolean): boolean =>
   isList
     ? records < thresholds.drift.records || records < ofRecords * thresholds.drift.shareOfList

@@ -6,7 +6,7 @@ import { askedAgain } from './asked-once.js'
 import type { Engine } from './engine.js'
 import { itemWork } from './item-work.js'
 
-/** Works on all items in this process, `workers` of a stream at a time. */
+/** Works on all items in this process, `workers` items of a stream at a time. */
 export const embedded: Engine = {
   begin: (run) => {
     const again = { ...run, shared: askedAgain(run.shared) }
@@ -26,7 +26,7 @@ export const embedded: Engine = {
   },
 }
 
-/** Work that has not asked for anything when it is begun waits for something else: the worker asks for another item meanwhile. */
+/** Work that sends no request when it begins waits for something else, so its worker takes another item meanwhile. */
 const resting = <T>(work$: Observable<T>, { rest }: Slot): Observable<T> =>
   new Observable((subscriber) => {
     const subscription = work$.subscribe(subscriber)

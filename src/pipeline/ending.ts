@@ -30,7 +30,7 @@ import type { Storage } from './storage.js'
 
 const DRAIN_MS = 5_000
 
-/** Keeps the list of what is missing; emits it. Where nothing is and nothing was, there is none. */
+/** Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is stored. */
 const keepMissing = ({ stored, keep }: Storage, ended: EndedRun): Observable<Missing> =>
   stored.document(`.scripstream/${MISSING}`).pipe(
     catchError((error: unknown) => (error instanceof DamagedFile ? of(allOf(ended.plan)) : throwError(() => error))),
@@ -50,7 +50,7 @@ type Ended = 'whole' | 'interrupted'
 
 type Finished = Extract<RunEvent, { readonly type: 'run-finished' }>
 
-/** Ends the run early once it is asked to stop: no work is taken up any more, what is in work may end, but not for long. */
+/** Ends the run early when `stop$` emits: no further item begins, and active items get 5 s to finish. */
 export const stoppedBy =
   (stop$: Observable<unknown> = NEVER, activity: Activity) =>
   (end$: Observable<unknown>): Observable<Ended> =>
@@ -66,7 +66,7 @@ export const stoppedBy =
       defaultIfEmpty<Ended, Ended>('interrupted'),
     )
 
-/** The last event: the report of the run, once it is kept. The record of the run goes last: until then the same run can be continued. */
+/** Emits the last event once the report is stored. The run record is removed last: until then the same command can resume the run. */
 export const reported =
   (tally: Tally, plan: readonly Planned[], run: Run, redact: Redact) =>
   (ended$: Observable<Ended>): Observable<RunEvent> => {
@@ -81,7 +81,7 @@ export const reported =
       const leave = report.outcome === 'partial' && mayComeLater ? session.leave : undefined
       return kept(leave ? { ...report, isResumable: true } : report).pipe(
         concatMap((event) => {
-          const ended$ = leave?.(clock()) ?? session.finish(event.report.outcome === 'complete' ? event.report : undefined)
+          const ended$ = leave?.(clock(), event.report) ?? session.finish(event.report)
           return ended$.pipe(map((): RunEvent => event))
         }),
       )
@@ -90,13 +90,13 @@ export const reported =
       concatMap((ended) => (ended === 'whole' ? finished(tally.report(clock())) : kept(tally.report(clock(), { outcome: 'interrupted' })))),
       catchError((error: unknown) =>
         error instanceof CriticalFailure
-          ? // Nothing was stored, so nothing is over: what there was to be continued still is.
+          ? // Nothing was stored, so an earlier unfinished run can still be resumed.
             kept(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
           : throwError(() => error),
       ),
     )
   }
 
-/** Whether the last event is of a run that cannot be continued. */
+/** Whether the run has ended for good and cannot be resumed. */
 export const isOver = (event: RunEvent, { isContinued }: Session): boolean =>
   event.type === 'run-finished' && event.report.outcome !== 'interrupted' && !(event.report.outcome === 'failed' && isContinued)

@@ -6,39 +6,42 @@ import type { Passes } from './passes.js'
 import type { Planned } from './plan.js'
 import type { Run } from './run.js'
 
-/** The items of one stream, to be worked on. */
+/** One pass over the items of a stream. */
 export interface Stage {
   readonly stream: StreamDefinition
-  /** Items in work at the same time, wherever they are worked on. */
+  /** Maximum number of active items, in all processes together. */
   readonly workers: number
-  /** What an unfinished run had in place of an item: it is not worked on again. */
+  /** The outcome of an item that an unfinished run has stored: such an item is not worked on again. */
   readonly earlier: (item: Item) => Settled | undefined
-  /** Counts items from the beginning of their work, or from when they come back, until they are kept. */
+  /** Counts items from the beginning of their work, or from the arrival of their outcome, until they are stored. */
   readonly inWork: Part
-  /** Whether one more may be begun, or taken back: a slow disk must not fill the memory. */
+  /** Whether one more item may begin, or its outcome be received: a slow disk must not fill the memory. */
   readonly hasRoom: () => boolean
-  /** Whether the items were worked on before in this run, and failed for a temporary reason. */
+  /** Whether the items failed in the first pass of this run for a temporary reason. */
   readonly isSecondPass: boolean
 }
 
 /** Works on the items of one run. */
 export interface Hands {
-  /** Settles every item of a stage once (a second pass is a stage of its own), in any order; completes when all are. Unsubscribing ends what is in work. */
+  /**
+   * Emits one outcome per item of a stage, in any order, then completes. A second pass is a separate stage. Unsubscribing stops active
+   * items.
+   */
   readonly work: (stage: Stage) => OperatorFunction<Item, Settled>
-  /** The run is over and all is stored: nothing need be kept for going on with it. */
+  /** The run has ended and everything is stored: the state for resuming it can be removed. */
   readonly finish: () => Observable<void>
 }
 
-/** A run whose items are worked on. */
+/** The services of a run, and what works on its items. */
 export interface RunAtWork extends Run {
   readonly hands: Hands
   readonly passes: Passes
-  /** Stands around the sinks of a stream, where something must be known before it stores. */
+  /** Wraps the sinks of a stream, if something must happen before it stores. */
   readonly beforeStoring?: (store: OperatorFunction<Settled, number>) => OperatorFunction<Settled, number>
 }
 
-/** Where the items of a run are worked on: in this process, or on others. It reduces and stores nothing. */
+/** Runs the work of items, in this process or in others. It neither reduces nor stores outcomes. */
 export interface Engine {
-  /** Takes a run in hand until it is unsubscribed; emits once. Errors with a `UsageError` or a `StorageError` if it cannot. */
+  /** Emits the executor of a run once; unsubscribing releases it. Errors with a `UsageError` or a `StorageError` if it cannot start. */
   readonly begin: (run: Run, plan: readonly Planned[]) => Observable<Hands>
 }

@@ -25,16 +25,16 @@ import { isNarrowed } from './missing.js'
 import { type Planned, phaseOf } from './plan.js'
 import { MASTER } from './work.js'
 
-/** Picks the stocks that this run is about from all that are listed. */
+/** Selects the stocks of a run from all listed stocks. */
 export type Narrow = (stocks: readonly Item[]) => readonly Item[]
 
-/** The master list, the critical step, failed: no later step can run. */
+/** The master list failed, so no other stream can run. */
 export class CriticalFailure extends NothingAnswered {}
 
 /**
- * The whole pipeline. Phase 1 step by step, led by the master list; then phases 2 and 2.5 side by side, the list multicast into one
- * branch per script. A barrier ends each phase. Emits the ends of all branches once; errors with `CriticalFailure` if the master list
- * cannot be had.
+ * The whole pipeline: phase `core` in sequence, the master list first, then `enrichment` and `candles` in parallel, with the list
+ * multicast into one branch per stream. A barrier ends each phase. Emits the ends of all branches once.
+ * @throws CriticalFailureError if the master list is unavailable.
  */
 export const graph = (plan: readonly Planned[], narrow: Narrow, run: RunAtWork): Observable<readonly BranchEnd[]> => {
   const core = phaseOf(plan, 'core')
@@ -51,7 +51,7 @@ export const graph = (plan: readonly Planned[], narrow: Narrow, run: RunAtWork):
   )
 }
 
-/** The stocks of the critical step; none, where the plan does not need it. */
+/** The selected stocks of the master list; none if the plan does not need the list. */
 const masterList = (
   master: StreamDefinition | undefined,
   { plan, narrow, run }: { readonly plan: readonly Planned[]; readonly narrow: Narrow; readonly run: RunAtWork },
@@ -72,7 +72,7 @@ const masterList = (
   })
 }
 
-/** The stocks of this run, multicast: subscribe in the same turn, or miss them. */
+/** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
 interface Stocks {
   readonly count: number
   readonly each$: Observable<Item>
@@ -81,7 +81,7 @@ interface Stocks {
 const inTurn = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: RunAtWork): Observable<readonly BranchEnd[]> =>
   concat(...streams.map((stream) => multicast(stocks, (shared) => work(stream, shared, run)))).pipe(toArray())
 
-/** What asks for a few lists begins first: others wait for them, and they would else stand behind the first requests of all stocks. */
+/** Streams over a few lists begin first: others wait for them, and otherwise they would queue behind the first requests of all stocks. */
 const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: RunAtWork): Observable<readonly BranchEnd[]> => {
   const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
   return barrier(listsFirst.map((stream) => work(stream, stocks, run)))
@@ -93,7 +93,7 @@ const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Obs
 const work = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Observable<BranchEnd> =>
   branch(stream, itemsOf(stream, stocks, run), run)
 
-/** What a stream works on: its own parts, the multicast stocks, or what another stream offers. Tells how many as soon as it is known. */
+/** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
 const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Observable<Item> => {
   const {
     name,
@@ -114,7 +114,7 @@ const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Obse
   )
 }
 
-/** The items of a stream that a run is about which asks for some alone; tells of those that are no longer there. */
+/** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
 const narrowedItems = (
   { name, work: { of: source, parts } }: StreamDefinition,
   stocks: Stocks,
@@ -131,21 +131,20 @@ const narrowedItems = (
     map((all) => {
       const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
       for (const { key } of chosen) wanted.delete(key.toUpperCase())
-      if (wanted.size > 0)
-        run.emit({ type: 'noticed', stream: name, text: `no longer listed, so not asked for: ${[...wanted].join(', ')}` })
+      if (wanted.size > 0) run.emit({ type: 'noticed', stream: name, text: `no longer listed, skipped: ${[...wanted].join(', ')}` })
       return chosen
     }),
   )
 }
 
-/** Passes exactly so many items: fewer, because someone subscribed too late, must not pass for a short list. */
+/** Checks the number of items: a branch that subscribed too late must not look like one with a short list. */
 const allOf =
   (total: number): MonoTypeOperatorFunction<Item> =>
   (item$) =>
     defer(() => {
-      let came = 0
+      let received = 0
       const end = (): void => {
-        if (came !== total) throw new Error(`${came} of ${total} stocks came through`)
+        if (received !== total) throw new Error(`internal error: a stream received ${received} of ${total} stocks`)
       }
-      return item$.pipe(tap({ next: () => (came += 1), complete: end }))
+      return item$.pipe(tap({ next: () => (received += 1), complete: end }))
     })

@@ -7,7 +7,7 @@ import type { StreamDefinition, Tools } from './define-stream.js'
 import { fileOf } from './output.js'
 import type { Run } from './run.js'
 
-/** What the work of an item needs of its run, in whichever process it is done. */
+/** The services that the work of an item needs, in this process or in a worker of a fleet. */
 export interface Site
   extends Pick<
     Run,
@@ -16,7 +16,7 @@ export interface Site
   readonly storage: Pick<Run['storage'], 'stored'>
 }
 
-/** The work of a stream's items: asks, reads, and ends as one settled item. What ends the whole run is an error. */
+/** Creates the work of a stream's items: each ends as one outcome. Only a failure that must stop the run is an error. */
 export const itemWork = (stream: StreamDefinition, site: Site): ((item: Item, slot: Slot) => Observable<Settled>) => {
   const tools = toolsOf(stream, site)
   const asking = createAsk({
@@ -45,7 +45,8 @@ const toolsOf = (stream: StreamDefinition, site: Site): Omit<Tools, 'ask'> => ({
   accepts: (code) => site.accept.includes(code),
   shared: site.shared,
   after: (name) => {
-    if (!stream.after?.includes(name)) throw new Error(`${stream.name} waits for ${name}: its definition must say so (after: ['${name}'])`)
+    if (!stream.after?.includes(name))
+      throw new Error(`${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`)
     return site.ended.get(name) ?? EMPTY
   },
   notice: (text) => site.emit({ type: 'noticed', stream: stream.name, text }),

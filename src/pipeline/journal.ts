@@ -2,38 +2,38 @@ import type { Observable } from 'rxjs'
 import type { Item, Settled } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 
-/** An item on its way through the sinks: what was settled, and the files that hold it by now, each with its size in bytes. */
+/** An item on its way through the sinks: its outcome, and the files written for it so far, each with its size in bytes. */
 export interface Kept {
   readonly settled: Settled
   readonly files: Readonly<Record<string, number>>
 }
 
-/** What a journal must know of its stream. */
+/** The properties of a stream that its journal depends on. */
 export interface JournalFacts {
   readonly stream: string
-  /** Whether the lines carry the rows: where the output is one file for all items. */
+  /** Whether lines contain the rows: if the output is one file for all items, or other streams need the rows. */
   readonly carriesRows: boolean
-  /** Whether the rows of an earlier line are handed back: where other streams follow this one. */
+  /** Whether `earlier` returns the rows: if other streams depend on this one. */
   readonly offersRows: boolean
-  /** What records are sorted by first, greatest first. */
+  /** The primary sort key of records, in descending order. */
   readonly newestBy?: (row: Row) => string
 }
 
 /**
- * What a stream has in place, item by item: a line is written only when the data is safe, so an unfinished run can go on where it
- * stopped. Where the output is one file, the journal is also where its records lie until the end.
+ * The stored items of a stream. A line is written only after the data of its item is on disk, so that an unfinished run can resume. If
+ * the output is one file for all items, the journal also holds its records until the stream ends.
  */
 export interface Journal {
-  /** What an unfinished run had in place of an item. */
+  /** The stored item of an unfinished run. */
   readonly earlier: (item: Item) => Kept | undefined
-  /** Notes an item; what was lost, or may lack rows, is not held to be in place. Emits the same item once its line is written. */
+  /** Writes an item, and emits it once its line is written. A resumed run repeats items that were lost or may lack rows. */
   readonly note: (kept: Kept) => Observable<Kept>
-  /** Adds a record of an earlier file to those that go into the new one. Emits once it is written. */
+  /** Carries a record of the previous file over to the new one. Emits once it is written. */
   readonly carry: (rank: number, record: Row) => Observable<void>
   /**
-   * The noted and carried records as JSON texts, or the bytes of such, in the order of the output file, with a comma and a line end between
-   * two, in parts of any size, of which one of 1 MiB or more only holds until the next is asked for; those of a later note replace an
-   * item's earlier ones. To be taken once: where they lie is forgotten, so that a stream which has ended holds nothing.
+   * The noted and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. Parts
+   * may have any size; a part of 1 MiB or more is valid only until the next one is read. A later note replaces the earlier records of an
+   * item. Call it once: it releases the records, so that a stream that has ended holds no memory.
    */
   readonly takeRecords: () => Iterable<string | Uint8Array>
 }

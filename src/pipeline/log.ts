@@ -3,10 +3,10 @@ import { isLost } from '../model/outcome.js'
 
 type Level = 'debug' | 'info' | 'warn'
 
-/** The part of a pino logger that is used; any logger of that shape will do. */
+/** The part of a pino logger that a run uses; any logger of that shape works. */
 export type Log = Readonly<Record<Level, (fields: object, message: string) => void>>
 
-/** Logs what is worth a line: streams beginning and ending, further attempts, what was lost, rewritten or noticed. */
+/** Logs the start and end of streams, retries, lost and rewritten items, warnings, and the state of hosts. */
 export const logEvent = (log: Log, event: RunEvent): void => {
   const level = levelOf(event)
   if (level === undefined) return

@@ -12,12 +12,12 @@ import { type Reason, wholeHistory } from './whole-history.js'
 const SESSION_OPENS = '09:00'
 
 /**
- * Asks for the candles that a stored file lacks: all of them, those of later days, or none at all. The request for later days begins with
- * the last stored candle that was complete, which the answer must repeat: that is the join. Where it does not, where an adjustment is
- * known, or where the file is damaged, the whole history is asked again and takes the file's place, unless it is refused.
+ * Fetches the candles that a stored file lacks: all, those of later days, or none. The request for later days begins with the last complete
+ * stored candle, which the answer must repeat (the join). If it does not, if a split or bonus is known, or if the file is damaged, the full
+ * history is fetched again and replaces the file, unless it is refused.
  */
 export const missingCandles = (series: Series, tools: Tools): Observable<Found<Candle>> =>
-  // One for all items of the stream in this process.
+  // One watch for all items of the stream in this process.
   tools
     .shared(`rescale ${series.endpoint.name}`, () => of(createRescaleWatch()))
     .pipe(
@@ -59,25 +59,25 @@ const withNewest = (result: Found<Candle>, stored: Stored): Found<Candle> => {
   return last === undefined ? result : { ...result, newest: dayOf(last) }
 }
 
-/** Whether no day can be missing. Weekends and holidays are not judged: sessions are held on some of them. */
+/** Whether no day can be missing. Weekends and holidays get no special treatment: some of them have a session. */
 const isUpToDate = (stored: StoredCandles, now: number): boolean => {
   if (stored.last[0] * 1_000 > now) return true
   return !stored.isTorn && isComplete(stored) && now < instantOf(addDays(dayOf(stored.last), 1), SESSION_OPENS)
 }
 
-/** Whether the last candle was stored when its session was over. */
+/** Whether the last candle was stored after its session. */
 const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= instantOf(dayOf(last), SESSION_IS_OVER)
 
 const laterCandles = (stored: StoredCandles, continuing: Continuing): Observable<Found<Candle>> => {
   const { series, tools, watch } = continuing
   const { last, before, isTorn } = stored
   const isSettled = isComplete(stored)
-  // A candle that was under way says nothing about the history before it; the one before does.
+  // The candle of an unfinished session changes anyway, so only the one before it can show that the history has changed.
   const join = isSettled ? last : (before ?? last)
   return candlesFrom(join[0], series, tools).pipe(
     switchMap((rows) => {
       const first = rows.at(0)
-      if (first === undefined) return of(found(rows, `the stored candle of ${dayOf(join)} is not answered, nor any later one`))
+      if (first === undefined) return of(found(rows, `the answer has neither the stored candle of ${dayOf(join)} nor a later one`))
       const isRepeated = isSettled || before !== undefined
       const change = changeOf(join, first, isRepeated)
       if (change !== undefined)
@@ -86,7 +86,7 @@ const laterCandles = (stored: StoredCandles, continuing: Continuing): Observable
       if (isSettled && !isTorn && rows.length === 1 && isSame(join, first)) return of(skipped)
       const added = [...rows].slice(isRepeated ? 1 : 0)
       return checkNew(inPairs(added, join), series, tools).pipe(
-        map(() => (isTorn ? { ...found(rows), remark: 'repaired: its last line was torn' } : found(rows))),
+        map(() => (isTorn ? { ...found(rows), remark: 'repaired: truncated last line' } : found(rows))),
       )
     }),
   )
@@ -96,13 +96,13 @@ const isSame = (one: Candle, other: Candle): boolean => one.every((cell, place) 
 
 const PRICES = ['open', 'high', 'low', 'close'] as const
 
-/** In which way an answered candle is not the stored one; volume does not count, it is revised late. */
+/** How a fetched candle differs from the stored one. Volume does not count: it is revised late. */
 const changeOf = (stored: Candle, answered: Candle, isSettled: boolean): string | undefined => {
-  if (stored[0] !== answered[0]) return 'is no longer answered'
+  if (stored[0] !== answered[0]) return 'is missing from the answer'
   const wrong = PRICES.findIndex((_, place) => isOther(stored[place + 1] as number, answered[place + 1] as number))
-  return isSettled && wrong >= 0 ? `disagrees (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
+  return isSettled && wrong >= 0 ? `differs (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
 }
 
-/** Beyond what rounding to paise, which are much of a low price, or to four digits can do. */
+/** Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits explains. */
 const isOther = (one: number, other: number): boolean =>
   Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)

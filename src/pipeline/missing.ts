@@ -5,15 +5,15 @@ import type { Planned } from './plan.js'
 import type { Chosen } from './session.js'
 import { MASTER } from './work.js'
 
-/** What is missing of each stream: the items that failed or may lack records when they were last asked for, or all of it. */
+/** The failed items of each stream: those that failed or may lack records when they were last requested, or all items. */
 export type Missing = Readonly<Record<string, readonly string[] | 'all'>>
 
 type Items = Missing[string]
 
-/** The document beside the report that lists what is missing, all of it. */
+/** The document beside the report that lists the failed items of all runs. */
 export const MISSING = 'failed.json'
 
-/** The list in a document; whatever is none counts as nothing. */
+/** Reads the list from a document, and ignores whatever does not belong to one. */
 export const missingIn = (document: unknown): Missing =>
   Object.fromEntries(
     Object.entries(isRow(document) ? document : {}).flatMap(([stream, items]): (readonly [string, Items])[] => {
@@ -23,11 +23,11 @@ export const missingIn = (document: unknown): Missing =>
     }),
   )
 
-/** What counts as missing where the list of it cannot be read: all that this run could ask for, until it is asked for again. */
+/** The list to assume if the stored one is unreadable: every item of every enabled stream, until it is fetched again. */
 export const allOf = (plan: readonly Planned[]): Missing =>
   Object.fromEntries(plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [[stream.name, 'all'] as const])))
 
-/** Whether a stream may be narrowed to some of its items: what others follow must be whole. */
+/** Whether a run fetches only selected items of a stream. A stream that others depend on is always fetched completely. */
 export const isNarrowed = ({ name, offers }: StreamDefinition, { pairs }: Chosen): boolean =>
   offers === undefined && pairs !== undefined && Object.hasOwn(pairs, name)
 
@@ -35,11 +35,11 @@ export interface Ended {
   readonly plan: readonly Planned[]
   readonly tally: Pick<Tally, 'streams'>
   readonly chosen: Chosen
-  /** Whether the run can be continued: what it has not come to is not missing yet. */
+  /** Whether the run can be resumed: items that it has not reached have not failed yet. */
   readonly isInterrupted: boolean
 }
 
-/** What is missing after a run: what it asked for in vain, and what was missing before that it did not ask for. */
+/** The list after a run: the items that failed in it, and those of the previous list that it did not request. */
 export const missingAfter = (before: Missing, { plan, tally, chosen, isInterrupted }: Ended): Missing => {
   const tallies = new Map(tally.streams().map((stream) => [stream.name, stream]))
   const after = new Map(Object.entries(before))
@@ -54,13 +54,13 @@ export const missingAfter = (before: Missing, { plan, tally, chosen, isInterrupt
   return Object.fromEntries([...after].filter(([, items]) => items.length > 0))
 }
 
-/** The items of a stream that a run was about. */
+/** The items of a stream that a run requested. */
 const scopeOf = (stream: StreamDefinition, chosen: Chosen): Items => {
   if (isNarrowed(stream, chosen)) return chosen.pairs?.[stream.name] ?? []
   return stream.work.of === MASTER ? (chosen.symbols ?? 'all') : 'all'
 }
 
-/** A stream can fail with none of its items: then it is all of them that are missing. */
+/** If a stream failed before any item did, all requested items have failed. */
 const lostOf = ({ state, incomplete }: StreamTally, scope: Items): Items =>
   state === 'failed' && incomplete.length === 0 ? scope : incomplete
 

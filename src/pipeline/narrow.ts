@@ -4,7 +4,7 @@ import type { Emit } from '../model/event.js'
 import type { Narrow } from './graph.js'
 import { MASTER } from './work.js'
 
-/** Keeps the stocks of the given symbols, in the master list's order; without symbols all. Symbols that are not listed are told. */
+/** Selects the stocks of the given symbols, in the order of the master list; without symbols all stocks. Warns about unknown symbols. */
 export const narrowTo =
   (symbols: readonly string[] | undefined, emit: Emit): Narrow =>
   (stocks) => {
@@ -16,12 +16,12 @@ export const narrowTo =
     const unknown = (names: readonly string[]): string =>
       names.map((name, place) => withGuess(name, place < MOST_GUESSES ? listed : [])).join(', ')
     if (chosen.length === 0)
-      throw new UsageError(`none of the symbols is listed: ${unknown(symbols.slice(0, 10))}. Symbols are those of master_isin_map.json`)
-    if (wanted.size > 0) emit({ type: 'noticed', stream: MASTER, text: `not listed, so left out: ${unknown([...wanted])}` })
+      throw new UsageError(`unknown symbols: ${unknown(symbols.slice(0, 10))}; known symbols are in master_isin_map.json`)
+    if (wanted.size > 0) emit({ type: 'noticed', stream: MASTER, text: `skipped unknown symbols: ${unknown([...wanted])}` })
     return chosen
   }
 
-/** A long list that is wrong as a whole is another mistake than a typing error. */
+/** Guessing helps against typing errors, not if a long list is wrong as a whole. */
 const MOST_GUESSES = 10
 
 const withGuess = (name: string, listed: readonly string[]): string => {

@@ -9,16 +9,16 @@ import { dayOf, type Series } from './series.js'
 
 const { newest, actionDays } = thresholds.prices
 
-/** A candle that is to be stored, and the one before it. */
+/** A candle to store, and the one before it. */
 export type NewCandle = readonly [before: Candle | undefined, candle: Candle]
 
-/** The last candles, each with the one before it; the first one stands behind `before`. */
+/** The newest candles, each with the one before it; `before` precedes the first one. */
 export const inPairs = (candles: readonly Candle[], before?: Candle): readonly NewCandle[] =>
   candles.map((candle, place): NewCandle => [candles[place - 1] ?? before, candle]).slice(-newest)
 
 /**
- * Lets new candles pass that can be: each is possible in itself, and moves from the close before as a market or a corporate action does.
- * Emits once; errors with a `RefusedError` otherwise, unless the run accepts such prices.
+ * Checks new candles: each must be possible by itself, and a jump from the close before it must have a corporate action that explains it.
+ * Emits once; errors with a `RefusedError` (`prices`) otherwise, unless the run accepts such prices.
  */
 export const checkNew = (candles: readonly NewCandle[], series: Series, tools: Tools): Observable<undefined> =>
   from(candles).pipe(
@@ -31,7 +31,7 @@ export const checkNew = (candles: readonly NewCandle[], series: Series, tools: T
       const action$ = series.movedSince?.(addDays(dayOf(before), -actionDays)) ?? of(undefined)
       return action$.pipe(
         map((action) => {
-          if (action === undefined) refuse(tools, 'prices', `a new candle moves as only an error does (${dayOf(candle)}: ${leap})`)
+          if (action === undefined) refuse(tools, 'prices', `a new candle has an unexplained price jump (${dayOf(candle)}: ${leap})`)
         }),
       )
     }),

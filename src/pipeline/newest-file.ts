@@ -7,8 +7,8 @@ import type { Tools } from './define-stream.js'
 const DAYS_BACK = 8
 
 /**
- * The newest of an archive's daily files: today's, else the day's before, 8 days in all. Only a 404 means that a day has no file (a
- * weekend, a holiday, before the evening); any other failure is one, so that an outage never passes for an older day.
+ * Fetches the newest daily file of an archive: today's, or that of an earlier day, 8 days at most. Only a 404 means that a day has no file
+ * (a weekend, a holiday, not published yet). Any other failure is an error: an outage must not lead to an older file.
  */
 export const newestFile = <Answer>(
   endpoint: Endpoint<{ date: string }, Answer>,
@@ -17,7 +17,7 @@ export const newestFile = <Answer>(
   const today = dayAt(asOf)
   const from = (day: Day): Observable<Answer> =>
     day <= addDays(today, -DAYS_BACK)
-      ? throwError(() => new NothingAnswered(`no file of the last ${DAYS_BACK} days up to ${today}`))
+      ? throwError(() => new NothingAnswered(`no daily file for the ${DAYS_BACK} days up to ${today}`))
       : defer(() => ask(endpoint, { date: compactDmy(day) })).pipe(
           catchError((error: unknown) =>
             error instanceof HttpError && error.statusCode === 404 ? from(addDays(day, -1)) : throwError(() => error),

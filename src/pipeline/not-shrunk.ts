@@ -7,16 +7,16 @@ import type { Stored } from './storage.js'
 
 type Records = readonly unknown[]
 
-/** How the records of a list are had from its earlier file and counted, where that is no JSON array or not every record counts. */
+/** How to read and count the stored records of a list, if the file is not a JSON array or not every record counts. */
 export interface Counting {
   readonly earlier?: (stored: Stored, file: string) => Observable<Records | undefined>
-  /** Is given the earlier records, too, and counts both lists. */
+  /** Counts the records of either list; also gets the stored records. */
   readonly countOf?: (records: Records, earlier: Records) => number
 }
 
 /**
- * Lets a list pass that holds at least 70 % of what its earlier file holds; any, where the run accepts that. Errors with a `RefusedError`
- * otherwise: half a list looks like a whole one, and must not replace it. An earlier file that cannot be read does not count.
+ * Refuses a list with less than 70 % of the records of the stored file, with a `RefusedError` (`shrink`), unless the run accepts that: half
+ * a list looks like a complete one and must not replace it. A stored file that is unreadable does not count.
  */
 export const notShrunk =
   <R>(
@@ -27,13 +27,13 @@ export const notShrunk =
   (found$) => {
     const unread = (error: unknown): Observable<undefined> => {
       if (!(error instanceof DamagedFile)) return throwError(() => error)
-      notice(`${file} is damaged: whether the new one holds less than it did could not be told`)
+      notice(`${file} is damaged, so the new list was not compared with it`)
       return of(undefined)
     }
     const checked = (found: Found<R>, before: Records = []): Found<R> => {
       const [now, then] = [countOf([...found.rows], before), countOf(before, before)]
       if (now >= then * thresholds.leastShare) return found
-      const records = `${inThousands(now)} records, the earlier file holds ${inThousands(then)}`
+      const records = `${inThousands(now)} records, the stored file has ${inThousands(then)}`
       if (!accepts('shrink')) throw new RefusedError('shrink', records)
       notice(`accepted although shrunk: ${records}`)
       return found
@@ -48,7 +48,7 @@ export const notShrunk =
     )
   }
 
-/** The lines of an earlier text. */
+/** Reads a stored text file as lines. */
 export const storedLines: NonNullable<Counting['earlier']> = (stored, file) =>
   stored.text(file).pipe(map((text) => text?.split('\n').slice(0, -1)))
 
@@ -56,7 +56,7 @@ const storedArray: NonNullable<Counting['earlier']> = (stored, file) =>
   stored.document(file).pipe(
     map((records) => {
       if (records === undefined || Array.isArray(records)) return records
-      throw new DamagedFile(`${file} holds no list`)
+      throw new DamagedFile(`${file} is not a JSON array`)
     }),
   )
 

@@ -2,31 +2,31 @@ import type { Item } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 
 /**
- * What a stream leaves behind, as plain facts; a sink knows how to write it. In `file`, `{exch}` is the exchange in lower case and
- * any other placeholder the item's file name, so that the text reads as in the interface document.
+ * An output of a stream, as data; a sink writes it. In `file`, `{exch}` is the exchange in lower case, and any other placeholder is the
+ * file name of the item, as in the interface document.
  */
 export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPerItem | TextFile
 
 /**
- * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record carries its stock's
- * `ISIN`: records of listed stocks that this run did not ask for, or that failed, are kept from the earlier file.
+ * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record has the `ISIN` of its
+ * stock: records of listed stocks that this run did not request, or that failed, are carried over from the previous file.
  */
 export interface RowsInOneFile {
   readonly shape: 'rows-in-one-file'
   readonly file: string
-  /** Sorts all records by this text first, greatest first. */
+  /** The primary sort key of all records, in descending order. */
   readonly newestBy?: (row: Row) => string
 }
 
-/** A JSON array for each item, one record per line; an empty one is written too, over an earlier file unless that is kept. */
+/** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
 export interface ArrayPerItem {
   readonly shape: 'array-per-item'
   readonly file: string
-  /** Turns the item's rows into the file's records. */
+  /** Converts the rows of the item to the records of the file. */
   readonly select?: (rows: readonly Row[]) => readonly unknown[]
-  /** Leave `[]` where the item failed and no earlier file exists. */
+  /** Write `[]` if the item failed and no file is stored. */
   readonly emptyWhenLost?: boolean
-  /** An answer without records leaves the earlier file as it is: a market that had some yesterday has not lost them all. */
+  /** An answer without records does not replace the stored file: a market cannot lose all its records in a day. */
   readonly keepsWhenEmpty?: boolean
 }
 
@@ -37,14 +37,14 @@ export interface DocumentPerItem {
   readonly document: (rows: readonly Row[], item: Item) => unknown
 }
 
-/** A CSV of rows led by an ascending timestamp. New rows replace the stored ones from the first new timestamp on. */
+/** A CSV whose rows begin with an ascending timestamp. New rows replace the stored ones from the first new timestamp on. */
 export interface CandlesPerItem {
   readonly shape: 'candles-per-item'
   readonly file: string
   readonly columns: readonly string[]
 }
 
-/** Lines of text, each ended by `\n`. */
+/** Lines of text, each with `\n` at its end. */
 export interface TextFile {
   readonly shape: 'text'
   readonly file: string

@@ -2,18 +2,18 @@ import { AsyncSubject, type Observable, of } from 'rxjs'
 import type { StreamDefinition } from './define-stream.js'
 import type { Planned } from './plan.js'
 
-/** When the streams of a run may work once more on what failed for a temporary reason. */
+/** Decides when the streams of a run retry the items that failed for a temporary reason. */
 export interface Passes {
-  /** Emits once, when a stream may begin its second pass. */
+  /** Emits once, as soon as a stream may begin its second pass. */
   readonly secondOf: (stream: StreamDefinition) => Observable<void>
-  /** A stream has worked on all of its items once, or has ended early. */
+  /** Marks the first pass of a stream as finished; also called if the stream fails early. */
   readonly ended: (stream: StreamDefinition) => void
 }
 
 /**
- * Streams begin their second pass when all of their phase have ended the first one, which gives a host in trouble the most time. Enrichment
- * and candles run side by side and count as one phase. A stream of the core phase, and one that others wait for, does not wait for anyone:
- * so whoever waits, waits for streams alone that end by themselves.
+ * Streams begin their second pass after all streams of the phase have finished the first one, which gives a failing host the most time.
+ * Enrichment and candles run in parallel and count as one phase. A stream of the core phase, or one that others wait for, does not wait:
+ * so no stream waits for one that waits itself.
  */
 export const passesOf = (plan: readonly Planned[]): Passes => {
   const streams = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))

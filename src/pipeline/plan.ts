@@ -14,7 +14,7 @@ export interface Planned {
   readonly state: 'waiting' | 'skipped' | 'disabled'
 }
 
-/** Which streams run, in the registry's order: those that are asked for, and what they follow. Wrong or contradictory names are a `UsageError`. */
+/** Selects the requested streams and their sources, in registry order. Throws a `UsageError` for unknown or contradictory names. */
 export const planRun = (
   streams: readonly StreamDefinition[],
   { fetchOhlcv }: Pick<Settings, 'fetchOhlcv'>,
@@ -36,7 +36,7 @@ export const planRun = (
     }
   }
   if (only !== undefined && only.length > 0 && runs.size === 0)
-    throw new UsageError(`nothing is left to run: all of ${only.join(', ')} is skipped`)
+    throw new UsageError(`no stream to run: every requested stream is skipped (${only.join(', ')})`)
   return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
 }
 
@@ -45,12 +45,13 @@ export const phaseOf = (plan: readonly Planned[], phase: Phase): readonly Stream
   plan.flatMap(({ stream, state }) => (state === 'waiting' && stream.phase === phase ? [stream] : []))
 
 const switchedOff = (stream: StreamDefinition, needed: StreamDefinition): string =>
-  `${stream.name} ${stream === needed ? 'is asked for' : `needs ${needed.name}`}, but FETCH_OHLCV (fetchOhlcv) is false: set it to true, or leave ${stream.name} out`
+  `${stream.name} ${stream === needed ? 'is requested' : `needs ${needed.name}`}, but FETCH_OHLCV (fetchOhlcv) is false; ` +
+  `set it to true, or do not request ${stream.name}`
 
 const leftOut = (stream: StreamDefinition, needed: StreamDefinition): string =>
-  `${stream.name} needs ${needed.name}, which --skip leaves out: skip ${stream.name} too, or keep ${needed.name}`
+  `${stream.name} needs ${needed.name}, which is skipped; skip ${stream.name} too, or do not skip ${needed.name}`
 
 const unknownStream = (name: string, names: readonly string[]): string => {
   const near = closest(name, names)
-  return `there is no stream ${JSON.stringify(name)}.${near === undefined ? '' : ` Did you mean ${near}?`} Streams: ${names.join(', ')}`
+  return `unknown stream: ${JSON.stringify(name)}${near === undefined ? '' : ` (did you mean ${near}?)`}; streams: ${names.join(', ')}`
 }

@@ -12,7 +12,7 @@ export interface Wanted {
   readonly variant?: string | undefined
 }
 
-/** What tells runs apart: those with the same `configuration`, as of one trading day, store the same bytes and are the same run. */
+/** The identity of a run: two runs with the same `configuration` as of the same trading day store the same bytes and are the same run. */
 export const identityOf = ({
   settings,
   plan,
@@ -32,20 +32,20 @@ export const identityOf = ({
 
 const digestOf = (facts: object): string => createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 
-/** An embedded provider comes back at another port. */
+/** The simulator listens on a different port after each start. */
 const withoutLocalPort = (url: string): string => {
   const { hostname, pathname, protocol, host } = new URL(url)
   return `${protocol}//${/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? hostname : host}${pathname}`
 }
 
-/** Whether an unfinished run is the one that is wanted now: of the same configuration, as of the same trading day or, if given, instant. */
+/** Whether an unfinished run is the requested one: same configuration, same trading day or, if `asOf` is set, same instant. */
 export const isContinued = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): boolean =>
   unfinished.configuration === wanted.configuration &&
   (isInstantGiven ? unfinished.asOf === wanted.asOf : dayAt(unfinished.asOf) === dayAt(wanted.asOf))
 
 /**
- * Whether a run asks for a part only of what an earlier one did: fewer streams, or some stocks, of the same trading day, not before it, and
- * with the same settings.
+ * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on the same trading day and not
+ * before it.
  */
 export const isPartOf = (wanted: RunRecord, other: RunRecord): boolean =>
   wanted.configuration !== other.configuration &&
@@ -57,16 +57,16 @@ export const isPartOf = (wanted: RunRecord, other: RunRecord): boolean =>
   other.chosen?.pairs === undefined &&
   (wanted.streams ?? []).every((name) => other.streams?.includes(name))
 
-/** How long a complete run of an evening stands for the next one: news and filings go on coming. */
+/** Age limit for reusing a complete run: news and filings keep arriving after the session. */
 const STANDS_MS = 3_600_000
 
 /**
- * Whether a complete run leaves nothing to do for the one that is wanted now: of the same configuration and as of the same instant or,
- * if none is given, of the same trading day after its session, and over for less than an hour.
+ * Whether a complete run can be reused for the requested one: same configuration, and the same instant or, without `asOf`, the same trading
+ * day after its session and finished less than an hour ago.
  */
 export const suffices = ({ report, ...complete }: CompleteRun, wanted: RunRecord, isInstantGiven: boolean): boolean => {
   const { asOf } = complete
-  // One that was as of a later instant than its own could not know what would come until then.
+  // A run whose `asOf` was in its future could not fetch what arrived until then.
   if (!isContinued(complete, wanted, isInstantGiven) || Date.parse(report.startedAt) < asOf) return false
   const sinceMs = wanted.asOf - Date.parse(report.finishedAt)
   return isInstantGiven || (asOf >= instantOf(dayAt(asOf), SESSION_IS_OVER) && sinceMs >= 0 && sinceMs < STANDS_MS)

@@ -4,26 +4,26 @@ import { MASTER } from './work.js'
 
 const ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
 
-/** Throws a `UsageError` for streams that cannot run together: two of one name, or one that follows what is not there, not offered or later. */
+/** Throws a `UsageError` for a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
   for (const [place, { name, phase, work }] of streams.entries()) {
-    if (streams.findIndex((stream) => stream.name === name) !== place) throw new UsageError(`two streams are called ${name}: rename one`)
-    if (name === MASTER && phase !== 'core') throw new UsageError(`${MASTER} leads the run: its phase must be core`)
+    if (streams.findIndex((stream) => stream.name === name) !== place)
+      throw new UsageError(`duplicate stream name: ${name}; rename one of the two`)
+    if (name === MASTER && phase !== 'core') throw new UsageError(`invalid phase of ${MASTER}: it runs first, so its phase must be core`)
     if (work.of === undefined) continue
     const source = streams.find((stream) => stream.name === work.of)
     if (source?.offers === undefined) {
-      throw new UsageError(
-        `${name} follows ${work.of}, which ${source === undefined ? 'is no stream' : 'offers nothing'}: add it, or its offers`,
-      )
+      const why = source === undefined ? 'does not exist; add that stream' : 'offers nothing; define its offers'
+      throw new UsageError(`${name} depends on ${work.of}, which ${why}`)
     }
     const isEarlier =
       ORDER.indexOf(source.phase) < ORDER.indexOf(phase) ||
       (source.phase === phase && (phase !== 'core' || streams.indexOf(source) < place))
-    if (!isEarlier) throw new UsageError(`${name} follows ${work.of}, which runs later: move one of them to another phase`)
+    if (!isEarlier) throw new UsageError(`${name} depends on ${work.of}, which runs later; move one of them to another phase`)
   }
 }
 
-/** The streams that one follows, nearest first. */
+/** The streams that a stream depends on, nearest first. */
 export function* sourcesOf({ work }: StreamDefinition, streams: readonly StreamDefinition[]): Generator<StreamDefinition> {
   const source = streams.find(({ name }) => name === work.of)
   if (source === undefined) return

@@ -2,7 +2,7 @@ import { UsageError } from '../model/errors.js'
 import { environmentNames, type Settings } from '../model/settings.js'
 import type { Planned } from './plan.js'
 
-/** Throws a `UsageError` that names every setting which the planned streams need and nobody gave. */
+/** Throws a `UsageError` that names every unset setting that the planned streams need. */
 export const checkRequirements = (plan: readonly Planned[], settings: Settings): void => {
   const missing = new Map<string, string[]>()
   for (const { stream, state } of plan) {
@@ -14,6 +14,7 @@ export const checkRequirements = (plan: readonly Planned[], settings: Settings):
   if (missing.size === 0) return
   const lines = [...missing].map(([setting, users]) => `  ${environmentNames[setting]} (${setting}), needed by ${users.join(', ')}`)
   throw new UsageError(
-    `not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json. To try it without a provider: scripstream run --simulate`,
+    `not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json. ` +
+      'To try it without a provider: scripstream run --simulate',
   )
 }

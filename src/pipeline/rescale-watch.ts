@@ -2,30 +2,30 @@ import { asapScheduler, defer, finalize, type Observable, of, Subject } from 'rx
 import { thresholds } from '../market/never-worse.js'
 
 /**
- * Tells the provider's error from single stocks whose history changed: how many of the series of a run have become multiples of the
- * stored ones. While that cannot be told, such series wait, without a worker and at most `many` of them.
+ * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
+ * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `many` of them.
  */
 export interface RescaleWatch {
-  /** Counts work as going on from subscription to end. */
+  /** Counts work as active from subscription to end. */
   readonly working: <T>(work$: Observable<T>) => Observable<T>
-  /** A stored series is what the provider still answers. */
+  /** Records a series that equals the stored one. */
   readonly agrees: () => void
-  /** A stored series has become a multiple. */
+  /** Records a series that is a multiple of the stored one. */
   readonly disagrees: () => void
-  /** Whether many have: emits once that can be told, at the latest when nothing but what waits here goes on. */
+  /** Whether many series are multiples: emits once that is decided, at the latest when only waiting work is left. */
   readonly areMany: () => Observable<boolean>
 }
 
 export const createRescaleWatch = (): RescaleWatch => {
   const { window, many, few, share } = thresholds.rescale
-  /** What waits, by how many series were compared when it began to. */
-  const held = new Map<Subject<boolean>, number>()
+  /** Waiting series, with the number of compared series at the start of their wait. */
+  const waiters = new Map<Subject<boolean>, number>()
   let recent: readonly number[] = []
   let [inWork, compared, areMany] = [0, 0, false]
 
   const releaseWhere = (isOver: (since: number) => boolean): void => {
-    for (const [waiting, since] of [...held]) {
-      if (!isOver(since) || !held.delete(waiting)) continue
+    for (const [waiting, since] of [...waiters]) {
+      if (!isOver(since) || !waiters.delete(waiting)) continue
       inWork += 1
       waiting.next(areMany)
       waiting.complete()
@@ -41,9 +41,9 @@ export const createRescaleWatch = (): RescaleWatch => {
     areMany ||= recent.length >= few && recent.length >= share * Math.min(compared, window)
     releaseWhere(() => true)
   }
-  /** Not at once: the worker of what has ended takes the next item first. */
+  /** Deferred: the worker of the work that has ended takes its next item first. */
   const decideSoon = (): void => {
-    if (inWork === 0 && held.size > 0) asapScheduler.schedule(decide)
+    if (inWork === 0 && waiters.size > 0) asapScheduler.schedule(decide)
   }
   const end = (): void => {
     inWork -= 1
@@ -66,11 +66,11 @@ export const createRescaleWatch = (): RescaleWatch => {
       defer(() => {
         if (areMany) return of(true)
         const waiting = new Subject<boolean>()
-        held.set(waiting, compared)
+        waiters.set(waiting, compared)
         end()
         return waiting.pipe(
           finalize(() => {
-            if (held.delete(waiting)) inWork += 1
+            if (waiters.delete(waiting)) inWork += 1
           }),
         )
       }),

@@ -12,16 +12,16 @@ import type { Tools } from './define-stream.js'
 import type { Chosen, Session } from './session.js'
 import type { Storage } from './storage.js'
 
-/** Everything that one run has and hands down; nothing of it outlives the run. */
+/** The services and settings of one run; nothing of it outlives the run. */
 export interface Run {
   readonly settings: Settings
   readonly asOf: number
-  /** Rules whose refusals are stored all the same. */
+  /** Rules whose refused answers are stored all the same. */
   readonly accept: readonly RefusalCode[]
-  /** What the run is about, where that is not everything. */
+  /** The selected streams and items, if not all. */
   readonly chosen: Chosen
   readonly storage: Storage
-  /** The place of storage, as long as it is this run's. */
+  /** The storage session of this run. */
   readonly session: Session
   readonly activity: Activity
   readonly transport: Transport
@@ -29,16 +29,16 @@ export interface Run {
   readonly emit: Emit
   /** Watches the shapes of answers. */
   readonly drift: DriftWatch
-  /** Hears how the requests of a stream ended, if anyone wants to know. */
+  /** Receives the outcome of each request of a stream, for telemetry. */
   readonly watch?: ((stream: string) => (end: RequestEnd) => void) | undefined
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
   readonly random: () => number
   readonly shared: Tools['shared']
-  /** Items that a stream offers to those that follow it, once it has found them. */
+  /** The items that each stream offers to dependent streams, once they are known. */
   readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
-  /** Completes for each stream of this run when it has ended. */
+  /** Completes, for each stream of this run, when the stream has ended. */
   readonly ended: ReadonlyMap<string, Observable<never>>
-  /** Every listed stock, in the master list's order; filled when the list is known. */
+  /** Every listed stock, in the order of the master list; filled once the list is known. */
   readonly listed: Item[]
 }

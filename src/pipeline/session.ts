@@ -1,8 +1,8 @@
 import type { Observable } from 'rxjs'
-import type { RunReport } from '../model/report.js'
+import type { Drift, RunReport } from '../model/report.js'
 import type { Journal, JournalFacts } from './journal.js'
 
-/** What a run was asked to be about, where that is not everything. As of `RunOptions`. */
+/** The selection of a run, if it does not cover everything; see `RunOptions`. */
 export interface Chosen {
   readonly only?: readonly string[]
   readonly skip?: readonly string[]
@@ -10,67 +10,84 @@ export interface Chosen {
   readonly pairs?: Readonly<Record<string, readonly string[]>>
 }
 
-/** What is kept of a run until it is complete. Its journals hold the master list and everything else that is in place. */
+/** The stored record of a run until it is complete. Its journals hold the master list and every stored item. */
 export interface RunRecord {
   readonly run: string
-  /** The run's "now", epoch milliseconds; a run that continues keeps it. */
+  /** The run's "now", epoch milliseconds; a resumed run keeps it. */
   readonly asOf: number
-  /** Digest of the configuration that matters for what is stored. */
+  /** Digest of the configuration that determines the stored bytes. */
   readonly configuration: string
-  /** So that it can be continued by who does not know what was asked for. */
+  /** Lets a command resume the run without knowing its selection. */
   readonly chosen?: Chosen
-  /** Digest of the configuration without the streams and stocks that were chosen. */
+  /** Digest of the configuration without the selected streams and stocks. */
   readonly settings?: string
   /** The streams that run. */
   readonly streams?: readonly string[]
-  /** When the run ended, epoch milliseconds, if it did so with something missing that the same command may still get. */
+  /** When the run ended, epoch milliseconds, if it ended with failed items that the same command may still fetch. */
   readonly endedAt?: number
 }
 
-/** What is kept of a run that is complete, for as long as no other one begins. */
+/** The stored record of a complete run, until the next run begins. */
 export interface CompleteRun extends RunRecord {
   readonly report: RunReport
 }
 
-/** What a place of storage must know of a run that takes it into its hands. */
+/** What is left to do of a run that ended with items missing. */
+export interface Remainder {
+  /** The selection of a smaller run that did not finish; absent if the list of failed items says it. */
+  readonly chosen?: Chosen
+}
+
+/** What a run requests from the storage when it opens a session. */
 export interface Beginning {
-  /** Folders that outputs go to, relative to the place of storage; what broken-off writes left in them is swept away. */
+  /** Folders of the outputs, relative to the output folder; temporary files of interrupted writes in them are deleted. */
   readonly folders: readonly string[]
-  /** The streams of the run, whose journals are to be opened. */
+  /** The streams of the run, to open their journals. */
   readonly streams: readonly JournalFacts[]
-  /** What the run leaves in place, relative to the place of storage; `*` stands for the name of an item. */
+  /** The outputs of the run, relative to the output folder; `*` represents the name of an item. */
   readonly outputs: readonly string[]
-  /** Whether a complete run is as good as the one that is wanted, if only everything is in place as that one left it. */
+  /** Whether a complete run can be reused for the requested one, provided that its files are unchanged. */
   readonly suffices: (complete: CompleteRun) => boolean
-  /** Picks the record to go by: the unfinished run's to continue it, another one to begin anew. */
+  /**
+   * What is left to do of a run that ended, provided that its files are unchanged. `unfinished` is a run that began after it. Undefined if
+   * the requested run is another one.
+   */
+  readonly remainderOf?: (ended: CompleteRun, unfinished: RunRecord | undefined) => Remainder | undefined
+  /** Selects the record to use: that of the unfinished run to resume it, or a new one to start again. */
   readonly choose: (unfinished: RunRecord | undefined) => RunRecord
-  /** Whether the run that is wanted asks for a part only of what another one did, on the same trading day and with the same settings. */
+  /** Whether the requested run is a part of another one, on the same trading day and with the same settings. */
   readonly isPartOf: (other: RunRecord) => boolean
 }
 
-/** A place of storage in the hands of one run. */
+/** The storage, opened for one run. */
 export interface Session {
   readonly record: RunRecord
-  /** Whether it goes on with an unfinished run. */
+  /** Whether it resumes an unfinished run. */
   readonly isContinued: boolean
-  /** The unfinished run that is given up for this one. */
+  /** The unfinished run that this one replaces. */
   readonly givenUp?: string
-  /** The complete run that suffices, with everything in place: there is nothing to do, and nothing was touched. */
+  /** The reusable complete run, with all its files unchanged: there is nothing to do, and nothing was written. */
   readonly complete?: CompleteRun
-  /** What is no longer as a complete run left it that would have sufficed. */
+  /** The requested run ended before, and only this is left to do of it, as another run. The storage is already released. */
+  readonly remainder?: Remainder
+  /** The drift that the resumed run had found. */
+  readonly drift?: readonly Drift[]
+  /** Stores the drift found so far beside the journals, until the run ends for good. Absent if the storage cannot resume runs. */
+  readonly noteDrift?: (found: readonly Drift[]) => void
+  /** The changed file because of which a complete run could not be reused. */
   readonly changed?: string
-  /** The journal of each stream, with what an unfinished run noted. */
+  /** The journal of each stream, with the items of the unfinished run. */
   readonly journals: ReadonlyMap<string, Journal>
   /**
-   * Called once, before anything is stored. A run that begins anew changes nothing until then, so that a command that is rejected leaves
-   * everything as it was. Emits once, something to know that is no failure or nothing. Absent where there is nothing to change.
+   * Called once, before anything is stored. A new run changes nothing until then, so that a rejected command leaves the folder as it was.
+   * Emits once: a warning, or `undefined`. Absent if there is nothing to change.
    */
   readonly commit?: () => Observable<string | undefined>
   /**
-   * The run has ended, and lacks what may come later: record and journals stay, so that the same command asks for that alone. Absent where
-   * no run can be continued.
+   * Ends a run whose failed items may succeed later: record and journals stay, so that the same command requests only those items. Absent
+   * if the storage cannot resume runs.
    */
-  readonly leave?: (endedAt: number) => Observable<void>
-  /** The run is over: record and journals go. The report is that of a complete run, upon which a later one may have nothing to do. */
-  readonly finish: (complete?: RunReport) => Observable<void>
+  readonly leave?: (endedAt: number, report: RunReport) => Observable<void>
+  /** Ends the run and deletes record and journals. The report is stored, so that a later run can reuse what is complete. */
+  readonly finish: (report?: RunReport) => Observable<void>
 }

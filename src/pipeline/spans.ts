@@ -3,14 +3,14 @@ import type { Telemetry } from './telemetry.js'
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** What is used of a span of OpenTelemetry. Instants are epoch milliseconds. */
+/** The part of an OpenTelemetry span that is used. Instants are epoch milliseconds. */
 interface Span {
   setAttributes(attributes: Record<string, string | number | boolean>): unknown
   setStatus(status: { code: number; message?: string }): unknown
   end(at?: number): void
 }
 
-/** What is used of `@opentelemetry/api`, which is not loaded here: an app that wants traces has it, and hands it over. */
+/** The part of `@opentelemetry/api` that is used. The app passes it in, so that scripstream does not depend on it. */
 export interface TracingApi<Context, Own extends Span> {
   readonly context: { active(): Context }
   readonly trace: {
@@ -24,7 +24,7 @@ export interface TracingApi<Context, Own extends Span> {
 const FAILED = 2
 
 /**
- * Traces runs: a span for each run, in it one for each stream, in these one for each request, with endpoint, service and status. Spans go
+ * Traces runs: a span for each run, in it one for each stream, in that one for each request, with endpoint, service and status. Spans go
  * to the tracer provider that the app has registered.
  */
 export const spans =
@@ -47,7 +47,7 @@ export const spans =
     }
     const finish = ({ report }: RunEvent & { type: 'run-finished' }): void => {
       const at = Date.parse(report.finishedAt)
-      for (const { span } of streams.values()) end(span, at, 'the run ended before it')
+      for (const { span } of streams.values()) end(span, at, 'the run ended before this stream')
       streams.clear()
       run?.span.setAttributes({ 'scripstream.outcome': report.outcome, 'scripstream.stocks': report.stocks })
       if (run) end(run.span, at, report.outcome === 'complete' ? undefined : (report.error ?? report.outcome))

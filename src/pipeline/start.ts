@@ -34,28 +34,28 @@ import type { Storage } from './storage.js'
 import type { Follower, Telemetry } from './telemetry.js'
 import { createTelling, type Telling } from './telling.js'
 
-/** What one run is about; everything else is in the collector's settings. */
+/** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {
-  /** Only these streams, and what they need. */
+  /** Only these streams, and those that they depend on. */
   readonly only?: readonly string[]
   /** All streams but these. */
   readonly skip?: readonly string[]
-  /** Only these stocks; one-file outputs keep the others' records. */
+  /** Only these stocks; one-file outputs retain the records of all others. */
   readonly symbols?: readonly string[]
   /**
-   * Of these streams only these items, by stream: symbols of stocks or indices, or names of lists. Streams that are not named here, or
-   * that others follow, run with all their items.
+   * Only these items of these streams: symbols of stocks or indices, or names of lists. Streams that are not named here, or that others
+   * depend on, run with all their items.
    */
   readonly pairs?: Readonly<Record<string, readonly string[]>>
-  /** "Now", epoch milliseconds; the clock's if absent. */
+  /** "Now", epoch milliseconds; default: the clock. */
   readonly asOf?: number
-  /** Rules whose refusals are stored all the same; without it such an answer is refused and the earlier file stays. */
+  /** Rules whose refused answers are stored all the same. By default such an answer is refused, and the stored file stays. */
   readonly accept?: readonly RefusalCode[]
-  /** Begin anew even if there is an unfinished run to continue, or a complete one that still stands. */
+  /** Start from scratch, even if an unfinished run could be resumed or a complete one is up to date. */
   readonly fresh?: boolean
-  /** Names the embedded provider that is asked, if one is: it is the same one on whichever port it comes back. */
+  /** Names the simulator in use, if any: runs against it are the same run although its port changes. */
   readonly variant?: string
-  /** Once it emits, the run takes up no further work, lets what is in flight end for at most 5 s, and ends as interrupted. */
+  /** When it emits, the run begins no further item, waits up to 5 s for active ones, and ends as interrupted. */
   readonly stop?: Observable<unknown>
 }
 
@@ -72,19 +72,19 @@ export interface Starting {
 }
 
 /**
- * One run: its events, the last of which carries the report, as it is also kept beside the outputs. An unfinished run of the same
- * configuration and trading day is continued, and where a complete one still stands there is nothing to do. Each subscription is a run of
- * its own.
+ * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
+ * run of the same configuration and trading day is resumed, and a complete one that is up to date is reused. Each subscription is a
+ * separate run.
  */
 export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> =>
   new Observable((subscriber) => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = starting
-    if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`asOf is ${options.asOf}: it must be epoch milliseconds`)
+    if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`invalid asOf: ${options.asOf}; use epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const redact = redactorOf(settings)
     const startedAt = clock()
-    // Heard from the very beginning: the storage may take a while to be had.
+    // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     subscriber.add((options.stop ?? NEVER).subscribe(stop$))
     const follower = starting.telemetry?.()
@@ -110,7 +110,7 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
         : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
-    // The storage is this run's until the subscriber is done with it.
+    // The session stays open until the subscriber unsubscribes.
     subscriber.add(
       storage.begin(beginningOf(plan, settings, wanted)).subscribe({
         next: (session) =>
@@ -129,7 +129,7 @@ interface Beginnings {
   readonly follower: Follower | undefined
 }
 
-/** The graph at work in a place of storage that is this run's; emits the last event. */
+/** Runs the graph in an open session; emits the last event. */
 const running = (
   { settings, streams, storage, transport, engine = embedded, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
   { plan, options, session, telling: { emit, tally, ended }, redact, follower }: Beginnings,
@@ -173,7 +173,7 @@ const chosenIn = ({ only, skip, symbols, pairs }: RunOptions): Chosen => ({
   ...(pairs === undefined ? {} : { pairs }),
 })
 
-/** Sorts by time, and tells apart what started in the same second. */
+/** Sorts by time; the random suffix separates runs that start in the same second. */
 const runId = (startedAt: number, random: () => number): string => {
   const second = new Date(startedAt).toISOString().replace(/[-:]|\.\d+/g, '')
   return `${second}-${Math.floor(random() * 0x10000)

@@ -6,25 +6,25 @@ import { type CandleFile, checkCandles } from './candle-file.js'
 import type { Tools } from './define-stream.js'
 import type { Tail } from './storage.js'
 
-/** A stored candle file that later candles can be put behind. */
+/** A stored candle file to which later candles can be appended. */
 export interface StoredCandles {
   readonly fault?: undefined
   readonly last: Candle
   readonly before: Candle | undefined
-  /** Whether something that is no candle follows the last one. */
+  /** Whether a truncated line follows the last candle. */
   readonly isTorn: boolean
   /** The instant as of which it was written, epoch milliseconds. */
   readonly asOf: number
 }
 
-/** A candle file that only the whole history can mend. */
+/** A candle file that only the full history can repair. */
 export interface DamagedCandles {
   readonly fault: string
 }
 
 /**
- * What lies in a candle file; nothing if it holds no candle yet. A file of the very instant of the last run is as that run wrote it, so
- * its end is enough; any other is read through, since an editor, a copy or an older tool may have been at it.
+ * Reads the state of a candle file; `undefined` if it has no candle yet. A file with the instant of the last run is as that run wrote it:
+ * reading its end is enough. Any other file is read completely: an editor, a copy or an older tool may have changed it.
  */
 export const storedCandles = (file: string, tools: Tools): Observable<StoredCandles | DamagedCandles | undefined> =>
   tools.stored.tail(file).pipe(
@@ -35,14 +35,14 @@ export const storedCandles = (file: string, tools: Tools): Observable<StoredCand
           const end = checkCandles(textIn(tail))
           const isTrusted = tail.asOf === lastRunAsOf && end.fault === undefined && !end.isTorn && end.rows.length > 0
           const content$ = isTrusted ? of(end) : tools.stored.text(file).pipe(map((text) => checkCandles(text ?? '')))
-          // A later time is of an editor or a copy: no run has put anything there since the last one.
+          // A later time comes from an editor or a copy: no run has written the file since the last one.
           return content$.pipe(map((content) => candlesIn(content, Math.min(tail.asOf, lastRunAsOf))))
         }),
       )
     }),
   )
 
-/** The instant as of which the last run in this place was made; later than any where that is not known. */
+/** The `asOf` of the last run in this output folder; infinity if unknown. */
 const lastRun = ({ shared, stored }: Tools): Observable<number> =>
   shared('last run', () =>
     stored.document('.scripstream/report.json').pipe(
@@ -58,5 +58,5 @@ const candlesIn = ({ rows, fault, isTorn }: CandleFile, asOf: number): StoredCan
   if (fault !== undefined) return { fault }
   const [last, before] = rows.map((row) => row.split(',').map(Number) as unknown as Candle).reverse()
   if (last !== undefined) return { last, before, isTorn, asOf }
-  return isTorn ? { fault: 'its only line was torn' } : undefined
+  return isTorn ? { fault: 'truncated only line' } : undefined
 }

@@ -1,16 +1,16 @@
 import type { RunEvent } from '../model/event.js'
 import type { RequestEnd } from '../provider/reading.js'
 
-/** A request of a stream that has ended. */
+/** A finished request of a stream. */
 export interface AskedRequest extends RequestEnd {
   readonly stream: string
 }
 
-/** Follows one run, for metrics and traces. It must not throw. What it hears holds no secret. */
+/** Receives the events and requests of one run, for metrics and traces. It must not throw. Secrets are removed beforehand. */
 export interface Follower {
   readonly event: (event: RunEvent) => void
   readonly request: (request: AskedRequest) => void
-  /** The run is over, however it ended; nothing is told any more. */
+  /** The run has ended, in whatever way; no further call follows. */
   readonly over?: () => void
 }
 

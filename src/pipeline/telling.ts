@@ -5,11 +5,11 @@ import { createTally, type Tally } from '../model/tally.js'
 import { type Log, logEvent } from './log.js'
 import type { Planned } from './plan.js'
 
-/** Where a run's events go: without secrets into the tally, the log and to whoever listens. */
+/** Passes the events of a run, without secrets, to the statistics, the log and the listener. */
 export interface Telling {
   readonly emit: Emit
   readonly tally: Tally
-  /** Completes for each stream of the run when it has ended. */
+  /** Completes, for each stream of the run, when the stream has ended. */
   readonly ended: ReadonlyMap<string, Observable<never>>
 }
 
@@ -23,8 +23,8 @@ export const createTelling = (
   return {
     tally,
     ended,
-    emit: (told) => {
-      const event = withoutSecrets(told, redact)
+    emit: (raw) => {
+      const event = withoutSecrets(raw, redact)
       tally.record(event)
       if (log) logEvent(log, event)
       listen(event)

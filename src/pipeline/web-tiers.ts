@@ -4,7 +4,7 @@ import type { Tier } from '../operators/first-that-answers.js'
 import { buildIdPage, type webData, type webPage } from '../provider/web-site.js'
 import type { Tools } from './define-stream.js'
 
-/** The provider's web site as second and third source of a list: its data file, then the page. The build id is read once per run. */
+/** The web site of the provider as second and third source of a list: its data file, then the page. Fetches the build id once per run. */
 export const webTiers = (
   data: ReturnType<typeof webData>,
   page: ReturnType<typeof webPage>,

@@ -4,24 +4,24 @@ import type { Row } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import type { Tools, Work } from './define-stream.js'
 
-/** The stream that lists all stocks, first in every run; without it the run stops. */
+/** The stream that lists all stocks. It runs first; if it fails, the run stops. */
 export const MASTER = 'master-data'
 
-/** Work to do for every stock of the master list. `each` emits once; a `CollectError` costs that stock alone, any other error ends the run. */
+/** Work for every stock of the master list. `each` emits once; a `CollectError` fails only that stock, any other error stops the run. */
 export const perStock = <R>(each: (stock: Stock, tools: Tools, file: string) => Observable<Found<R>>): Work<R> => ({
   of: MASTER,
   parts: [],
   each: ({ value }, tools, file) => each(value as Stock, tools, file),
 })
 
-/** Work to do for every row that another stream offers, once that stream has ended well. */
+/** Work for every row that another stream offers, once that stream has finished without failure. */
 export const perRowOf = <R>(stream: string, each: (row: Row, tools: Tools, file: string) => Observable<Found<R>>): Work<R> => ({
   of: stream,
   parts: [],
   each: ({ value }, tools, file) => each(value as Row, tools, file),
 })
 
-/** Work to do for each of a few named parts, such as the two surveillance lists. Every part has a file of its own. */
+/** Work for each of a few named parts, such as the two surveillance lists. Every part has its own file. */
 export const perPart = <Part extends string, R>(
   parts: readonly Part[],
   each: (part: Part, tools: Tools, file: string) => Observable<Found<R>>,
@@ -30,6 +30,6 @@ export const perPart = <Part extends string, R>(
   each: ({ value }, tools, file) => each(value as Part, tools, file),
 })
 
-/** Work to do once: its one item is called `all`. */
+/** Work that runs once: its only item is called `all`. */
 export const once = <R>(each: (tools: Tools, file: string) => Observable<Found<R>>): Work<R> =>
   perPart(['all'], (_, tools, file) => each(tools, file))

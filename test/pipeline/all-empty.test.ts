@@ -7,7 +7,7 @@ const symbols = (count: number): readonly string[] => Array.from({ length: count
 
 describe('a stream over a list of which not one item is answered with anything', () => {
   for (const { count, outcome, error } of [
-    { count: 20, outcome: 'failed', error: 'not one of 20 items was answered with anything' },
+    { count: 20, outcome: 'failed', error: 'all 20 items were empty' },
     { count: 19, outcome: 'success', error: undefined },
   ])
     it(

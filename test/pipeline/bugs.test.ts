@@ -80,11 +80,11 @@ describe('an error that nobody foresaw', () => {
 describe('a branch', () => {
   const full = new StorageError('the disk is full')
   for (const { what, sink, error } of [
-    { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data kept 0 of 1 items') },
+    { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data stored 0 of 1 items') },
     {
       what: 'whose sink hands an item on twice',
       sink: mergeMap((kept: Kept) => [kept, kept]),
-      error: new Error('the sinks of master-data kept 2 of 1 items'),
+      error: new Error('the sinks of master-data stored 2 of 1 items'),
     },
     { what: 'whose output cannot be written', sink: () => throwError(() => full), error: full },
   ])

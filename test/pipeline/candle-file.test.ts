@@ -14,17 +14,17 @@ const isRow = (line: string): boolean => {
 const slowly = (text: string): CandleFile => {
   const faulty = (fault: string): CandleFile => ({ rows: [], fault, isTorn: false })
   const [header, ...lines] = text.split('\n')
-  if (header !== HEADER.trim() || lines.length === 0) return faulty('it had another header')
+  if (header !== HEADER.trim() || lines.length === 0) return faulty('unexpected header')
   const end = lines.pop() ?? ''
   const bad = lines.findIndex((line) => !isRow(line))
   const rows = bad < 0 ? lines : lines.slice(0, bad)
   for (const [place, row] of rows.entries()) {
     const [before, time] = [rows[place - 1] ?? '0', row].map((line) => Number(line.split(',')[0])) as [number, number]
-    if (time > 4_102_444_800) return faulty('it held a day that cannot be')
-    if (time === before) return faulty('it held a day twice')
-    if (time < before) return faulty('it was not in order')
+    if (time > 4_102_444_800) return faulty('impossible timestamp')
+    if (time === before) return faulty('duplicate timestamp')
+    if (time < before) return faulty('timestamps not in order')
   }
-  if (bad >= 0 && (bad < lines.length - 1 || end !== '')) return faulty('a line in it was torn')
+  if (bad >= 0 && (bad < lines.length - 1 || end !== '')) return faulty('malformed line')
   return { rows: rows.slice(-2), isTorn: bad >= 0 || end !== '' }
 }
 
@@ -57,7 +57,7 @@ describe('the check of a stored candle file', () => {
   })
 
   it('takes a timestamp after the year 2100 for a day that cannot be', () => {
-    expect(checkCandles(`${HEADER}1,1,1,1,1,1\n4102444801,1,1,1,1,1\n`)).toMatchObject({ rows: [], fault: 'it held a day that cannot be' })
+    expect(checkCandles(`${HEADER}1,1,1,1,1,1\n4102444801,1,1,1,1,1\n`)).toMatchObject({ rows: [], fault: 'impossible timestamp' })
   })
 
   it('says what a slow and obvious one says of a spoilt file', () => {
@@ -97,7 +97,7 @@ describe('the check of a stored candle file', () => {
     '1,1,1,,1,1',
     '1,1,1, 1,1,1',
   ])('takes %j for no row', (row) => {
-    expect(checkCandles(`${HEADER}${row}\n9,1,1,1,1,1\n10,1,1,1,1,1\n`).fault).toBe('a line in it was torn')
+    expect(checkCandles(`${HEADER}${row}\n9,1,1,1,1,1\n10,1,1,1,1,1\n`).fault).toBe('malformed line')
   })
 })
 

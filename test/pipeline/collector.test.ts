@@ -29,7 +29,7 @@ describe('a collector', () => {
     'is told of a stream that there is not, when it is subscribed',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
-      const why = new UsageError('there is no stream "new". Did you mean news? Streams: master-data, news')
+      const why = new UsageError('unknown stream: "new" (did you mean news?); streams: master-data, news')
 
       m.expect(collector.stream('new')).toBeObservable('         #', undefined, why)
       m.expect(collector.run({ only: ['new'] })).toBeObservable('#', undefined, why)

@@ -33,7 +33,7 @@ describe('a collector in another app', () => {
   it('refuses a time that is none, and a selection of which nothing is left', async () => {
     const collector = createCollector({ settings: {}, storage: memory() })
     await expect(lastValueFrom(collector.run({ asOf: Number.NaN }))).rejects.toThrow(UsageError)
-    await expect(lastValueFrom(collector.run({ only: ['all-indices'], skip: ['all-indices'] }))).rejects.toThrow('nothing is left to run')
+    await expect(lastValueFrom(collector.run({ only: ['all-indices'], skip: ['all-indices'] }))).rejects.toThrow('no stream to run')
   })
 
   it('asks nothing when it is stopped by the first thing that it tells', async () => {

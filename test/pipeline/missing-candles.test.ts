@@ -206,7 +206,7 @@ describe('the join of stored and answered candles', () => {
     { what: 'nothing', answer: [] },
     { what: 'only what was not asked for', answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')] },
   ])('is missed, and that is told, where the answer brings $what', async ({ answer }) => {
-    const missed = found([], `the stored candle of ${thursday} is not answered, nor any later one`)
+    const missed = found([], `the answer has neither the stored candle of ${thursday} nor a later one`)
     expect(await end({ ...stored, answer })).toEqual({ found: missed, starts: [timeOf(thursday)] })
   })
 
@@ -243,7 +243,7 @@ describe('the join of stored and answered candles', () => {
     expect((await end({ ...stored, has })).found).toEqual({
       ...found(has),
       whole: true,
-      remark: `history fetched again: the stored candle of ${thursday} disagrees (open 1, now 0.5)`,
+      remark: `history fetched again: the stored candle of ${thursday} differs (open 1, now 0.5)`,
     })
   })
 
@@ -251,7 +251,7 @@ describe('the join of stored and answered candles', () => {
     const has = [candleOn(wednesday), candleOn(friday)]
     expect((await end({ ...stored, has })).found).toMatchObject({
       whole: true,
-      remark: `history fetched again: the stored candle of ${thursday} is no longer answered`,
+      remark: `history fetched again: the stored candle of ${thursday} is missing from the answer`,
     })
   })
 
@@ -306,7 +306,7 @@ describe('candles that came as lines', () => {
     const answer = inLines(candleOn(thursday), candleOn(friday))
     await expect(end({ text, now: evening(friday), answer })).rejects.toThrow('2 candles instead of 3')
     const short = inLines(candleOn('2026-02-10'), candleOn(wednesday), candleOn(thursday))
-    await expect(end({ text, now: evening(friday), answer: short })).rejects.toThrow(`the whole history ends on ${thursday}`)
+    await expect(end({ text, now: evening(friday), answer: short })).rejects.toThrow(`the full history ends on ${thursday}`)
   })
 })
 
@@ -336,15 +336,15 @@ describe('a damaged file', () => {
   const repair = (text: string) => end({ text, at: evening(friday), now: `${friday}T21:00`, has })
 
   it.each([
-    { text: HEADER + other + one + last, fault: 'it was not in order' },
-    { text: HEADER + one + other + other + last, fault: 'it held a day twice' },
-    { text: HEADER + one.slice(0, -5) + other + last, fault: 'a line in it was torn' },
-    { text: HEADER + one + other.replace('1', '\0') + last, fault: 'a line in it was torn' },
-    { text: one + other + last, fault: 'it had another header' },
-    { text: (HEADER + one + other + last).replaceAll('\n', '\r\n'), fault: 'it had another header' },
-    { text: `${HEADER}17708`, fault: 'its only line was torn' },
-    { text: 'Date,Close\n', fault: 'it had another header' },
-    { text: '', fault: 'it had another header' },
+    { text: HEADER + other + one + last, fault: 'timestamps not in order' },
+    { text: HEADER + one + other + other + last, fault: 'duplicate timestamp' },
+    { text: HEADER + one.slice(0, -5) + other + last, fault: 'malformed line' },
+    { text: HEADER + one + other.replace('1', '\0') + last, fault: 'malformed line' },
+    { text: one + other + last, fault: 'unexpected header' },
+    { text: (HEADER + one + other + last).replaceAll('\n', '\r\n'), fault: 'unexpected header' },
+    { text: `${HEADER}17708`, fault: 'truncated only line' },
+    { text: 'Date,Close\n', fault: 'unexpected header' },
+    { text: '', fault: 'unexpected header' },
   ])('is fetched again as a whole, even where no day is missing: $fault', async ({ text, fault }) => {
     expect(await repair(text)).toEqual({ found: { ...found(has), whole: true, remark: `repaired: ${fault}` }, starts: [ALL] })
   })
@@ -353,7 +353,7 @@ describe('a damaged file', () => {
     'goes on from its last whole line where the last one is %j',
     async (torn) => {
       expect(await repair(HEADER + one + other + torn)).toEqual({
-        found: { ...found(has.slice(1)), remark: 'repaired: its last line was torn' },
+        found: { ...found(has.slice(1)), remark: 'repaired: truncated last line' },
         starts: [timeOf(thursday)],
       })
     },
@@ -361,7 +361,7 @@ describe('a damaged file', () => {
 
   it('is mended behind its last candle too, even where no day is missing', async () => {
     expect(await repair(`${HEADER}${one}${other}${last}177`)).toEqual({
-      found: { ...found(has.slice(2)), remark: 'repaired: its last line was torn' },
+      found: { ...found(has.slice(2)), remark: 'repaired: truncated last line' },
       starts: [timeOf(friday)],
     })
   })
@@ -387,7 +387,7 @@ describe('a whole history', () => {
   })
 
   it('must reach as far as the stored one', async () => {
-    await expect(over(unsorted, ten.slice(0, 9))).rejects.toThrow(`shrink: the whole history ends on ${thursday}`)
+    await expect(over(unsorted, ten.slice(0, 9))).rejects.toThrow(`shrink: the full history ends on ${thursday}`)
   })
 
   it('is compared with the days that can be read, each once', async () => {

@@ -27,19 +27,19 @@ describe('narrowTo', () => {
 
   it('tells which symbols are not listed', () => {
     expect(narrowed(['INFY', 'Nope', 'never']).events).toStrictEqual([
-      { type: 'noticed', stream: 'master-data', text: 'not listed, so left out: NOPE, NEVER' },
+      { type: 'noticed', stream: 'master-data', text: 'skipped unknown symbols: NOPE, NEVER' },
     ])
   })
 
   it('tells which symbol was most likely meant', () => {
     expect(narrowed(['TCS', 'INFI', 'MM', 'XYZ']).events).toMatchObject([
-      { text: 'not listed, so left out: INFI (did you mean INFY?), MM (did you mean M&M?), XYZ' },
+      { text: 'skipped unknown symbols: INFI (did you mean INFY?), MM (did you mean M&M?), XYZ' },
     ])
-    expect(() => narrowed(['TCZ'])).toThrow('none of the symbols is listed: TCZ (did you mean TCS?).')
+    expect(() => narrowed(['TCZ'])).toThrow('unknown symbols: TCZ (did you mean TCS?);')
   })
 
   it('refuses symbols of which none is listed', () => {
-    const none = 'none of the symbols is listed: nope. Symbols are those of master_isin_map.json'
+    const none = 'unknown symbols: nope; known symbols are in master_isin_map.json'
 
     expect(() => narrowed(['nope'])).toThrow(new UsageError(none))
     expect(() => narrowed([])).toThrow(UsageError)
@@ -48,6 +48,6 @@ describe('narrowTo', () => {
   it('names at most ten of the symbols that are not listed', () => {
     const many = Array.from({ length: 5_000 }, (_, place) => `X${place}`)
 
-    expect(() => narrowed(many)).toThrow(/X9\. Symbols/)
+    expect(() => narrowed(many)).toThrow(/X9; known symbols/)
   })
 })

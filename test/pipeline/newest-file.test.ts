@@ -58,7 +58,7 @@ describe('newestFile', () => {
     marbles((m) => {
       const { asked, file$ } = looking(notFound)
 
-      m.expect(file$).toBeObservable('#', undefined, new NothingAnswered('no file of the last 8 days up to 2026-03-02'))
+      m.expect(file$).toBeObservable('#', undefined, new NothingAnswered('no daily file for the 8 days up to 2026-03-02'))
       m.flush()
       expect([asked.length, asked[0], asked.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
     }),

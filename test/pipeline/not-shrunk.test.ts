@@ -48,10 +48,10 @@ describe('a list', () => {
   })
 
   it.each([
-    [2_775, 1_942, 'shrink: 1,942 records, the earlier file holds 2,775'],
-    [2_775, 0, 'shrink: 0 records, the earlier file holds 2,775'],
-    [10, 6, 'shrink: 6 records, the earlier file holds 10'],
-    [1, 0, 'shrink: 0 records, the earlier file holds 1'],
+    [2_775, 1_942, 'shrink: 1,942 records, the stored file has 2,775'],
+    [2_775, 0, 'shrink: 0 records, the stored file has 2,775'],
+    [10, 6, 'shrink: 6 records, the stored file has 10'],
+    [1, 0, 'shrink: 0 records, the stored file has 1'],
   ])('of %i records must not become one of %i', async (then, now, says) => {
     const failure = await failureOf(checking({ text: arrayOf(...records(then)), now }).found$)
     expect(failure).toBeInstanceOf(RefusedError)
@@ -60,7 +60,7 @@ describe('a list', () => {
 
   it('may shrink where the run accepts it, which is told', async () => {
     expect(await passes({ text: arrayOf(...records(2_775)), now: 3, accepted: true })).toEqual([
-      'accepted although shrunk: 3 records, the earlier file holds 2,775',
+      'accepted although shrunk: 3 records, the stored file has 2,775',
     ])
   })
 

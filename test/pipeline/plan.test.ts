@@ -92,13 +92,13 @@ describe('the plan of a run', () => {
   it('refuses a stream that there is not, and names the one that may be meant', () => {
     for (const selection of [{ only: ['news'] }, { skip: ['news'] }])
       expect(() => planned(selection)).toThrow(
-        new UsageError(`there is no stream "news". Did you mean market-news? Streams: ${all.join(', ')}`),
+        new UsageError(`unknown stream: "news" (did you mean market-news?); streams: ${all.join(', ')}`),
       )
-    for (const name of ['nonsense', '']) expect(() => planned({ only: [name] })).toThrow(`there is no stream ${JSON.stringify(name)}`)
+    for (const name of ['nonsense', '']) expect(() => planned({ only: [name] })).toThrow(`unknown stream: ${JSON.stringify(name)}`)
   })
 
   it('refuses to skip what a wanted stream needs, whether it was wanted by name or not', () => {
-    const why = 'indices-ohlcv needs all-indices, which --skip leaves out: skip indices-ohlcv too, or keep all-indices'
+    const why = 'indices-ohlcv needs all-indices, which is skipped; skip indices-ohlcv too, or do not skip all-indices'
 
     expect(() => planned({ skip: ['all-indices'] })).toThrow(new UsageError(why))
     expect(() => planned({ only: ['indices-ohlcv'], skip: ['all-indices'] })).toThrow(new UsageError(why))
@@ -111,7 +111,7 @@ describe('the plan of a run', () => {
 
   it('refuses a candle stream that is asked for although FETCH_OHLCV is false', () => {
     expect(() => planned({ only: ['ohlcv'] }, { fetchOhlcv: false })).toThrow(
-      new UsageError('ohlcv is asked for, but FETCH_OHLCV (fetchOhlcv) is false: set it to true, or leave ohlcv out'),
+      new UsageError('ohlcv is requested, but FETCH_OHLCV (fetchOhlcv) is false; set it to true, or do not request ohlcv'),
     )
   })
 
@@ -122,7 +122,7 @@ describe('the plan of a run', () => {
       tiny('ranks', { phase: 'candles', work: perRowOf('ohlcv', nothing) }),
     ]
     expect(() => planRun(offering, Settings.parse({ fetchOhlcv: false }), { only: ['ranks'] })).toThrow(
-      /ranks is asked for, but FETCH_OHLCV/,
+      /ranks is requested, but FETCH_OHLCV/,
     )
   })
 })

@@ -16,18 +16,18 @@ describe('the registry', () => {
   })
 
   it.each([
-    ['two streams of one name', [tinyOnce('bands'), tinyOnce('bands')], 'two streams are called bands'],
+    ['two streams of one name', [tinyOnce('bands'), tinyOnce('bands')], 'duplicate stream name: bands'],
     [
       'a stream that follows none there is',
       [tinyMaster, tiny('ranks', { work: following('ohlvc') })],
-      'ranks follows ohlvc, which is no stream',
+      'ranks depends on ohlvc, which does not exist',
     ],
-    ['a per-stock stream without the master list', [tiny('news')], 'news follows master-data, which is no stream'],
+    ['a per-stock stream without the master list', [tiny('news')], 'news depends on master-data, which does not exist'],
     ['a stream that follows one with no offers', [tinyOnce('bands'), tiny('ranks', { work: following('bands') })], 'which offers nothing'],
     [
       'a core stream that follows a later phase',
       [tinyOnce('bands', offering), tiny('ranks', { phase: 'core', work: following('bands') })],
-      'ranks follows bands, which runs later',
+      'ranks depends on bands, which runs later',
     ],
     [
       'a core stream that follows a later core stream',

@@ -123,7 +123,7 @@ describe('good files stay as they are, and the run is partial, when', () => {
     const report = await run({ files, change, only: ['circuit-stocks'] })
     expect(outputsIn(files)).toEqual(before)
     expect(report.scripts['circuit-stocks']?.problems).toContainEqual({
-      reason: expect.stringMatching(/scan: .*fields: data\[\]\.Ltp is gone/),
+      reason: expect.stringMatching(/scan: .*fields: data\[\]\.Ltp is missing/),
     })
     expect(report.outcome).toBe('partial')
   })

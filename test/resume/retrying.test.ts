@@ -93,7 +93,7 @@ describe('what failed', () => {
     const goneOn = await retry({ out: unlisted, stocks, fails: oneOf(['getLiveNews DELTA']), fresh: true })
     expect(goneOn?.report?.scripts['new-announcements']).toMatchObject({
       outcome: 'success',
-      problems: [{ reason: 'no longer listed, so not asked for: BETA' }],
+      problems: [{ reason: 'no longer listed, skipped: BETA' }],
     })
     expect(missingIn(unlisted)).toEqual(['getLiveNews DELTA'])
 

@@ -123,7 +123,7 @@ describe('all-ohlcv', () => {
     const stored = fileOf(rowOf(TUE))
     const { text, script, report } = await candles(answer, { files: withFile(FILE, stored) })
     expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
-    expect(script.problems[0]?.reason).toMatch(/^the stored candle of \d{4}-\d{2}-\d{2} is not answered/)
+    expect(script.problems[0]?.reason).toMatch(/^the answer has neither the stored candle of \d{4}-\d{2}-\d{2}/)
     expect(report.outcome).toBe('partial')
     expect(text(FILE)).toBe(stored)
     const first = await candles(answer)

@@ -53,7 +53,7 @@ describe('circuit-stocks', () => {
     const full = { data: Array.from({ length: 500 }, () => ROW), tot_rec: 62 }
     const { script } = await collected(circuits(full, { data: [ROW], tot_rec: 62 }))
     expect(script.outcome).toBe('success')
-    expect(script.problems).toEqual([{ reason: 'upper: the list holds 500 rows, as many as one request asks for: there may be more' }])
+    expect(script.problems).toEqual([{ reason: 'upper: the list has 500 rows, the maximum of one request; more may exist' }])
   })
 
   it('asks the scan for each side as the interface document says', async () => {

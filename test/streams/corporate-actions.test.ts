@@ -48,7 +48,7 @@ describe('corporate-actions', () => {
   it('tells of as many stocks as one request asks for', async () => {
     const rows = (count: number) => ({ data: Array.from({ length: count }, () => rowOn('2026-03-01')) })
     const { script, report } = await actions(rows(5_000), rows(4_999))
-    expect(script.problems).toEqual([{ reason: 'upcoming: the list holds 5,000 rows, as many as one request asks for: there may be more' }])
+    expect(script.problems).toEqual([{ reason: 'upcoming: the list has 5,000 rows, the maximum of one request; more may exist' }])
     expect(report.outcome).toBe('complete')
   })
 

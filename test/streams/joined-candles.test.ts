@@ -85,7 +85,7 @@ describe('candles that disagree with the stored ones', () => {
     expect(startsOf(asked)).toEqual([midnight('2026-02-11'), ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
     expect(script.rewritten).toEqual([
-      { item: 'ALPHA', reason: 'history fetched again: the stored candle of 2026-02-11 disagrees (open 100, now 50)' },
+      { item: 'ALPHA', reason: 'history fetched again: the stored candle of 2026-02-11 differs (open 100, now 50)' },
     ])
   })
 

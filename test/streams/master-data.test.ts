@@ -116,7 +116,7 @@ describe('master-data', () => {
     })
     expect(report).toMatchObject({
       outcome: 'failed',
-      error: expect.stringMatching(/master-data failed: shrink: 6 records, the earlier file holds 10/),
+      error: expect.stringMatching(/master-data failed: shrink: 6 records, the stored file has 10/),
     })
     expect(asked).toEqual([])
     expect([...files].filter(([file]) => !file.startsWith('.scripstream'))).toEqual(
@@ -133,7 +133,7 @@ describe('master-data', () => {
     const { report, script, asked } = await counted(stocks.slice(0, 45), 60, { files, only: ['fundamental-data'] })
     expect(report).toMatchObject({
       outcome: 'failed',
-      error: 'master-data failed: count: the list holds 45 rows and says that there are 60',
+      error: 'master-data failed: count: the list has 45 rows but reports a total of 60',
     })
     expect(script.problems).toMatchObject([{ item: 'all', status: 'error', code: 'count' }])
     expect(asked).toEqual([])
@@ -142,7 +142,7 @@ describe('master-data', () => {
     const accepted = await counted(stocks.slice(0, 45), 60, { files, accept: ['count'] })
     expect(accepted.report).toMatchObject({ outcome: 'complete', stocks: 45 })
     expect(accepted.script.problems[0]?.reason).toBe(
-      'accepted although rows are missing: the list holds 45 rows and says that there are 60',
+      'accepted although rows are missing: the list has 45 rows but reports a total of 60',
     )
   })
 
@@ -167,7 +167,7 @@ describe('master-data', () => {
     it('tells that there may be more', async () => {
       const { report, script } = await counted(stocksNamed(5_000), undefined)
       expect(report).toMatchObject({ outcome: 'complete', stocks: 5_000 })
-      expect(script.problems).toEqual([{ reason: expect.stringMatching(/5,000 rows, as many as one request asks for/) }])
+      expect(script.problems).toEqual([{ reason: expect.stringMatching(/5,000 rows, the maximum of one request/) }])
     })
 
     it('is stored, and counts as incomplete where it says that there are more', async () => {

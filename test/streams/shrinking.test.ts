@@ -50,7 +50,7 @@ describe.each(Object.entries(lists))('%s', (stream, { file, answer }) => {
 
     const shrunk = await listOf(stream, answer(69), files)
     expect(shrunk.script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
-    expect(shrunk.script.problems[0]?.reason).toMatch(/^shrink: 69 records, the earlier file holds 100/)
+    expect(shrunk.script.problems[0]?.reason).toMatch(/^shrink: 69 records, the stored file has 100/)
     expect(shrunk.report.outcome).toBe('partial')
     expect(files.get(file)).toBe(before)
 
