@@ -21,7 +21,7 @@ export interface Ending {
 export interface ConductContext {
   readonly tally: Tally
   readonly progress: Progress
-  readonly shell: Pick<Shell, 'scheduler' | 'signal$'>
+  readonly io: Pick<Shell, 'scheduler' | 'signal$'>
   /** Whether the progress display stays on the terminal. */
   readonly keepsProgress: boolean
 }
@@ -33,18 +33,18 @@ const MOST_GRACE_MS = 6_000
  * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
  * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
  */
-export const conduct = (event$: Observable<RunEvent>, { tally, progress, shell, keepsProgress }: ConductContext): Observable<Ending> => {
+export const conduct = (event$: Observable<RunEvent>, { tally, progress, io, keepsProgress }: ConductContext): Observable<Ending> => {
   const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
-    tally.streams().length === 0 ? undefined : tally.report(shell.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
+    tally.streams().length === 0 ? undefined : tally.report(io.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
   const end = (): void => progress.end({ keep: keepsProgress })
   let signal: Signal | undefined
-  const graceOver$ = shell.signal$.pipe(
+  const graceOver$ = io.signal$.pipe(
     take(1),
     tap((first) => {
       signal = first
       if (tally.streams().length > 0) progress.above(STOPPING)
     }),
-    delayWhen(() => (tally.streams().length > 0 ? timer(MOST_GRACE_MS, shell.scheduler) : of(0))),
+    delayWhen(() => (tally.streams().length > 0 ? timer(MOST_GRACE_MS, io.scheduler) : of(0))),
   )
   return event$.pipe(
     tap((event) => {

@@ -16,9 +16,9 @@ export interface DiffFlags {
 }
 
 /** Prints the changes of the last run of a folder, and emits the exit code. */
-export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, parts) =>
+export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, dependencies) =>
   defer((): Observable<number> => {
-    const settings = settingsFor({ out, config }, { env }, parts)
+    const settings = settingsFor({ out, config }, { env }, dependencies)
     const toText = (difference: Difference): string =>
       changeLines(difference, sizeOf(stdout).columns)
         .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)

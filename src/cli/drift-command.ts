@@ -38,13 +38,13 @@ const standing = (
   )
 
 /** Shows the drift of the last run, and emits the exit code. */
-export const driftCommand: Command<DriftFlags> = ({ out, config, json = false }, shell, parts) =>
+export const driftCommand: Command<DriftFlags> = ({ out, config, json = false }, io, dependencies) =>
   defer(() => {
-    const settings = settingsFor({ out, config }, { env: shell.env }, parts)
-    return standing(parts.storage(settings), settings.out).pipe(
+    const settings = settingsFor({ out, config }, { env: io.env }, dependencies)
+    return standing(dependencies.storage(settings), settings.out).pipe(
       map(({ drift }) => {
-        if (json) shell.stdout.write(`${jsonText(drift, 2)}\n`)
-        else print(drift.length === 0 ? ['The answers of the last run were as expected.'] : linesOf(drift), shell)
+        if (json) io.stdout.write(`${jsonText(drift, 2)}\n`)
+        else print(drift.length === 0 ? ['The answers of the last run were as expected.'] : linesOf(drift), io)
         return drift.some(counts) ? UNACCEPTED : 0
       }),
     )
@@ -63,10 +63,10 @@ const linesOf = (drift: readonly Drift[]): readonly string[] => {
 }
 
 /** Records the drift of the last run as known, and emits the exit code. */
-export const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, shell, parts) =>
+export const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, io, dependencies) =>
   defer(() => {
-    const settings = settingsFor({ out, config }, { env: shell.env }, parts)
-    const storage = parts.storage(settings)
+    const settings = settingsFor({ out, config }, { env: io.env }, dependencies)
+    const storage = dependencies.storage(settings)
     return standing(storage, settings.out).pipe(
       concatMap(({ drift, accepted }) => {
         const fresh = drift.filter((one) => !one.accepted).map(driftName)
@@ -75,7 +75,7 @@ export const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, shell, 
         return storage.keep(DRIFT_ACCEPTED, [...known, ...fresh]).pipe(map(() => acceptedLines(fresh, drift)))
       }),
       map((lines) => {
-        print(lines, shell)
+        print(lines, io)
         return 0
       }),
     )

@@ -127,21 +127,21 @@ export interface WorkerFlags extends FleetFlags {
 const TOLD_EVERY_MS = 10_000
 
 /** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
-export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
+export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
   defer(() => {
-    const place = fleetOf(flags, shell.env)
+    const place = fleetOf(flags, io.env)
     if (place === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
-    for (const line of misspelt(shell.env)) shell.stderr.write(`warning: ${clean(line)}\n`)
-    const { headers } = settingsFor({ config: flags.config }, shell, parts)
-    const say = (text: string): void => void shell.stderr.write(`${clean(text)}\n`)
-    const signal$ = shell.signal$.pipe(share())
+    for (const line of misspelt(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
+    const { headers } = settingsFor({ config: flags.config }, io, dependencies)
+    const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
+    const signal$ = io.signal$.pipe(share())
     let signals = 0
     const listening = signal$.subscribe(() => {
       signals += 1
       if (signals === 1) say('Stopping: active items finish first. Press Ctrl+C again to stop at once; other workers take over.')
-      else shell.exit(130)
+      else io.exit(130)
     })
-    return from(parts.fleet()).pipe(
+    return from(dependencies.fleet()).pipe(
       switchMap(({ fleetWorker, workerName }) => {
         const { concurrency } = flags
         const name = flags.name ?? workerName()
@@ -150,15 +150,15 @@ export const workerCommand: Command<WorkerFlags> = (flags, shell, parts) =>
           headers,
           name,
           concurrency,
-          version: parts.version,
-          streams: parts.streams,
+          version: dependencies.version,
+          streams: dependencies.streams,
           stop: signal$,
         }).pipe(share())
         const items$ = news$.pipe(
           filter(({ type }) => type === 'settled'),
           scan((items) => items + 1, 0),
         )
-        const periodic$ = items$.pipe(throttleTime(TOLD_EVERY_MS, shell.scheduler, { leading: false, trailing: true }))
+        const periodic$ = items$.pipe(throttleTime(TOLD_EVERY_MS, io.scheduler, { leading: false, trailing: true }))
         // At the end, the last count is printed at once.
         const counts$ = merge(periodic$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
           distinctUntilChanged(),

@@ -21,7 +21,7 @@ const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../..
   readonly peerDependenciesMeta: object
 }
 
-const parts: Parts = {
+const dependencies: Parts = {
   version,
   streams,
   optionalPackages: Object.keys(peerDependenciesMeta),
@@ -50,7 +50,7 @@ const main = (): void => {
   outliveReader(process.stdout)
   outliveReader(process.stderr)
 
-  const shell: Shell = {
+  const io: Shell = {
     // Reading `process.stdin` opens it, and then a pipe can no longer be read synchronously.
     stdin: { isTTY: isatty(0) },
     stdout: process.stdout,
@@ -63,7 +63,7 @@ const main = (): void => {
       process.exit()
     },
   }
-  void runProgram(process.argv.slice(2), shell, parts).then((code) => {
+  void runProgram(process.argv.slice(2), io, dependencies).then((code) => {
     end(code)
     // An idle connection, for example, may keep the process alive for 2 s at most.
     setTimeout(() => process.exit(), 2_000).unref()

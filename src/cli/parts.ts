@@ -40,4 +40,4 @@ export interface Parts {
 }
 
 /** Runs a command with its options; emits the exit code. */
-export type Command<Options> = (options: Options, shell: Shell, parts: Parts) => Observable<number>
+export type Command<Options> = (options: Options, io: Shell, dependencies: Parts) => Observable<number>

@@ -14,18 +14,18 @@ const examples = [
 ] as const
 
 /** Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. */
-export const runProgram = async (args: readonly string[], shell: Shell, parts: Parts): Promise<number> => {
+export const runProgram = async (args: readonly string[], io: Shell, dependencies: Parts): Promise<number> => {
   let code = 0
   const act: CommandContext['act'] = async (code$) => {
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    const program = programOf({ args, shell, parts, act })
+    const program = programOf({ args, io, dependencies, act })
     await program.parseAsync([...understood(args, program)], { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    return tellError(error, shell)
+    return tellError(error, io)
   }
 }
 
@@ -38,17 +38,17 @@ const understood = (args: readonly string[], { commands: known }: Command): read
 
 /** The program with all its commands. */
 export const programOf = (context: CommandContext): Command => {
-  const { shell, parts } = context
+  const { io, dependencies } = context
   const program = new Command('scripstream')
     .description('Collects data on Indian listed equities: one stream per data set, one command for the whole market.')
-    .version(parts.version)
+    .version(dependencies.version)
     .exitOverride()
     .showHelpAfterError('(--help lists commands and options)')
     .configureOutput({
-      writeOut: (text) => void shell.stdout.write(text),
-      writeErr: (text) => void shell.stderr.write(text),
-      getOutHelpWidth: () => sizeOf(shell.stdout).columns,
-      getErrHelpWidth: () => sizeOf(shell.stderr).columns,
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      getOutHelpWidth: () => sizeOf(io.stdout).columns,
+      getErrHelpWidth: () => sizeOf(io.stderr).columns,
     })
     .addHelpText('after', exampleText(examples))
   for (const add of commands) add(program, context)

@@ -46,11 +46,11 @@ export const settingsFor = (
 /** Uses the configured provider, or runs the simulator as long as `use` needs it. */
 export const asking = <T>(
   { simulate, asOf }: Pick<Asked, 'simulate' | 'asOf'>,
-  { settings, parts }: { readonly settings: Settings; readonly parts: Parts },
+  { settings, dependencies }: { readonly settings: Settings; readonly dependencies: Parts },
   use: (provider: Provider) => Observable<T>,
 ): Observable<T> => {
   if (simulate === undefined) return defer(() => use({ settings, variant: {} }))
-  const { serveSimulator, streams } = parts
+  const { serveSimulator, streams } = dependencies
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const options = { endpoints, stocks: simulate, latencyMs: SIMULATED_LATENCY_MS, asOf, exchange: settings.exchange }
   return whileServing(

@@ -26,68 +26,73 @@ import { glyphsFor, sizeOf } from './terminal.js'
 import { clean, wrap } from './text.js'
 
 /** Runs the graph, shows the progress, and prints the outcome. */
-export const runCommand: Command<RunFlags> = (flags, shell, parts) =>
+export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
   defer(() => {
-    for (const line of misspelt(shell.env)) shell.stderr.write(`warning: ${clean(line)}\n`)
-    const settings = settingsFor(flags, shell, parts)
-    fleetOf(flags.fleet, shell.env)
-    if (flags.sinks.length === 0) return begun(flags, settings, shell, parts)
+    for (const line of misspelt(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
+    const settings = settingsFor(flags, io, dependencies)
+    fleetOf(flags.fleet, io.env)
+    if (flags.sinks.length === 0) return begun(flags, settings, io, dependencies)
     // A missing package of a sink is reported before the first request.
     return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target)))).pipe(
-      switchMap(() => begun(flags, settings, shell, parts)),
+      switchMap(() => begun(flags, settings, io, dependencies)),
     )
   })
 
-const begun = (flags: RunFlags, settings: Settings, shell: Shell, parts: Parts): Observable<number> =>
+const begun = (flags: RunFlags, settings: Settings, io: Shell, dependencies: Parts): Observable<number> =>
   defer(() => {
-    if (!flags.retryFailed) return conducted(flags, settings, shell, parts)
-    return retryOf(flags.run, { folder: parts.storage(settings), streams: parts.streams, settings, now: shell.scheduler.now() }).pipe(
+    if (!flags.retryFailed) return conducted(flags, settings, io, dependencies)
+    return retryOf(flags.run, {
+      folder: dependencies.storage(settings),
+      streams: dependencies.streams,
+      settings,
+      now: io.scheduler.now(),
+    }).pipe(
       switchMap((retry) => {
-        if ('report' in retry) return of(tellNothingFailed(retry.report, flags, shell))
-        shell.stderr.write(`${clean(retry.note)}\n`)
-        return conducted({ ...flags, run: retry.run }, settings, shell, parts)
+        if ('report' in retry) return of(tellNothingFailed(retry.report, flags, io))
+        io.stderr.write(`${clean(retry.note)}\n`)
+        return conducted({ ...flags, run: retry.run }, settings, io, dependencies)
       }),
     )
   })
 
-const conducted = (flags: RunFlags, settings: Settings, shell: Shell, parts: Parts): Observable<number> =>
+const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies: Parts): Observable<number> =>
   defer(() => {
     const tally = createTally()
-    const mode = resolveMode(flags.progress, shell.stderr, shell.env)
-    const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(shell.env), scheduler: shell.scheduler })
+    const mode = resolveMode(flags.progress, io.stderr, io.env)
+    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: glyphsFor(io.env), scheduler: io.scheduler })
     const event$ = logOf(flags, progress).pipe(
       switchMap((log) => {
         const context: RunContext = {
           flags,
           settings,
-          parts,
-          env: shell.env,
+          dependencies,
+          env: io.env,
           ...log,
-          clock: () => shell.scheduler.now(),
-          stop$: shell.signal$,
+          clock: () => io.scheduler.now(),
+          stop$: io.signal$,
         }
         const { metrics } = flags
         if (metrics === undefined) return eventsOf(context)
         const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
         return whileServing(serve, ({ telemetry }) => eventsOf({ ...context, telemetry }))
       }),
-      ofOneSource(parts.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
+      ofOneSource(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => {
-        for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(shell.stderr).columns))) progress.above(`${line}\n`)
+        for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(io.stderr).columns))) progress.above(`${line}\n`)
       }),
     )
-    const secondSignal = shell.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
+    const secondSignal = io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
       progress.end()
-      shell.stderr.write(`Stopped at once. To resume: ${commandLine(continuing(flags.args))}\n`)
-      shell.exit(exitCodeOf(signal))
+      io.stderr.write(`Stopped at once. To resume: ${commandLine(continuing(flags.args))}\n`)
+      io.exit(exitCodeOf(signal))
     })
-    const keepsProgress = flags.json || shell.stdout.isTTY !== true
-    return conduct(event$, { tally, progress, shell, keepsProgress }).pipe(
-      concatMap((ending) => keepReport(ending, { settings, shell, parts }).pipe(map((isKept) => ({ ending, isKept })))),
+    const keepsProgress = flags.json || io.stdout.isTTY !== true
+    return conduct(event$, { tally, progress, io, keepsProgress }).pipe(
+      concatMap((ending) => keepReport(ending, { settings, io, dependencies }).pipe(map((isKept) => ({ ending, isKept })))),
       concatMap(({ ending, isKept }) =>
-        loadedAfter(ending, flags, { out: settings.out, shell }).pipe(
+        loadedAfter(ending, flags, { out: settings.out, io }).pipe(
           map(({ sinks, code }) => {
-            const exitCode = tellEnding(ending, { flags, settings, shell, streams: parts.streams, isKept, sinks })
+            const exitCode = tellEnding(ending, { flags, settings, io, streams: dependencies.streams, isKept, sinks })
             return code === 0 || exitCode !== 0 ? exitCode : code
           }),
         ),
@@ -105,7 +110,7 @@ const logOf = ({ logLevel: level }: RunFlags, { above }: Progress): Observable<P
 interface RunContext {
   readonly flags: RunFlags
   readonly settings: Settings
-  readonly parts: Parts
+  readonly dependencies: Parts
   readonly env: Shell['env']
   readonly log?: Log
   readonly telemetry?: Telemetry
@@ -113,12 +118,12 @@ interface RunContext {
   readonly stop$: Observable<unknown>
 }
 
-const eventsOf = ({ flags, settings: own, parts, env, stop$, ...watching }: RunContext): Observable<RunEvent> =>
-  engineOf(flags.fleet, env, parts).pipe(
+const eventsOf = ({ flags, settings: own, dependencies, env, stop$, ...watching }: RunContext): Observable<RunEvent> =>
+  engineOf(flags.fleet, env, dependencies).pipe(
     switchMap((engine) =>
-      asking({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, parts }, ({ settings, variant }) =>
-        parts
-          .createCollector({ settings, streams: parts.streams, ...engine, ...watching })
+      asking({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, dependencies }, ({ settings, variant }) =>
+        dependencies
+          .createCollector({ settings, streams: dependencies.streams, ...engine, ...watching })
           .events({ ...flags.run, stop: stop$, ...variant }),
       ),
     ),
@@ -148,17 +153,17 @@ const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
 const keepReport = (
   { report, isKept = false }: Ending,
-  { settings, shell, parts }: { readonly settings: Settings; readonly shell: Shell; readonly parts: Parts },
+  { settings, io, dependencies }: { readonly settings: Settings; readonly io: Shell; readonly dependencies: Parts },
 ): Observable<boolean> => {
   if (!report) return of(false)
   if (isKept) return of(true)
-  return parts
+  return dependencies
     .storage(settings)
     .keep('report.json', report)
     .pipe(
       map(() => true),
       catchError((failure: unknown) => {
-        shell.stderr.write(`error: cannot store the report: ${clean(messageOf(failure))}\n`)
+        io.stderr.write(`error: cannot store the report: ${clean(messageOf(failure))}\n`)
         return of(false)
       }),
     )

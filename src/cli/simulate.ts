@@ -25,22 +25,22 @@ export interface SimulateFlags {
 /** Runs the simulator until a signal; prints the environment variables that point to it on stdout. */
 export const simulateCommand: Command<SimulateFlags> = (
   { port, stocks, seed, latencyMs, faults, limits: limitsFile, asOf },
-  shell,
-  parts,
+  io,
+  dependencies,
 ) =>
   defer(() => {
-    const { exchange } = parts.loadSettings({ flags: {}, env: shell.env, streams: parts.streams })
-    const endpoints = parts.streams.flatMap((stream) => stream.endpoints)
+    const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
+    const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
     const faultList = faults === undefined ? [] : checkedFaults(faults, new Set(endpoints.map(({ name }) => name)))
     const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, Limits)
     const options = { endpoints, stocks, seed, latencyMs, faults: faultList, limits, port, asOf, exchange }
     return whileServing(
-      () => parts.serveSimulator(options),
-      (simulator) => told(simulator, stocks, shell),
+      () => dependencies.serveSimulator(options),
+      (simulator) => told(simulator, stocks, io),
     )
   }).pipe(
     catchError((error: unknown) => throwError(() => portError(error, port))),
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map(exitCodeOf),
   )
 

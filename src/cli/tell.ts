@@ -17,7 +17,7 @@ import { clean } from './text.js'
 export interface TellContext {
   readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate'>
   readonly settings: Settings
-  readonly shell: Pick<Shell, 'stdout' | 'stderr'>
+  readonly io: Pick<Shell, 'stdout' | 'stderr'>
   readonly streams: readonly StreamDefinition[]
   readonly isKept: boolean
   /** The results of the sinks. */
@@ -28,17 +28,17 @@ const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0,
 
 /** Prints the report or the summary of a run on stdout, and returns the exit code. */
 export const tellEnding = ({ report, signal, error }: Ending, context: TellContext): number => {
-  const { flags, shell } = context
-  if (error !== undefined && !(error instanceof CollectError)) tellError(error, shell)
-  if (!report) shell.stderr.write('Interrupted before the run started.\n')
+  const { flags, io } = context
+  if (error !== undefined && !(error instanceof CollectError)) tellError(error, io)
+  if (!report) io.stderr.write('Interrupted before the run started.\n')
   else if (flags.json) tellJson(report, context)
-  else shell.stdout.write(summaryText(report, context) + sinksText(context))
-  if (signal !== undefined && report && flags.json) shell.stderr.write(`Interrupted. To resume: ${commandLine(continuing(flags.args))}\n`)
+  else io.stdout.write(summaryText(report, context) + sinksText(context))
+  if (signal !== undefined && report && flags.json) io.stderr.write(`Interrupted. To resume: ${commandLine(continuing(flags.args))}\n`)
   if (signal !== undefined) return exitCodeOf(signal)
   return report ? exitCodes[report.outcome] : 1
 }
 
-const tellJson = (report: RunReport, { shell: { stdout, stderr }, sinks = [] }: TellContext): void => {
+const tellJson = (report: RunReport, { io: { stdout, stderr }, sinks = [] }: TellContext): void => {
   const why = nothingAsked(report)
   if (why !== undefined) stderr.write(`Up to date: ${why}; --fresh downloads again.\n`)
   stdout.write(`${jsonText(sinks.length > 0 ? { ...report, sinks } : report, 2)}\n`)
@@ -53,12 +53,12 @@ export const tellError = (error: unknown, { stderr }: Pick<Shell, 'stderr'>): nu
   return error instanceof UsageError ? 2 : 1
 }
 
-const sinksText = ({ sinks = [], shell }: TellContext): string =>
+const sinksText = ({ sinks = [], io }: TellContext): string =>
   sinks
     .map(
       (sink) =>
         `\n${sinkLines(sink)
-          .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+          .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
           .join('')}`,
     )
     .join('')
@@ -66,10 +66,10 @@ const sinksText = ({ sinks = [], shell }: TellContext): string =>
 /** The leading blanks of a line: a `^` may point at a position in the line above. */
 const marginOf = (line: string): string => /^ */.exec(line)?.[0] ?? ''
 
-const summaryText = (report: RunReport, { flags, settings, shell, streams, isKept }: TellContext): string => {
-  const { columns } = sizeOf(shell.stdout)
+const summaryText = (report: RunReport, { flags, settings, io, streams, isKept }: TellContext): string => {
+  const { columns } = sizeOf(io.stdout)
   const files = new Map(streams.map((stream) => [stream.name, filesOf(stream, settings.exchange)]))
   const isSimulated = flags.simulate !== undefined
   const summary = summaryOf(report, { columns, files, out: settings.out, args: flags.args, isKept, isSimulated })
-  return `${summary.map((line) => paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)).join('\n')}\n`
+  return `${summary.map((line) => paintLine(line, Number.POSITIVE_INFINITY, io.stdout)).join('\n')}\n`
 }

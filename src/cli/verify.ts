@@ -22,12 +22,16 @@ const LIMIT_PASSED = 4
 const USUAL_LIMITS = { errors: 0 }
 
 /** Checks the outputs of a folder, prints the findings, and emits the exit code. */
-export const verifyCommand: Command<VerifyFlags> = ({ out, config, only, symbols, json = false }, { stdout, env, scheduler }, parts) =>
+export const verifyCommand: Command<VerifyFlags> = (
+  { out, config, only, symbols, json = false },
+  { stdout, env, scheduler },
+  dependencies,
+) =>
   defer((): Observable<number> => {
-    const settings = settingsFor({ out, config }, { env }, parts)
+    const settings = settingsFor({ out, config }, { env }, dependencies)
     const startedAt = scheduler.now()
     const verifying = {
-      streams: parts.streams,
+      streams: dependencies.streams,
       exchange: settings.exchange,
       only,
       symbols,

@@ -15,9 +15,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 mkdirSync(join(folder, 'shared'))
 
 const scriptFor = async (name: string): Promise<string> => {
-  const shell = createShell()
-  expect(await runProgram(['completion', name], shell, createParts(undefined, { streams }))).toBe(0)
-  return shell.out.text()
+  const io = createShell()
+  expect(await runProgram(['completion', name], io, createParts(undefined, { streams }))).toBe(0)
+  return io.out.text()
 }
 
 const has = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
@@ -89,8 +89,8 @@ describe('what stands before a colon, which bash takes for a word of its own', (
 /** Commands with their options, as the program declares them. */
 const declared = programOf({
   args: [],
-  shell: createShell(),
-  parts: createParts(undefined, { streams }),
+  io: createShell(),
+  dependencies: createParts(undefined, { streams }),
   act: () => Promise.resolve(),
 }).commands.map((command) => ({
   name: command.name(),

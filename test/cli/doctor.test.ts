@@ -38,7 +38,7 @@ afterAll(() => {
 })
 beforeEach(() => simulator.control({ faults: [], reset: true }))
 
-const canaries = (transport: Transport = send, given: Partial<Settings> = {}): Promise<readonly Canary[]> => {
+const probes = (transport: Transport = send, given: Partial<Settings> = {}): Promise<readonly Canary[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
     canariesOf(streams, { settings, transport, clock: Date.now, redact: redactorOf(settings), asOf: EVENING }).pipe(toArray()),
@@ -48,7 +48,7 @@ const canaries = (transport: Transport = send, given: Partial<Settings> = {}): P
 const not = (result: Canary['result'], all: readonly Canary[]) => all.filter((one) => one.result !== result)
 
 it('asks every endpoint once, further sources too, and finds all well', async () => {
-  const all = await canaries()
+  const all = await probes()
   const endpoints = new Set(streams.flatMap((stream) => stream.endpoints))
   expect(all).toHaveLength(endpoints.size)
   expect(not('ok', all)).toEqual([])
@@ -68,7 +68,7 @@ it('says what came back, and what to do, where a call fails', async () => {
       { on: 'sec_list', mode: 'status', status: 404 },
     ],
   })
-  const failed = not('ok', await canaries())
+  const failed = not('ok', await probes())
   expect(failed).toEqual([
     expect.objectContaining({
       endpoint: 'news',
@@ -91,7 +91,7 @@ it('says what came back, and what to do, where a call fails', async () => {
       advice: 'No file exists for these days; choose a trading day with --as-of.',
     }),
   ])
-  const text = doctorLines({ checks: [], canaries: failed }, 80)
+  const text = doctorLines({ checks: [], probes: failed }, 80)
     .map((line) => line.map(([part]) => part).join(''))
     .join('\n')
   expect(text.replace(/\s+/g, ' ')).toContain('do: news denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
@@ -100,7 +100,7 @@ it('says what came back, and what to do, where a call fails', async () => {
 
 it('asks what needs no stock without the master list, and says of the rest what it lacks', async () => {
   simulator.control({ faults: [{ on: 'master', mode: 'status', status: 500 }] })
-  const all = await canaries()
+  const all = await probes()
   expect(all.find(({ endpoint }) => endpoint === 'master')).toMatchObject({ result: 'failed', status: 500 })
   expect(all.find(({ endpoint }) => endpoint === 'news')).toMatchObject({
     result: 'unasked',
@@ -113,7 +113,7 @@ it('tells of answers that changed, and of an address that is not set', async () 
   const changed: Transport = (request) =>
     send(request).pipe(map((reply) => ({ ...reply, body: Buffer.from(reply.body.toString().replaceAll('"qty"', '"quantity"')) })))
   const { news: _, ...urls } = simulator.settings.urls
-  const odd = not('ok', await canaries(changed, { urls }))
+  const odd = not('ok', await probes(changed, { urls }))
   expect(odd.map(({ endpoint, result }) => [endpoint, result])).toEqual([
     ['news', 'failed'],
     ['deal', 'drift'],
@@ -193,8 +193,8 @@ describe('the exit code of doctor', () => {
     const provider = await serveSimulator({ endpoints: [list], stocks: 1, asOf: EVENING })
     onTestFinished(() => provider.close())
     const loadSettings = () => Settings.parse({ ...provider.settings, out })
-    const shell = createShell()
-    expect(await runProgram(['doctor', '--json'], shell, createParts(undefined, { streams: [stream], loadSettings }))).toBe(code)
-    expect(JSON.parse(shell.out.text())).toMatchObject({ ok: code === 0, calls: [{ endpoint: 'list' }] })
+    const io = createShell()
+    expect(await runProgram(['doctor', '--json'], io, createParts(undefined, { streams: [stream], loadSettings }))).toBe(code)
+    expect(JSON.parse(io.out.text())).toMatchObject({ ok: code === 0, calls: [{ endpoint: 'list' }] })
   })
 })

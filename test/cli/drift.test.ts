@@ -16,10 +16,10 @@ const folderWith = (drift: readonly Drift[] | undefined): MemoryFiles =>
   new Map([['.scripstream/report.json', { text: JSON.stringify(runReport(drift === undefined ? {} : { drift })) }]])
 
 const told = async (files: MemoryFiles, ...args: readonly string[]) => {
-  const shell = createShell()
-  const parts = createParts(undefined, { storage: reportsTo(() => of(undefined), files) })
-  const code = await runProgram(['drift', ...args], shell, parts)
-  return { code, text: shell.out.text(), err: shell.err.text() }
+  const io = createShell()
+  const dependencies = createParts(undefined, { storage: reportsTo(() => of(undefined), files) })
+  const code = await runProgram(['drift', ...args], io, dependencies)
+  return { code, text: io.out.text(), err: io.err.text() }
 }
 
 describe('the command drift', () => {

@@ -13,10 +13,10 @@ afterAll(() => {
 })
 
 const ended = async (args: readonly string[], signal?: Signal) => {
-  const shell = createShell()
-  const code = runProgram(args, shell, createParts())
-  if (signal) shell.signal$.next(signal)
-  return { code: await code, help: shell.out.text() }
+  const io = createShell()
+  const code = runProgram(args, io, createParts())
+  if (signal) io.signal$.next(signal)
+  return { code: await code, help: io.out.text() }
 }
 
 /** The codes that a help lists, one or more to a line. */

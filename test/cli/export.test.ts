@@ -27,9 +27,9 @@ const remove = (out: string, ...files: readonly string[]): void => {
 }
 
 const exportOf = async (out: string) => {
-  const shell = createShell()
-  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], shell, createParts())
-  return { code, said: shell.err.text(), told: shell.out.text() }
+  const io = createShell()
+  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], io, createParts())
+  return { code, said: io.err.text(), told: io.out.text() }
 }
 
 describe.skipIf(!isThere)('an export', () => {

@@ -48,9 +48,9 @@ const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () 
 }
 
 const typed = async (args: readonly string[], changes: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}) => {
-  const shell = createShell({ env })
-  const code = await runProgram(args, shell, createParts(of(started, finished), changes))
-  return { code, out: shell.out.text(), err: shell.err.text() }
+  const io = createShell({ env })
+  const code = await runProgram(args, io, createParts(of(started, finished), changes))
+  return { code, out: io.out.text(), err: io.err.text() }
 }
 
 /** All microtasks that are due have run. */
@@ -96,9 +96,9 @@ describe('a run with a fleet', () => {
 
   test('is begun only where the fleet can be had', async () => {
     const made = fleetOf()
-    const parts = collecting(made)
+    const dependencies = collecting(made)
     const fleet = async () => ({ ...(await made.fleet()), reachFleet: realFleet.reachFleet })
-    const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...parts, fleet })
+    const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...dependencies, fleet })
     expect([code, out]).toEqual([2, ''])
     expect(err).toBe(
       'error: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): check that it runs, and that address and password are right\n',
@@ -109,9 +109,9 @@ describe('a run with a fleet', () => {
   test('has who worked for it in its report', async () => {
     const fleet: FleetState = { workers: [{ name: 'a', items: 3, perSecond: 1.5, isThere: true }], stalled: 0 }
     const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ fleet }) })
-    const shell = createShell()
-    expect(await runProgram(['run', ...PLACE, '--json'], shell, createParts(event$, { fleet: fleetOf().fleet }))).toBe(0)
-    expect(JSON.parse(shell.out.text())).toMatchObject({ fleet })
+    const io = createShell()
+    expect(await runProgram(['run', ...PLACE, '--json'], io, createParts(event$, { fleet: fleetOf().fleet }))).toBe(0)
+    expect(JSON.parse(io.out.text())).toMatchObject({ fleet })
   })
 })
 
@@ -207,20 +207,20 @@ describe('the password of a fleet', () => {
   const args = ['run', '--engine', `redis://u:${SECRET}@10.0.0.5:6379`, '--blobs', '/mnt/market']
 
   test('is not in the command that continues a run which was stopped at once', async () => {
-    const shell = createShell()
-    void runProgram(args, shell, createParts(concat(of(started), NEVER), { fleet: fleetOf().fleet }))
+    const io = createShell()
+    void runProgram(args, io, createParts(concat(of(started), NEVER), { fleet: fleetOf().fleet }))
     await settled()
-    shell.signal$.next('SIGINT')
-    shell.signal$.next('SIGINT')
-    expect(shell.err.text()).toContain("To resume: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n")
-    expect(shell.err.text()).not.toContain(SECRET)
+    io.signal$.next('SIGINT')
+    io.signal$.next('SIGINT')
+    expect(io.err.text()).toContain("To resume: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n")
+    expect(io.err.text()).not.toContain(SECRET)
   })
 
   test.each([[[]], [['--json']]])('is not in the report of a run that failed %j', async (more) => {
     const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ outcome: 'failed', error: 'no list' }) })
-    const shell = createShell()
-    expect(await runProgram([...args, ...more], shell, createParts(event$, { fleet: fleetOf().fleet }))).toBe(1)
-    const all = shell.out.text() + shell.err.text()
+    const io = createShell()
+    expect(await runProgram([...args, ...more], io, createParts(event$, { fleet: fleetOf().fleet }))).toBe(1)
+    const all = io.out.text() + io.err.text()
     expect(all).toContain('no list')
     expect(all).not.toContain(SECRET)
   })
@@ -230,28 +230,28 @@ describe('a worker', () => {
   const working = async (args: readonly string[] = []) => {
     const news$ = new Subject<WorkerNews>()
     const made = fleetOf(() => news$)
-    const shell: TestShell = createShell()
-    const code = runProgram(['worker', ...PLACE, ...args], shell, createParts(EMPTY, { fleet: made.fleet }))
+    const io: TestShell = createShell()
+    const code = runProgram(['worker', ...PLACE, ...args], io, createParts(EMPTY, { fleet: made.fleet }))
     await settled()
-    return { news$, made, shell, code }
+    return { news$, made, io, code }
   }
 
   test('says for whom it works, and now and then how much it has done', async () => {
-    const { news$, shell, code } = await working()
+    const { news$, io, code } = await working()
     news$.next({ type: 'joined', name: 'here-1', shown: 'redis://10.0.0.5' })
-    advance(shell.scheduler, 20_000)
+    advance(io.scheduler, 20_000)
     news$.next({ type: 'run', run: 'r1' })
     news$.next({ type: 'settled', stream: 'market-news' })
     news$.next({ type: 'settled', stream: 'market-news' })
-    advance(shell.scheduler, 29_000)
-    expect(shell.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; press Ctrl+C to stop.\nWorking for run r1.\n')
-    advance(shell.scheduler, 30_000)
-    expect(shell.err.text()).toMatch(/\n2 items finished since this worker joined\n$/)
+    advance(io.scheduler, 29_000)
+    expect(io.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; press Ctrl+C to stop.\nWorking for run r1.\n')
+    advance(io.scheduler, 30_000)
+    expect(io.err.text()).toMatch(/\n2 items finished since this worker joined\n$/)
     news$.next({ type: 'settled', stream: 'market-news' })
     news$.complete()
     // At its end it does not wait for the next time to tell.
     expect(await code).toBe(0)
-    expect(shell.err.text()).toMatch(/\n3 items finished since this worker joined\n$/)
+    expect(io.err.text()).toMatch(/\n3 items finished since this worker joined\n$/)
   })
 
   test('is what its options say', async () => {
@@ -262,29 +262,29 @@ describe('a worker', () => {
   })
 
   test('ends with 0 after what it has in work, once it is told to stop', async () => {
-    const { news$, made, shell, code } = await working()
+    const { news$, made, io, code } = await working()
     const stops: unknown[] = []
     made.seen.workers[0]?.stop?.subscribe((signal) => stops.push(signal))
-    shell.signal$.next('SIGTERM')
+    io.signal$.next('SIGTERM')
     expect(stops).toEqual(['SIGTERM'])
-    expect(shell.err.text()).toMatch(/^Stopping: active items finish first/)
+    expect(io.err.text()).toMatch(/^Stopping: active items finish first/)
     news$.complete()
     expect(await code).toBe(0)
-    expect(shell.exits).toEqual([])
+    expect(io.exits).toEqual([])
   })
 
   test('ends at once with 130 when it is told twice', async () => {
-    const { shell } = await working()
-    shell.signal$.next('SIGINT')
-    shell.signal$.next('SIGINT')
-    expect(shell.exits).toEqual([130])
+    const { io } = await working()
+    io.signal$.next('SIGINT')
+    io.signal$.next('SIGINT')
+    expect(io.exits).toEqual([130])
   })
 
   test('tells which variable is misspelt', async () => {
-    const shell = createShell({ env: { SCRIPSTREAM_HEADER: '{}' } })
-    void runProgram(['worker', ...PLACE], shell, createParts(EMPTY, { fleet: fleetOf().fleet }))
+    const io = createShell({ env: { SCRIPSTREAM_HEADER: '{}' } })
+    void runProgram(['worker', ...PLACE], io, createParts(EMPTY, { fleet: fleetOf().fleet }))
     await settled()
-    expect(shell.err.text()).toContain('SCRIPSTREAM_HEADERS')
+    expect(io.err.text()).toContain('SCRIPSTREAM_HEADERS')
   })
 })
 
@@ -305,16 +305,16 @@ describe('the line of a fleet', () => {
   ])('of %j says who is there', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
-    const shell = createShell({ err: columns === undefined ? {} : { columns } })
+    const io = createShell({ err: columns === undefined ? {} : { columns } })
     const tally = createTally()
-    const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(env), scheduler: shell.scheduler })
+    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: glyphsFor(env), scheduler: io.scheduler })
     for (const event of [started, { type: 'fleet', at: 0, fleet } as const]) {
       tally.record(event)
       progress.tell(event)
     }
-    advance(shell.scheduler, 6_000)
+    advance(io.scheduler, 6_000)
     progress.end({ keep: true })
-    return mode === 'bars' ? shell.err.screen() : shell.err.text().split('\n')
+    return mode === 'bars' ? io.err.screen() : io.err.text().split('\n')
   }
 
   test.each([80, 200])('stands below the total, within %i columns', (columns) => {

@@ -7,15 +7,15 @@ import { createCollector } from '../../src/collector.js'
 import { streams } from '../../streams/index.js'
 import { createParts, createShell } from './support.js'
 
-const parts = createParts(undefined, { streams, createCollector })
+const dependencies = createParts(undefined, { streams, createCollector })
 /** The program as it is, whose commands do nothing. */
-const dry = (args: readonly string[]) => programOf({ args, shell: createShell(), parts, act: () => Promise.resolve() })
+const dry = (args: readonly string[]) => programOf({ args, io: createShell(), dependencies, act: () => Promise.resolve() })
 const names = dry([]).commands.map((command) => command.name())
 
 const helpOf = async (...args: readonly string[]): Promise<string> => {
-  const shell = createShell()
-  await runProgram([...args, '--help'], shell, parts)
-  return shell.out.text()
+  const io = createShell()
+  await runProgram([...args, '--help'], io, dependencies)
+  return io.out.text()
 }
 
 const examplesIn = (help: string): readonly string[] =>

@@ -51,8 +51,8 @@ const transportThat = ({ symbol, says, failure }: Said): Transport => {
 
 const run = async (args: readonly string[], what: Said, columns?: number) => {
   const files: MemoryFiles = new Map()
-  const shell = createShell({ err: columns === undefined ? {} : { columns }, env: {} })
-  const parts = createParts(undefined, {
+  const io = createShell({ err: columns === undefined ? {} : { columns }, env: {} })
+  const dependencies = createParts(undefined, {
     streams,
     storage: () => memory(files),
     createCollector: (options) =>
@@ -65,8 +65,8 @@ const run = async (args: readonly string[], what: Said, columns?: number) => {
         random: () => 0.5,
       }),
   })
-  await runProgram(['run', ...args], shell, parts)
-  return { out: shell.out.text(), err: shell.err.text(), report: files.get('.scripstream/report.json')?.text ?? '' }
+  await runProgram(['run', ...args], io, dependencies)
+  return { out: io.out.text(), err: io.err.text(), report: files.get('.scripstream/report.json')?.text ?? '' }
 }
 
 describe('whatever a provider calls its stocks and says in its failures', () => {

@@ -231,16 +231,16 @@ describe('the time of a plan', () => {
 describe('the command', () => {
   const empty = mkdtempSync(join(tmpdir(), 'scripstream-'))
   afterAll(() => rmSync(empty, { recursive: true }))
-  const parts = createParts(undefined, {
+  const dependencies = createParts(undefined, {
     streams,
     loadSettings: ({ flags }) => Settings.parse({ urls: { news: 'https://news.test/base' }, ...flags }),
     storage: (settings) => folder(settings.out),
   })
   const told = async (args: readonly string[], columns: number) => {
-    const shell = createShell({ out: { columns } })
-    await runProgram(['plan', '--out', empty, ...args], shell, parts)
-    expect(shell.err.text()).toBe('')
-    return shell.out.text()
+    const io = createShell({ out: { columns } })
+    await runProgram(['plan', '--out', empty, ...args], io, dependencies)
+    expect(io.err.text()).toBe('')
+    return io.out.text()
   }
 
   it.each([80, 200])('fits into %i columns, and says what it takes for granted', async (columns) => {

@@ -8,9 +8,9 @@ import { createRecorder } from './screen.js'
 import { createParts, createShell } from './support.js'
 
 const type = async (...args: string[]) => {
-  const shell = createShell()
-  const code = await runProgram(args, shell, createParts())
-  return { code, out: shell.out.text(), err: shell.err.text() }
+  const io = createShell()
+  const code = await runProgram(args, io, createParts())
+  return { code, out: io.out.text(), err: io.err.text() }
 }
 
 const faultsFile = (content: string): string => {

@@ -8,22 +8,22 @@ import { createRecorder, type RecorderOptions } from './screen.js'
 import { advance, createShell, type TestShell } from './support.js'
 
 interface Show {
-  readonly shell: TestShell
+  readonly io: TestShell
   readonly progress: Progress
   readonly tell: (...events: RunEvent[]) => void
 }
 
 const show = (mode: Exclude<ProgressMode, 'auto'>, err: RecorderOptions, env: NodeJS.ProcessEnv = {}): Show => {
-  const shell = createShell({ err })
+  const io = createShell({ err })
   const tally = createTally()
-  const progress = createProgress(mode, { tally, stream: shell.stderr, glyphs: glyphsFor(env), scheduler: shell.scheduler })
+  const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: glyphsFor(env), scheduler: io.scheduler })
   const tell = (...events: RunEvent[]): void => {
     for (const event of events) {
       tally.record(event)
       progress.tell(event)
     }
   }
-  return { shell, progress, tell }
+  return { io, progress, tell }
 }
 
 const started = (...streams: (string | StreamStart)[]): RunEvent => ({
@@ -84,10 +84,10 @@ afterEach(() => vi.unstubAllEnvs())
 
 describe('bars', () => {
   test('show every stream that takes part and a total, at 80 columns', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     tell(...middle)
-    advance(shell.scheduler, 12_000)
-    expect(shell.err.screen()).toEqual([
+    advance(io.scheduler, 12_000)
+    expect(io.err.screen()).toEqual([
       '✔ master-data             ██████████         1/1   0.7/s       1.5s',
       '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.i…',
       '▸ market-news             ███░░░░░░░ 1,012/2,775   101/s   18s left  12 lost',
@@ -99,19 +99,19 @@ describe('bars', () => {
   })
 
   test('mark a stream that ended without some of its items', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1), ...settled('market-news', 1, 'rate_limit'))
     tell({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'partial' })
-    advance(shell.scheduler, 1_000)
-    expect(shell.err.screen()[0]).toMatch(/^! market-news .* 2\/2 .* 1 lost$/)
+    advance(io.scheduler, 1_000)
+    expect(io.err.screen()[0]).toMatch(/^! market-news .* 2\/2 .* 1 lost$/)
   })
 
   test('have longer bars, requests, files and further attempts at 200 columns', () => {
-    const { shell, tell } = show('bars', { columns: 200 })
+    const { io, tell } = show('bars', { columns: 200 })
     tell(...middle)
-    advance(shell.scheduler, 12_000)
+    advance(io.scheduler, 12_000)
     const bar = (full: number): string => '█'.repeat(full) + '░'.repeat(40 - full)
-    expect(shell.err.screen()).toEqual([
+    expect(io.err.screen()).toEqual([
       `✔ master-data             ${bar(40)}         1/1   0.7/s       1.5s                   1 request  2 files, 12 kB`,
       '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
       `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost     1,012 requests                          1 retried  1 x 429`,
@@ -123,17 +123,17 @@ describe('bars', () => {
   })
 
   test.each([20, 40, 50, 60, 79, 80, 100, 149, 150, 300])('never reach the last of %i columns', (columns) => {
-    const { shell, tell } = show('bars', { columns })
+    const { io, tell } = show('bars', { columns })
     tell(...middle)
-    advance(shell.scheduler, 12_000)
-    for (const line of shell.err.screen()) expect(width(line)).toBeLessThan(columns)
+    advance(io.scheduler, 12_000)
+    for (const line of io.err.screen()) expect(width(line)).toBeLessThan(columns)
   })
 
   test('show the running streams and the total where not all lines fit', () => {
-    const { shell, tell } = show('bars', { columns: 80, rows: 6 })
+    const { io, tell } = show('bars', { columns: 80, rows: 6 })
     tell(...middle)
-    advance(shell.scheduler, 12_000)
-    expect(shell.err.screen().map((line) => line.slice(0, 20))).toEqual([
+    advance(io.scheduler, 12_000)
+    expect(io.err.screen().map((line) => line.slice(0, 20))).toEqual([
       '▸ market-news       ',
       '▸ all-indices       ',
       '  12s · 2 of 5 strea',
@@ -142,132 +142,132 @@ describe('bars', () => {
   })
 
   test('show the total alone on a terminal of two rows', () => {
-    const { shell, tell } = show('bars', { columns: 80, rows: 2 })
+    const { io, tell } = show('bars', { columns: 80, rows: 2 })
     tell(...middle)
-    advance(shell.scheduler, 12_000)
-    expect(shell.err.screen()).toHaveLength(2)
+    advance(io.scheduler, 12_000)
+    expect(io.err.screen()).toHaveLength(2)
   })
 
   test('never show more than all items done', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 3), ...settled('market-news', 5))
-    advance(shell.scheduler, 1_000)
-    expect(shell.err.screen()[0]).toBe('▸ market-news ██████████████████████████     3/3   5.0/s  finishing')
+    advance(io.scheduler, 1_000)
+    expect(io.err.screen()[0]).toBe('▸ market-news ██████████████████████████     3/3   5.0/s  finishing')
   })
 
   test('are drawn again at most ten times a second, however much happens', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 5_000))
     for (let at = 10; at <= 1_000; at += 10) {
       tell(...settled('market-news', 5))
-      advance(shell.scheduler, at)
+      advance(io.scheduler, at)
     }
-    expect(shell.err.text().split('market-news').length - 1).toBeLessThanOrEqual(11)
+    expect(io.err.text().split('market-news').length - 1).toBeLessThanOrEqual(11)
   })
 
   test('take the place of the lines before them after the terminal became narrower', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news', 'all-indices'), ...begun('market-news', 10))
-    advance(shell.scheduler, 100)
-    shell.err.resize(40)
-    const before = shell.err.text().length
-    advance(shell.scheduler, 200)
+    advance(io.scheduler, 100)
+    io.err.resize(40)
+    const before = io.err.text().length
+    advance(io.scheduler, 200)
     // The line with the bar is now broken in two, the other two are short.
-    expect(shell.err.text().slice(before).startsWith('\x1b[1G\x1b[4A\x1b[0J')).toBe(true)
+    expect(io.err.text().slice(before).startsWith('\x1b[1G\x1b[4A\x1b[0J')).toBe(true)
   })
 
   test('say which hosts are not asked for now, why and how long, and show no time left meanwhile', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     tell(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
     tell(...settled('market-news', 10), ...settled('all-ohlcv', 10))
-    advance(shell.scheduler, 1_000)
+    advance(io.scheduler, 1_000)
     tell({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
     tell({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
-    advance(shell.scheduler, 2_000)
-    expect(shell.err.screen().slice(0, -1)).toEqual([
+    advance(io.scheduler, 2_000)
+    expect(io.err.screen().slice(0, -1)).toEqual([
       '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
       '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s    6s left',
       '  2.0s · 0 of 2 streams · 20 items',
       '  news: rate limited, wait 3s · static and sheet: down for 2s, next try in 1s',
     ])
     tell({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
-    advance(shell.scheduler, 2_600)
-    expect(shell.err.screen().slice(-3)).toEqual([expect.stringContaining('left'), '  2.6s · 0 of 2 streams · 20 items', ''])
+    advance(io.scheduler, 2_600)
+    expect(io.err.screen().slice(-3)).toEqual([expect.stringContaining('left'), '  2.6s · 0 of 2 streams · 20 items', ''])
   })
 
   test('show no pace of what an unfinished run had in place', () => {
-    const { shell, tell } = show('bars', { columns: 80 })
+    const { io, tell } = show('bars', { columns: 80 })
     const inPlace = settled('market-news', 900).map((event) => ({ ...event, isTakenOver: true }))
     tell(started('market-news'), ...begun('market-news', 1_000), ...inPlace, ...settled('market-news', 10))
-    advance(shell.scheduler, 2_000)
-    expect(shell.err.screen()[0]).toContain(' 910/1,000   5.0/s   18s left')
+    advance(io.scheduler, 2_000)
+    expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s   18s left')
     tell(...ended('market-news', 2_000))
-    advance(shell.scheduler, 2_100)
-    expect(shell.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
+    advance(io.scheduler, 2_100)
+    expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
   })
 
   test('disappear at the end and give the cursor back, once', () => {
-    const { shell, progress, tell } = show('bars', { columns: 80 })
+    const { io, progress, tell } = show('bars', { columns: 80 })
     tell(...middle)
     progress.end()
     progress.end()
-    expect(shell.err.screen()).toEqual([''])
+    expect(io.err.screen()).toEqual([''])
     expect(
-      shell.err
+      io.err
         .text()
         .split('\x1b[?25')
         .map((part) => part[0]),
     ).toEqual([undefined, 'l', 'h'])
-    advance(shell.scheduler, 60_000)
-    expect(shell.err.screen()).toEqual([''])
+    advance(io.scheduler, 60_000)
+    expect(io.err.screen()).toEqual([''])
   })
 
   test('stay in their last state where asked to', () => {
-    const { shell, progress, tell } = show('bars', { columns: 80 })
+    const { io, progress, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ...ended('market-news', 400))
     progress.end({ keep: true })
-    expect(shell.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
+    expect(io.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
   })
 
   test('give way to lines that stay', () => {
-    const { shell, progress, tell } = show('bars', { columns: 80 })
+    const { io, progress, tell } = show('bars', { columns: 80 })
     tell(started('market-news'))
     progress.above('a log line\n')
-    expect(shell.err.screen()).toEqual(['a log line', '· market-news waiting', '  0.0s · 0 of 1 stream · 0 items', ''])
+    expect(io.err.screen()).toEqual(['a log line', '· market-news waiting', '  0.0s · 0 of 1 stream · 0 items', ''])
   })
 
   test('write nothing for a run that never starts', () => {
-    const { shell, progress } = show('bars', { columns: 80 })
-    advance(shell.scheduler, 1_000)
+    const { io, progress } = show('bars', { columns: 80 })
+    advance(io.scheduler, 1_000)
     progress.end({ keep: true })
-    expect(shell.err.text()).toBe('')
+    expect(io.err.text()).toBe('')
   })
 
   test('are made of plain characters where the locale has no others', () => {
-    const { shell, tell } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
+    const { io, tell } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
     tell(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
-    advance(shell.scheduler, 1_000)
-    expect(shell.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
+    advance(io.scheduler, 1_000)
+    expect(io.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
   })
 
   test('are coloured where the terminal can and nobody forbids it', () => {
-    const { shell, tell } = show('bars', { columns: 80, colours: true })
+    const { io, tell } = show('bars', { columns: 80, colours: true })
     tell(started('market-news'))
-    expect(shell.err.text()).toContain('\x1b[2m· \x1b[22m')
+    expect(io.err.text()).toContain('\x1b[2m· \x1b[22m')
   })
 })
 
 describe('lines', () => {
   test('tell every five seconds how the run stands, and how each stream ended', () => {
-    const { shell, tell } = show('lines', {})
+    const { io, tell } = show('lines', {})
     tell(...middle)
-    advance(shell.scheduler, 5_000)
+    advance(io.scheduler, 5_000)
     tell(...settled('market-news', 1_763))
-    advance(shell.scheduler, 9_999)
+    advance(io.scheduler, 9_999)
     tell(...ended('market-news', 10_000))
-    advance(shell.scheduler, 10_000)
-    expect(shell.err.text().split('\n')).toEqual([
+    advance(io.scheduler, 10_000)
+    expect(io.err.text().split('\n')).toEqual([
       'master-data: done, 1/1 item in 1.5s, 2 files (12 kB)',
       'listing-dates: failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
       '5.0s: 2 of 5 streams done, 12 items lost; market-news 1,012/2,775 (4s left), all-indices 0',
@@ -278,31 +278,31 @@ describe('lines', () => {
   })
 
   test('say which hosts are not asked for now', () => {
-    const { shell, tell } = show('lines', {})
+    const { io, tell } = show('lines', {})
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     tell(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
     tell({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
-    advance(shell.scheduler, 5_000)
-    expect(shell.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends HTML instead of data, wait 2s\n')
+    advance(io.scheduler, 5_000)
+    expect(io.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends HTML instead of data, wait 2s\n')
   })
 
   test('stop with the run', () => {
-    const { shell, progress, tell } = show('lines', {})
+    const { io, progress, tell } = show('lines', {})
     tell(started('market-news'))
     progress.end()
-    advance(shell.scheduler, 60_000)
-    expect(shell.err.text()).toBe('')
+    advance(io.scheduler, 60_000)
+    expect(io.err.text()).toBe('')
   })
 })
 
 describe('none', () => {
   test('writes nothing but what others write', () => {
-    const { shell, progress, tell } = show('none', { columns: 80 })
+    const { io, progress, tell } = show('none', { columns: 80 })
     tell(...middle)
     progress.above('a log line\n')
     progress.end({ keep: true })
-    advance(shell.scheduler, 60_000)
-    expect(shell.err.text()).toBe('a log line\n')
+    advance(io.scheduler, 60_000)
+    expect(io.err.text()).toBe('a log line\n')
   })
 })
 

@@ -24,9 +24,9 @@ const started: RunEvent = {
 }
 const finished = (outcome: RunOutcome): RunEvent => ({ type: 'run-finished', report: runReport({ outcome }) })
 
-const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Parts> = {}, shell: TestShell = createShell()) => ({
-  shell,
-  code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], shell, createParts(event$, changes)),
+const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Parts> = {}, io: TestShell = createShell()) => ({
+  io,
+  code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], io, createParts(event$, changes)),
 })
 
 /** Parts that remember what they were given. */
@@ -83,26 +83,26 @@ describe('the exit code of a run', () => {
   })
 
   test('that ends without a report is 1, with a message', async () => {
-    const { shell, code } = run('', of(started))
+    const { io, code } = run('', of(started))
     expect(await code).toBe(1)
-    expect(shell.err.text()).toContain('the run ended without a report')
+    expect(io.err.text()).toContain('the run ended without a report')
   })
 
   test('that never began is 1, with a message', async () => {
-    const { shell, code } = run('', EMPTY)
+    const { io, code } = run('', EMPTY)
     expect(await code).toBe(1)
-    expect(shell.err.text()).toContain('the run ended without a report')
-    expect(shell.out.text()).toBe('')
+    expect(io.err.text()).toContain('the run ended without a report')
+    expect(io.out.text()).toBe('')
   })
 
   test('that lacks a setting is 2, with what is wrong on stderr and nothing on stdout', async () => {
-    const { shell, code } = run(
+    const { io, code } = run(
       '--json',
       throwError(() => new UsageError('not set:\nSCRIPSTREAM_NEWS_URL')),
     )
     expect(await code).toBe(2)
-    expect(shell.err.text()).toBe('error: not set:\n  SCRIPSTREAM_NEWS_URL\n')
-    expect(shell.out.text()).toBe('')
+    expect(io.err.text()).toBe('error: not set:\n  SCRIPSTREAM_NEWS_URL\n')
+    expect(io.out.text()).toBe('')
   })
 
   test('whose settings are wrong is 2', async () => {
@@ -118,14 +118,14 @@ describe('the exit code of a run', () => {
       of(started),
       throwError(() => new StorageError('the disk is full')),
     )
-    const { shell, code } = run('--json', event$, { storage: changes.storage ?? reportsTo(() => EMPTY) })
+    const { io, code } = run('--json', event$, { storage: changes.storage ?? reportsTo(() => EMPTY) })
     expect(await code).toBe(1)
-    expect(JSON.parse(shell.out.text())).toMatchObject({ outcome: 'failed', error: 'the disk is full' })
+    expect(JSON.parse(io.out.text())).toMatchObject({ outcome: 'failed', error: 'the disk is full' })
     expect(seen.kept.map(({ outcome }) => outcome)).toEqual(['failed'])
   })
 
   test('that meets a bug is 1, with the place of the bug', async () => {
-    const { shell, code } = run(
+    const { io, code } = run(
       '',
       concat(
         of(started),
@@ -133,8 +133,8 @@ describe('the exit code of a run', () => {
       ),
     )
     expect(await code).toBe(1)
-    expect(shell.err.text()).toMatch(/unexpected error: TypeError: x is not a function\n +at /)
-    expect(shell.out.text()).toMatch(/^Failed: x is not a function\./)
+    expect(io.err.text()).toMatch(/unexpected error: TypeError: x is not a function\n +at /)
+    expect(io.out.text()).toMatch(/^Failed: x is not a function\./)
   })
 })
 
@@ -155,56 +155,56 @@ describe('an interrupted run', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('ends with the code of %s, its report kept after everything in flight was aborted', async (signal, expected) => {
-    const { log, shell, code } = interrupted('')
-    shell.signal$.next(signal)
+    const { log, io, code } = interrupted('')
+    io.signal$.next(signal)
     expect(log).toEqual([])
-    advance(shell.scheduler, 6_000)
+    advance(io.scheduler, 6_000)
     expect(await code).toBe(expected)
     expect(log).toEqual(['aborted', 'kept interrupted'])
-    expect(shell.out.text()).toMatch(/^Interrupted: 0 of 2 streams finished/)
-    expect(shell.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n$/)
+    expect(io.out.text()).toMatch(/^Interrupted: 0 of 2 streams finished/)
+    expect(io.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n$/)
   })
 
   test('prints its report as JSON and the command to run it again beside it', async () => {
-    const { shell, code } = interrupted('--json --symbols M&M')
-    shell.signal$.next('SIGINT')
-    advance(shell.scheduler, 6_000)
+    const { io, code } = interrupted('--json --symbols M&M')
+    io.signal$.next('SIGINT')
+    advance(io.scheduler, 6_000)
     await code
-    expect(JSON.parse(shell.out.text())).toMatchObject({ run: 'r1', outcome: 'interrupted' })
-    expect(shell.err.text()).toContain("To resume: scripstream run --json --symbols 'M&M'")
+    expect(JSON.parse(io.out.text())).toMatchObject({ run: 'r1', outcome: 'interrupted' })
+    expect(io.err.text()).toContain("To resume: scripstream run --json --symbols 'M&M'")
   })
 
   test('says so if its report cannot be kept', async () => {
-    const { shell, code } = interrupted('', { storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))) })
-    shell.signal$.next('SIGINT')
-    advance(shell.scheduler, 6_000)
+    const { io, code } = interrupted('', { storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))) })
+    io.signal$.next('SIGINT')
+    advance(io.scheduler, 6_000)
     expect(await code).toBe(130)
-    expect(shell.err.text()).toContain('cannot store the report: the disk is full')
-    expect(shell.out.text()).not.toContain('report.json')
+    expect(io.err.text()).toContain('cannot store the report: the disk is full')
+    expect(io.out.text()).not.toContain('report.json')
   })
 
   test('ends at once on a second signal', () => {
-    const { shell } = interrupted('', { storage: reportsTo(() => NEVER) })
-    shell.signal$.next('SIGINT')
-    expect(shell.exits).toEqual([])
-    shell.signal$.next('SIGTERM')
-    expect(shell.exits).toEqual([143])
+    const { io } = interrupted('', { storage: reportsTo(() => NEVER) })
+    io.signal$.next('SIGINT')
+    expect(io.exits).toEqual([])
+    io.signal$.next('SIGTERM')
+    expect(io.exits).toEqual([143])
   })
 
   test('has no report if it had not begun', async () => {
-    const { shell, code } = run('--json', NEVER)
-    shell.signal$.next('SIGINT')
+    const { io, code } = run('--json', NEVER)
+    io.signal$.next('SIGINT')
     expect(await code).toBe(130)
-    expect(shell.out.text()).toBe('')
-    expect(shell.err.text()).toContain('Interrupted before the run started')
+    expect(io.out.text()).toBe('')
+    expect(io.err.text()).toContain('Interrupted before the run started')
   })
 
   test('leaves no one listening', async () => {
-    const { shell, code } = interrupted('')
-    shell.signal$.next('SIGINT')
-    advance(shell.scheduler, 6_000)
+    const { io, code } = interrupted('')
+    io.signal$.next('SIGINT')
+    advance(io.scheduler, 6_000)
     await code
-    expect(shell.signal$.observed).toBe(false)
+    expect(io.signal$.observed).toBe(false)
   })
 })
 
@@ -212,24 +212,24 @@ describe('what a run prints', () => {
   const event$ = of(started, finished('complete'))
 
   test('is the summary on stdout', async () => {
-    const { shell, code } = run('', event$)
+    const { io, code } = run('', event$)
     await code
-    expect(shell.out.text()).toMatch(/^Complete: 1 stream \(500 stocks, 12s\)\./)
-    expect(shell.err.text()).toBe('')
+    expect(io.out.text()).toMatch(/^Complete: 1 stream \(500 stocks, 12s\)\./)
+    expect(io.err.text()).toBe('')
   })
 
   test('with --json is one document on stdout and nothing else', async () => {
-    const { shell, code } = run('--json', event$)
+    const { io, code } = run('--json', event$)
     await code
-    expect(JSON.parse(shell.out.text())).toEqual(runReport())
+    expect(JSON.parse(io.out.text())).toEqual(runReport())
   })
 
   test('is safe for a terminal as JSON, and the same when read', async () => {
     const report = runReport({ outcome: 'failed', error: 'a\u009b2Jb\u2028c\x1bd\x7f' })
-    const { shell, code } = run('--json', of<RunEvent[]>(started, { type: 'run-finished', report }))
+    const { io, code } = run('--json', of<RunEvent[]>(started, { type: 'run-finished', report }))
     await code
-    expect(shell.out.text()).not.toMatch(/[\u007f-\u009f\u2028]/)
-    expect(JSON.parse(shell.out.text())).toEqual(report)
+    expect(io.out.text()).not.toMatch(/[\u007f-\u009f\u2028]/)
+    expect(JSON.parse(io.out.text())).toEqual(report)
   })
 
   test('leaves the bars on a terminal only where no summary follows there', async () => {
@@ -242,9 +242,9 @@ describe('what a run prints', () => {
   })
 
   test('names the streams that --only brings in', async () => {
-    const { shell, code } = run('--only market-news', event$)
+    const { io, code } = run('--only market-news', event$)
     await code
-    expect(shell.err.text()).toBe('Also running what --only needs: master-data\n')
+    expect(io.err.text()).toBe('Also running what --only needs: master-data\n')
   })
 })
 
@@ -301,36 +301,36 @@ describe('what a run is asked', () => {
       run: () => EMPTY,
       stream: () => EMPTY,
     })
-    const { shell, code } = run('--log-level info', EMPTY, { ...changes, createCollector })
+    const { io, code } = run('--log-level info', EMPTY, { ...changes, createCollector })
     await code
-    expect(JSON.parse(shell.err.text())).toMatchObject({ stream: 'market-news', msg: 'a line' })
+    expect(JSON.parse(io.err.text())).toMatchObject({ stream: 'market-news', msg: 'a line' })
   })
 })
 
 describe('simulate', () => {
   const simulate = (args: string[]) => {
     const { seen, changes } = recording()
-    const shell = createShell()
-    return { seen, shell, code: runProgram(['simulate', ...args], shell, createParts(EMPTY, changes)) }
+    const io = createShell()
+    return { seen, io, code: runProgram(['simulate', ...args], io, createParts(EMPTY, changes)) }
   }
 
   test('serves until a signal comes and prints the environment that leads there', async () => {
-    const { seen, shell, code } = simulate(['--stocks', '7', '--seed', '3', '--latency', '5', '--port', '8080', '--as-of', '2026-02-12'])
+    const { seen, io, code } = simulate(['--stocks', '7', '--seed', '3', '--latency', '5', '--port', '8080', '--as-of', '2026-02-12'])
     await new Promise((resolve) => setImmediate(resolve))
     expect(seen.simulator).toMatchObject({ stocks: 7, seed: 3, latencyMs: 5, port: 8080, asOf: Date.parse('2026-02-12T18:29:59Z') })
-    expect(shell.out.text()).toBe('export SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news\n')
-    expect(shell.err.text()).toBe('Serving 7 simulated stocks at http://127.0.0.1:1; press Ctrl+C to stop.\n')
-    shell.signal$.next('SIGTERM')
+    expect(io.out.text()).toBe('export SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news\n')
+    expect(io.err.text()).toBe('Serving 7 simulated stocks at http://127.0.0.1:1; press Ctrl+C to stop.\n')
+    io.signal$.next('SIGTERM')
     expect(await code).toBe(143)
     await Promise.resolve()
     expect(seen.closed).toBe(1)
   })
 
   test('says of a port that is taken that it is', async () => {
-    const shell = createShell()
+    const io = createShell()
     const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })
-    const parts = createParts(EMPTY, { serveSimulator: () => Promise.reject(taken) })
-    expect(await runProgram(['simulate', '--port', '8080'], shell, parts)).toBe(2)
-    expect(shell.err.text()).toMatch(/^error: --port: port 8080 is in use/)
+    const dependencies = createParts(EMPTY, { serveSimulator: () => Promise.reject(taken) })
+    expect(await runProgram(['simulate', '--port', '8080'], io, dependencies)).toBe(2)
+    expect(io.err.text()).toMatch(/^error: --port: port 8080 is in use/)
   })
 })

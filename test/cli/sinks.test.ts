@@ -26,10 +26,10 @@ describe('a target', () => {
 
 describe.skipIf(!duckdb)('a sink that fails', () => {
   const told = async (...args: readonly string[]): Promise<{ readonly code: number; readonly err: string }> => {
-    const shell = createShell()
+    const io = createShell()
     const event$ = of({ type: 'run-finished', report: runReport() } as const)
-    const code = await runProgram(['run', ...args], shell, createParts(event$))
-    return { code, err: shell.err.text() }
+    const code = await runProgram(['run', ...args], io, createParts(event$))
+    return { code, err: io.err.text() }
   }
 
   it('is told with the command that loads into this very target again', async () => {

@@ -16,10 +16,10 @@ writeFileSync(join(out, 'ohlcv_data/INFY.csv'), `Timestamp,Open,High,Low,Close,V
 afterAll(() => rmSync(out, { recursive: true }))
 
 const verified = async (limits: Readonly<Record<string, number>>, ...args: readonly string[]) => {
-  const shell = createShell()
+  const io = createShell()
   const loadSettings = () => Settings.parse({ out, verify: limits })
-  const code = await runProgram(['verify', ...args], shell, createParts(undefined, { streams, loadSettings }))
-  return { code, text: shell.out.text(), err: shell.err.text() }
+  const code = await runProgram(['verify', ...args], io, createParts(undefined, { streams, loadSettings }))
+  return { code, text: io.out.text(), err: io.err.text() }
 }
 
 describe('the exit code of verify', () => {

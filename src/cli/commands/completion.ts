@@ -19,8 +19,8 @@ const examples = [
   ['scripstream completion fish > ~/.config/fish/completions/scripstream.fish', 'fish: takes effect at once'],
 ] as const
 
-export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
-  const names = parts.streams.map(({ name }) => name)
+export const addCompletion: AddCommand = (program, { io, dependencies, act }) => {
+  const names = dependencies.streams.map(({ name }) => name)
   const known: Placeholders = {
     stream: { kind: 'word', words: names },
     streams: { kind: 'list', words: names },
@@ -34,5 +34,5 @@ export const addCompletion: AddCommand = (program, { shell, parts, act }) => {
     .description('Prints a shell completion script for commands, options and their values.')
     .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(scripts)))
     .addHelpText('after', exampleText(examples))
-    .action((name: keyof typeof scripts) => act(printed(shell, () => scripts[name](wordsOf(program, known)))))
+    .action((name: keyof typeof scripts) => act(printed(io, () => scripts[name](wordsOf(program, known)))))
 }

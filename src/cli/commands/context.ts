@@ -5,8 +5,8 @@ import type { Parts, Shell } from '../parts.js'
 /** What a command declaration needs: the arguments as typed, the process, and the dependencies. */
 export interface CommandContext {
   readonly args: readonly string[]
-  readonly shell: Shell
-  readonly parts: Parts
+  readonly io: Shell
+  readonly dependencies: Parts
   /** Runs a command to its end and stores its exit code. */
   readonly act: (code$: Observable<number>) => Promise<void>
 }

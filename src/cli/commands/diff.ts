@@ -21,12 +21,12 @@ Exit codes:
   2  wrong usage or configuration
 `
 
-export const addDiff: AddCommand = (program, { shell, parts, act }) => {
+export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
   const sectionsText = (): string =>
     [
       '',
       'Kinds:',
-      ...sectionNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${SECTIONS[name]}`, sizeOf(shell.stdout).columns)]),
+      ...sectionNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${SECTIONS[name]}`, sizeOf(io.stdout).columns)]),
       '',
     ].join('\n')
   program
@@ -40,5 +40,5 @@ export const addDiff: AddCommand = (program, { shell, parts, act }) => {
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all changes as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + sectionsText() + EXIT_CODES)
-    .action((flags: DiffFlags) => act(diffCommand(flags, shell, parts)))
+    .action((flags: DiffFlags) => act(diffCommand(flags, io, dependencies)))
 }

@@ -28,7 +28,7 @@ Exit codes:
   130  stopped by Ctrl+C
 `
 
-export const addDoctor: AddCommand = (program, { shell, parts, act }) => {
+export const addDoctor: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('doctor')
     .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.')
@@ -40,6 +40,6 @@ export const addDoctor: AddCommand = (program, { shell, parts, act }) => {
     .addHelpText('after', exampleText(examples) + EXIT_CODES)
     .action(({ json = false, out, config, asOf, simulate }: DoctorInput) => {
       const flags = { json, out, config, asOf, simulate: simulatedStocks(simulate) }
-      return act(defer(() => import('../doctor/doctor.js')).pipe(switchMap(({ doctorCommand }) => doctorCommand(flags, shell, parts))))
+      return act(defer(() => import('../doctor/doctor.js')).pipe(switchMap(({ doctorCommand }) => doctorCommand(flags, io, dependencies))))
     })
 }

@@ -17,7 +17,7 @@ Exit codes:
   3  the answers have changed, and the changes are not accepted
 `
 
-export const addDrift: AddCommand = (program, { shell, parts, act }) => {
+export const addDrift: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('drift')
     .description("Shows how the provider's answers have changed: missing fields, new fields, other types.")
@@ -27,6 +27,6 @@ export const addDrift: AddCommand = (program, { shell, parts, act }) => {
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + EXIT_CODES)
     .action((action: 'accept' | undefined, flags: DriftFlags) =>
-      act((action === 'accept' ? acceptDriftCommand : driftCommand)(flags, shell, parts)),
+      act((action === 'accept' ? acceptDriftCommand : driftCommand)(flags, io, dependencies)),
     )
 }

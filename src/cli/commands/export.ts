@@ -37,7 +37,7 @@ Exit codes:
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
 `
 
-export const addExport: AddCommand = (program, { shell, parts, act }) => {
+export const addExport: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('export')
     .description('Loads the collected files into DuckDB, Parquet or PostgreSQL.')
@@ -51,5 +51,7 @@ export const addExport: AddCommand = (program, { shell, parts, act }) => {
     .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
     .option('--json', 'print the loaded tables as JSON')
     .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
-    .action(({ json = false, to, out, config, schema }: ExportInput) => act(exportCommand({ to, out, config, schema, json }, shell, parts)))
+    .action(({ json = false, to, out, config, schema }: ExportInput) =>
+      act(exportCommand({ to, out, config, schema, json }, io, dependencies)),
+    )
 }

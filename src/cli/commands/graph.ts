@@ -3,10 +3,10 @@ import { exampleText } from '../help.js'
 import { printed } from '../printed.js'
 import type { AddCommand } from './context.js'
 
-export const addGraph: AddCommand = (program, { shell, parts, act }) => {
+export const addGraph: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('graph')
     .description('Prints the graph of a run as a Mermaid flowchart.')
     .addHelpText('after', exampleText([['scripstream graph > graph.mmd', 'the graph, for any Mermaid viewer']]))
-    .action(() => act(printed(shell, () => graphOf(parts.streams))))
+    .action(() => act(printed(io, () => graphOf(dependencies.streams))))
 }

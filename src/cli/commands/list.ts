@@ -10,10 +10,10 @@ const examples = [
   ['scripstream list --json', 'the same as JSON'],
 ] as const
 
-export const addList: AddCommand = (program, { shell, parts, act }) => {
+export const addList: AddCommand = (program, { io, dependencies, act }) => {
   const forPeople = (): string =>
-    listLines(parts.streams, sizeOf(shell.stdout).columns)
-      .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+    listLines(dependencies.streams, sizeOf(io.stdout).columns)
+      .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
       .join('')
   program
     .command('list')
@@ -21,6 +21,6 @@ export const addList: AddCommand = (program, { shell, parts, act }) => {
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples))
     .action(({ json }: { readonly json?: boolean }) =>
-      act(printed(shell, () => (json ? `${jsonText(listDocument(parts.streams), 2)}\n` : forPeople()))),
+      act(printed(io, () => (json ? `${jsonText(listDocument(dependencies.streams), 2)}\n` : forPeople()))),
     )
 }

@@ -26,8 +26,8 @@ const examples = [
   ['scripstream plan --json', 'the same as JSON'],
 ] as const
 
-export const addPlan: AddCommand = (program, { shell, parts, act }) => {
-  const names = parts.streams.map(({ name }) => name)
+export const addPlan: AddCommand = (program, { io, dependencies, act }) => {
+  const names = dependencies.streams.map(({ name }) => name)
   program
     .command('plan')
     .description('Estimates the requests, time and disk space of a run. Sends no request.')
@@ -45,6 +45,6 @@ export const addPlan: AddCommand = (program, { shell, parts, act }) => {
     .addHelpText('after', exampleText(examples))
     .action(({ out, config, simulate, stocks, latency, json = false, ...run }: PlanInput) => {
       const flags = { out, config, run, asOf: run.asOf, simulate: simulatedStocks(simulate), stocks, latency, json }
-      return act(defer(() => import('../plan/plan.js')).pipe(switchMap(({ planCommand }) => planCommand(flags, shell, parts))))
+      return act(defer(() => import('../plan/plan.js')).pipe(switchMap(({ planCommand }) => planCommand(flags, io, dependencies))))
     })
 }

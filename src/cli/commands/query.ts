@@ -47,10 +47,10 @@ Exit codes:
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
 `
 
-export const addQuery: AddCommand = (program, { shell, parts, act }) => {
+export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
   const forPeople = (): string =>
-    tableLines(sizeOf(shell.stdout).columns)
-      .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+    tableLines(sizeOf(io.stdout).columns)
+      .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
       .join('')
   program
     .command('query')
@@ -66,10 +66,10 @@ export const addQuery: AddCommand = (program, { shell, parts, act }) => {
     .action((typed: string | undefined, { json = false, format, file, ...rest }: QueryInput) =>
       act(
         defer(() => {
-          const sql = statementIn({ typed, file, json }, shell.stdin, readText)
-          if (sql === undefined) return printed(shell, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople()))
+          const sql = statementIn({ typed, file, json }, io.stdin, readText)
+          if (sql === undefined) return printed(io, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople()))
           const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
-          return queryCommand(flags, shell, parts)
+          return queryCommand(flags, io, dependencies)
         }),
       ),
     )

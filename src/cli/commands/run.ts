@@ -23,8 +23,8 @@ const examples = [
   ['scripstream run --json > report.json', 'the report as JSON; progress stays on stderr'],
 ] as const
 
-export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
-  const names = parts.streams.map(({ name }) => name)
+export const addRun: AddCommand = (program, { args, io, dependencies, act }) => {
+  const names = dependencies.streams.map(({ name }) => name)
   program
     .command('run')
     .description('Runs all streams once and writes the outputs.')
@@ -54,6 +54,6 @@ export const addRun: AddCommand = (program, { args, shell, parts, act }) => {
     .option('--json', 'print only the run report, as JSON, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .addOption(wholeOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
-    .addHelpText('after', () => exampleText(examples) + settingsText(parts.settingRows, sizeOf(shell.stdout).columns) + EXIT_CODES)
-    .action((input: RunInput) => act(runCommand(flagsOf(input, args), shell, parts)))
+    .addHelpText('after', () => exampleText(examples) + settingsText(dependencies.settingRows, sizeOf(io.stdout).columns) + EXIT_CODES)
+    .action((input: RunInput) => act(runCommand(flagsOf(input, args), io, dependencies)))
 }

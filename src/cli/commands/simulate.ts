@@ -21,7 +21,7 @@ const examples = [
   ['scripstream simulate > simulator.env', 'then, in another terminal: . ./simulator.env && scripstream run'],
 ] as const
 
-export const addSimulate: AddCommand = (program, { shell, parts, act }) => {
+export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('simulate')
     .description('Starts the simulator and prints the environment variables that point to it.')
@@ -32,8 +32,8 @@ export const addSimulate: AddCommand = (program, { shell, parts, act }) => {
     .option('--faults <file>', 'JSON file with a list of faults')
     .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
     .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
-    .addHelpText('after', () => exampleText(examples) + faultsText(sizeOf(shell.stdout).columns))
+    .addHelpText('after', () => exampleText(examples) + faultsText(sizeOf(io.stdout).columns))
     .action(({ latency, faults, limits, asOf, ...rest }: SimulateInput) =>
-      act(simulateCommand({ ...rest, latencyMs: latency, faults, limits, asOf }, shell, parts)),
+      act(simulateCommand({ ...rest, latencyMs: latency, faults, limits, asOf }, io, dependencies)),
     )
 }

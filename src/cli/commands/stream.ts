@@ -28,8 +28,8 @@ Exit codes:
   130  stopped by Ctrl+C
 `
 
-export const addStream: AddCommand = (program, { shell, parts, act }) => {
-  const names = parts.streams.map(({ name }) => name)
+export const addStream: AddCommand = (program, { io, dependencies, act }) => {
+  const names = dependencies.streams.map(({ name }) => name)
   program
     .command('stream')
     .description('Writes the records of one stream to stdout as NDJSON, as they arrive; stores nothing.')
@@ -43,6 +43,6 @@ export const addStream: AddCommand = (program, { shell, parts, act }) => {
       const [name = given, another] = readStreams('stream', given, names)
       if (another !== undefined) throw new UsageError(`stream: give one stream, not several: ${name}, ${another}`)
       const flags = { name, run, config, simulate: simulatedStocks(simulate) }
-      return act(defer(() => import('../stream/stream.js')).pipe(switchMap(({ streamCommand }) => streamCommand(flags, shell, parts))))
+      return act(defer(() => import('../stream/stream.js')).pipe(switchMap(({ streamCommand }) => streamCommand(flags, io, dependencies))))
     })
 }

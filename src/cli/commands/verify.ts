@@ -22,14 +22,11 @@ Exit codes:
   4  a limit is exceeded
 `
 
-export const addVerify: AddCommand = (program, { shell, parts, act }) => {
+export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
   const checksText = (): string =>
-    [
-      '',
-      'Checks:',
-      ...checkNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${CHECKS[name]}`, sizeOf(shell.stdout).columns)]),
-      '',
-    ].join('\n')
+    ['', 'Checks:', ...checkNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${CHECKS[name]}`, sizeOf(io.stdout).columns)]), ''].join(
+      '\n',
+    )
   program
     .command('verify')
     .description('Checks the outputs of a folder and reports what is wrong.')
@@ -39,5 +36,5 @@ export const addVerify: AddCommand = (program, { shell, parts, act }) => {
     .option('--symbols <symbols>', 'only findings of these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all findings as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + EXIT_CODES)
-    .action((flags: VerifyFlags) => act(verifyCommand(flags, shell, parts)))
+    .action((flags: VerifyFlags) => act(verifyCommand(flags, io, dependencies)))
 }

@@ -25,7 +25,7 @@ Exit codes:
   130  stopped at once by a second Ctrl+C; other workers take over its items
 `
 
-export const addWorker: AddCommand = (program, { shell, parts, act }) => {
+export const addWorker: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('worker')
     .description('Works for runs with the same --engine, on this machine or others, until it is stopped.')
@@ -37,6 +37,6 @@ export const addWorker: AddCommand = (program, { shell, parts, act }) => {
     .addOption(volatileOption())
     .addHelpText('after', exampleText(examples) + EXIT_CODES)
     .action(({ engine, blobs, allowVolatile = false, name, concurrency, config }: WorkerInput) =>
-      act(workerCommand({ engine, blobs, allowVolatile, name, concurrency, config }, shell, parts)),
+      act(workerCommand({ engine, blobs, allowVolatile, name, concurrency, config }, io, dependencies)),
     )
 }

@@ -33,7 +33,7 @@ export interface CanaryContext extends Asking {
 
 interface Known {
   /** The probe and the answer of each endpoint. */
-  readonly shown: Map<AnyEndpoint, { readonly canary: Canary; readonly answer$: Observable<unknown> }>
+  readonly shown: Map<AnyEndpoint, { readonly probe: Canary; readonly answer$: Observable<unknown> }>
   /** The items that streams offer to other streams. */
   readonly offered: Map<string, readonly Item[]>
 }
@@ -52,11 +52,11 @@ export const canariesOf = (streams: readonly StreamDefinition[], context: Canary
         const trying: Trying = { stream, known, context, last: undefined, reason: `needs ${stream.work.of}, which could not be fetched` }
         const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
         for (const endpoint of fresh) reported.add(endpoint)
-        const canaries = (): readonly Canary[] =>
-          fresh.map((one) => known.shown.get(one)?.canary ?? { ...factsOf(stream, one), result: 'unasked', reason: trying.reason })
+        const probes = (): readonly Canary[] =>
+          fresh.map((one) => known.shown.get(one)?.probe ?? { ...factsOf(stream, one), result: 'unasked', reason: trying.reason })
         return concat(
           item === undefined ? EMPTY : tries(trying, item, new Set()),
-          defer(() => from(canaries())),
+          defer(() => from(probes())),
         )
       }),
     )
@@ -103,7 +103,7 @@ const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): O
         trying.last = endpoint
         const before = known.shown.get(endpoint)
         // A 404 is a day without a file: the work tries the day before.
-        if (before !== undefined && before.canary.status !== 404) return before.answer$
+        if (before !== undefined && before.probe.status !== 404) return before.answer$
         return shownBy(endpoint, input, { trying, item }).pipe(
           tap({ next: () => stream.offers === undefined && isDone(trying) && enough$.next() }),
         )
@@ -129,7 +129,7 @@ const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): O
 /** Sends one request to an endpoint, and stores the result for later requests to it. */
 const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { readonly trying: Trying; readonly item: Item }) => {
   const { stream, known, context } = trying
-  const store = (canary: Canary, answer$: Observable<unknown>): void => void known.shown.set(endpoint, { canary, answer$ })
+  const store = (probe: Canary, answer$: Observable<unknown>): void => void known.shown.set(endpoint, { probe, answer$ })
   const missing = missingFor(endpoint, input, context)
   if (missing !== undefined) {
     const failure$ = throwError(() => new NothingAnswered(missing))
@@ -137,16 +137,16 @@ const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { read
     return failure$
   }
   return new Observable((subscriber) => {
-    let canary: Canary | undefined
+    let probe: Canary | undefined
     const answer$ = askOnce({ stream, endpoint, about: item.key }, input, context, (shown) => {
-      canary = shown
+      probe = shown
     }).pipe(
       tap({
-        next: (answer) => canary && store(canary, of(answer)),
+        next: (answer) => probe && store(probe, of(answer)),
         error: (error: unknown) =>
-          canary &&
+          probe &&
           store(
-            canary,
+            probe,
             throwError(() => error),
           ),
       }),

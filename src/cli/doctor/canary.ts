@@ -49,7 +49,7 @@ export const askOnce = (
   { stream, endpoint, about }: { readonly stream: StreamDefinition; readonly endpoint: AnyEndpoint; readonly about: string },
   input: unknown,
   { settings, transport, clock, redact }: Asking,
-  report: (canary: Canary) => void,
+  report: (probe: Canary) => void,
 ): Observable<unknown> =>
   defer(() => {
     const drift = createDriftWatch()

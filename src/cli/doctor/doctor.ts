@@ -21,49 +21,49 @@ export interface DoctorFlags extends Asked {
 const LONGEST_MS = 60_000
 
 /** 1 if something does not work, 3 if everything works but answers have changed. */
-const codeOf = (checks: readonly Check[], canaries: readonly Canary[]): number => {
-  const results = [...checks, ...canaries].map(({ result }) => result)
+const codeOf = (checks: readonly Check[], probes: readonly Canary[]): number => {
+  const results = [...checks, ...probes].map(({ result }) => result)
   if (results.includes('failed') || results.includes('unasked')) return 1
   return results.includes('drift') ? 3 : 0
 }
 
 /** Checks this machine, sends one request to each endpoint, and prints the results; emits the exit code. */
-export const doctorCommand: Command<DoctorFlags> = ({ json, ...asked }, shell, parts) =>
+export const doctorCommand: Command<DoctorFlags> = ({ json, ...asked }, io, dependencies) =>
   defer(() =>
-    asking(asked, { settings: settingsFor(asked, shell, parts), parts }, ({ settings }) => {
-      const { streams, optionalPackages: optional } = parts
+    asking(asked, { settings: settingsFor(asked, io, dependencies), dependencies }, ({ settings }) => {
+      const { streams, optionalPackages: optional } = dependencies
       const checks = localChecks({ settings, streams, optional })
-      const clock = (): number => shell.scheduler.now()
+      const clock = (): number => io.scheduler.now()
       const { send: transport, close } = openConnections({ redirect: redirectsOf(settings) })
       const wanted = streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
       const context = { settings, transport, clock, redact: redactorOf(settings), asOf: asked.asOf ?? clock() }
       return canariesOf(wanted, context).pipe(
-        takeUntil(timer(LONGEST_MS, shell.scheduler)),
+        takeUntil(timer(LONGEST_MS, io.scheduler)),
         toArray(),
-        map((canaries) => {
-          const missing = new Set(wanted.flatMap(({ endpoints }) => endpoints)).size - canaries.length
+        map((probes) => {
+          const missing = new Set(wanted.flatMap(({ endpoints }) => endpoints)).size - probes.length
           const late: readonly Check[] =
             missing > 0
               ? [{ what: 'time', result: 'failed', found: `${missing} endpoints were not reached within ${LONGEST_MS / 1_000} s` }]
               : []
-          return { checks: [...checks, ...late], canaries }
+          return { checks: [...checks, ...late], probes }
         }),
         finalize(close),
       )
     }),
   ).pipe(
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map((found) => {
       if (typeof found === 'string') return exitCodeOf(found)
-      const { checks, canaries } = found
-      const code = codeOf(checks, canaries)
-      const { columns } = sizeOf(shell.stdout)
+      const { checks, probes } = found
+      const code = codeOf(checks, probes)
+      const { columns } = sizeOf(io.stdout)
       const text = json
-        ? `${jsonText({ ok: code === 0, checks, calls: canaries }, 2)}\n`
+        ? `${jsonText({ ok: code === 0, checks, calls: probes }, 2)}\n`
         : `${doctorLines(found, columns)
-            .map((line) => paintLine(line, Number.POSITIVE_INFINITY, shell.stdout))
+            .map((line) => paintLine(line, Number.POSITIVE_INFINITY, io.stdout))
             .join('\n')}\n`
-      shell.stdout.write(text)
+      io.stdout.write(text)
       return code
     }),
   )

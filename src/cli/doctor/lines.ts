@@ -10,17 +10,17 @@ const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', d
 
 /** Formats the results for people: this machine, a table of endpoints, and for each problem the cause and what to do. */
 export const doctorLines = (
-  { checks, canaries }: { readonly checks: readonly Check[]; readonly canaries: readonly Canary[] },
+  { checks, probes }: { readonly checks: readonly Check[]; readonly probes: readonly Canary[] },
   columns: number,
 ): readonly Line[] => [
   [['This machine', 'bold']],
   ...checks.flatMap((check) => checkLines(check, columns)),
   [],
-  [['The provider', 'bold'], [` (one request to each of ${counted(canaries.length, 'endpoint')})`]],
-  ...tableOf(columnsFor(columns, canaries), canaries),
-  ...canaries.flatMap((canary) => troubleLines(canary, columns)),
+  [['The provider', 'bold'], [` (one request to each of ${counted(probes.length, 'endpoint')})`]],
+  ...tableOf(columnsFor(columns, probes), probes),
+  ...probes.flatMap((probe) => troubleLines(probe, columns)),
   [],
-  verdictOf(checks, canaries),
+  verdictOf(checks, probes),
 ]
 
 const checkLines = ({ what, result, found }: Check, columns: number): readonly Line[] => {
@@ -31,8 +31,8 @@ const checkLines = ({ what, result, found }: Check, columns: number): readonly L
   ]
 }
 
-const columnsFor = (columns: number, canaries: readonly Canary[]): readonly Column<Canary>[] => {
-  const widest = Math.max(...canaries.map(({ endpoint }) => endpoint.length), 8)
+const columnsFor = (columns: number, probes: readonly Canary[]): readonly Column<Canary>[] => {
+  const widest = Math.max(...probes.map(({ endpoint }) => endpoint.length), 8)
   const room = Math.max(12, columns - widest - 2 * 6 - 'unasked'.length - 'status'.length - 9 - 8)
   return [
     { title: 'endpoint', align: 'left', cell: ({ endpoint }) => endpoint },
@@ -44,8 +44,8 @@ const columnsFor = (columns: number, canaries: readonly Canary[]): readonly Colu
   ]
 }
 
-const troubleLines = (canary: Canary, columns: number): readonly Line[] => {
-  const { endpoint, stream, result, reason, advice, drift = [] } = canary
+const troubleLines = (probe: Canary, columns: number): readonly Line[] => {
+  const { endpoint, stream, result, reason, advice, drift = [] } = probe
   if (result === 'ok') return []
   const details = [
     ...drift.map((one) => driftText(one)),
@@ -62,9 +62,9 @@ const troubleLines = (canary: Canary, columns: number): readonly Line[] => {
   ]
 }
 
-const verdictOf = (checks: readonly Check[], canaries: readonly Canary[]): Line => {
-  const broken = [...checks, ...canaries].filter(({ result }) => result === 'failed' || result === 'unasked').length
-  const drifted = canaries.filter(({ result }) => result === 'drift').length
+const verdictOf = (checks: readonly Check[], probes: readonly Canary[]): Line => {
+  const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'unasked').length
+  const drifted = probes.filter(({ result }) => result === 'drift').length
   if (broken > 0) return [[`${counted(broken, 'problem')} found.`, 'red']]
   if (drifted > 0) return [[`Everything works, but the answers of ${counted(drifted, 'endpoint')} have changed.`, 'yellow']]
   return [['Everything works.', 'green']]

@@ -15,22 +15,22 @@ export type AfterRun = Exported | { readonly sink: string; readonly error: strin
 
 interface Place {
   readonly out: string
-  readonly shell: Shell
+  readonly io: Shell
 }
 
 /** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
 export const loadedAfter = (
   { report, signal }: Ending,
   flags: Pick<RunFlags, 'sinks' | 'out' | 'config'>,
-  { out, shell }: Place,
+  { out, io }: Place,
 ): Observable<{ readonly sinks: readonly AfterRun[]; readonly code: number }> => {
   const { sinks } = flags
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of({ sinks: [], code: 0 })
-  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, exporting(target, flags), shell))))
+  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, exporting(target, flags), io))))
   return concat(...loading).pipe(
     toArray(),
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map((all) => (typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted; the earlier data stays' }] : all)),
     map((all) => ({ sinks: all, code: all.some((one) => 'error' in one) ? 1 : 0 })),
   )

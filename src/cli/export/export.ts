@@ -27,29 +27,29 @@ export interface Exported {
 }
 
 /** Loads the output folder into each target, one after the other, and prints the loaded tables. */
-export const exportCommand: Command<ExportFlags> = (flags, shell, parts) =>
+export const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
   defer(() => {
-    const { out } = settingsFor(flags, shell, parts)
+    const { out } = settingsFor(flags, io, dependencies)
     const loading = flags.to.map((target) => defer(() => exportInto(target, flags)).pipe(concatMap((sink) => exported(sink, out))))
-    return concat(tellGone(out, shell), ...loading)
+    return concat(tellGone(out, io), ...loading)
   }).pipe(
     tap((one) => {
       if (!flags.json)
-        shell.stdout.write(
+        io.stdout.write(
           exportedLines(one)
-            .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+            .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
             .join(''),
         )
     }),
     toArray(),
     tap((all) => {
-      if (flags.json) shell.stdout.write(`${jsonText(all, 2)}\n`)
+      if (flags.json) io.stdout.write(`${jsonText(all, 2)}\n`)
     }),
     map(() => 0),
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map((end) => {
       if (typeof end === 'number') return end
-      shell.stderr.write('Interrupted: the unfinished load is rolled back; the earlier data stays.\n')
+      io.stderr.write('Interrupted: the unfinished load is rolled back; the earlier data stays.\n')
       return exitCodeOf(end)
     }),
   )

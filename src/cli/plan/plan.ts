@@ -22,26 +22,26 @@ export interface PlanFlags extends Asked {
 }
 
 /** Prints the estimated requests, time and files of a run without sending a request; emits the exit code. */
-export const planCommand: Command<PlanFlags> = (flags, shell, parts) =>
+export const planCommand: Command<PlanFlags> = (flags, io, dependencies) =>
   defer(() =>
-    asking(flags, { settings: settingsFor(flags, shell, parts), parts }, ({ settings, variant }) =>
+    asking(flags, { settings: settingsFor(flags, io, dependencies), dependencies }, ({ settings, variant }) =>
       forecastOf({
-        ...{ settings, streams: parts.streams, stored: parts.storage(settings).stored, run: { ...flags.run, ...variant } },
-        ...{ stocks: flags.stocks ?? flags.simulate, latency: latencyFor(flags), now: shell.scheduler.now() },
+        ...{ settings, streams: dependencies.streams, stored: dependencies.storage(settings).stored, run: { ...flags.run, ...variant } },
+        ...{ stocks: flags.stocks ?? flags.simulate, latency: latencyFor(flags), now: io.scheduler.now() },
       }).pipe(map((forecast) => ({ forecast, settings }))),
     ),
   ).pipe(
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map((planned) => {
       if (typeof planned === 'string') return exitCodeOf(planned)
       const { forecast, settings } = planned
       const free = freeAt(settings.out)
       const text = flags.json
         ? `${jsonText(planDocument(forecast, settings, free), 2)}\n`
-        : planLines(forecast, { settings, free, columns: sizeOf(shell.stdout).columns })
-            .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, shell.stdout)}\n`)
+        : planLines(forecast, { settings, free, columns: sizeOf(io.stdout).columns })
+            .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
             .join('')
-      shell.stdout.write(text)
+      io.stdout.write(text)
       return 0
     }),
   )

@@ -18,15 +18,15 @@ export interface QueryFlags {
 }
 
 /** Queries the files of the output folder and prints the result on stdout. A signal interrupts it. */
-export const queryCommand: Command<QueryFlags> = (flags, shell, parts) =>
+export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
   new Observable<number>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
-      const { out } = settingsFor(flags, shell, parts)
+      const { out } = settingsFor(flags, io, dependencies)
       const { ask, errorOf } = await import('../../tables/query.js')
       const query = await ask(flags.sql, out, (stop) => (interrupt = stop))
       try {
-        if (!subscriber.closed) await print(query.result, flags, shell)
+        if (!subscriber.closed) await print(query.result, flags, io)
       } catch (error) {
         throw errorOf(error)
       } finally {
@@ -42,7 +42,7 @@ export const queryCommand: Command<QueryFlags> = (flags, shell, parts) =>
     )
     return () => interrupt()
   }).pipe(
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map((end) => (typeof end === 'string' ? exitCodeOf(end) : end)),
   )
 

@@ -24,17 +24,17 @@ const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0,
  * Writes the records of one stream to stdout as they arrive, one line of JSON each, and failures to stderr. A slow reader slows down the
  * requests; a reader that closes the pipe ends the command, which is no failure.
  */
-export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, shell, parts) =>
+export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, io, dependencies) =>
   defer(() =>
-    asking({ ...asked, asOf: run.asOf }, { settings: settingsFor(asked, shell, parts), parts }, ({ settings, variant }) => {
-      const { streams } = parts
+    asking({ ...asked, asOf: run.asOf }, { settings: settingsFor(asked, io, dependencies), dependencies }, ({ settings, variant }) => {
+      const { streams } = dependencies
       const stream = streams.find((one) => one.name === name)
       if (stream === undefined) throw new Error(`${name} was not checked`)
       const gone$ = new Subject<number>()
-      const storage = passingOn(stream.outputs[0], (item) => written(shell.stdout, linesOf(recordsOf(stream, item)), () => gone$.next(0)))
-      const collector = parts.createCollector({ settings, streams, storage, clock: () => shell.scheduler.now() })
+      const storage = passingOn(stream.outputs[0], (item) => written(io.stdout, linesOf(recordsOf(stream, item)), () => gone$.next(0)))
+      const collector = dependencies.createCollector({ settings, streams, storage, clock: () => io.scheduler.now() })
       const code$ = collector.events({ ...run, only: [name], ...variant }).pipe(
-        tap((event) => tell(event, stream, shell)),
+        tap((event) => tell(event, stream, io)),
         filter((event) => event.type === 'run-finished'),
         map(({ report }) => exitCodes[report.outcome]),
         throwIfEmpty(() => new Error('the stream ended without a report')),
@@ -42,11 +42,11 @@ export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, she
       return race(code$, gone$).pipe(take(1))
     }),
   ).pipe(
-    untilSignal(shell.signal$),
+    untilSignal(io.signal$),
     map((end) => {
       if (typeof end !== 'string') return end
       // Unread output of a stalled reader would keep the process alive.
-      shell.exit(exitCodeOf(end))
+      io.exit(exitCodeOf(end))
       return exitCodeOf(end)
     }),
   )
