@@ -49,7 +49,7 @@ describe('the checks', () => {
 
   it.each([
     ['too few', { requests: 29 }, '29 requests of news instead of 30'],
-    ['one twice', { duplicates: 1 }, '1 requests of news asked what had been asked before'],
+    ['one twice', { duplicates: 1 }, '1 repeated requests of news'],
     ['too many at once', { mostInFlight: 16 }, '16 requests of news at once instead of 15'],
   ])('report requests: %s', (_, wrong, said) => {
     expect(wrongRequests({ ...stats, endpoints: { news: { ...counts, ...wrong } } }, 30)).toEqual([said])
@@ -122,6 +122,6 @@ it('parses the command line, and names what is wrong in it', () => {
   expect(optionsOf(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
   expect(optionsOf(['scale', '--stocks', '1,3'])).toMatchObject({ command: 'scale', runs: 1, factors: [1, 3], latenciesMs: [5, 50, 200] })
   expect(() => optionsOf(['--runs', 'many'])).toThrow('many is not a number')
-  expect(() => optionsOf(['scales'])).toThrow('scales means nothing here')
-  expect(() => optionsOf(['--quick', '--write'])).toThrow('not worth keeping')
+  expect(() => optionsOf(['scales'])).toThrow('unknown command: scales')
+  expect(() => optionsOf(['--quick', '--write'])).toThrow('--quick cannot be combined with --write')
 })

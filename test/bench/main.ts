@@ -12,7 +12,7 @@ import { byName, merged, on, readResults, withScale, writeResults } from './repo
 import { scaleTableOf, tableOf } from './report/table.js'
 import { measureTrouble } from './trouble/index.js'
 
-// Compiled code lies two folders below the project's own.
+// The compiled file is two folders deeper than the source.
 const kept = (name: string): string => fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
 const RESULTS = kept('results.json')
 const TROUBLE = kept('outages.json')
@@ -25,7 +25,7 @@ const machine = (): string => {
 
 const measureAll = async ({ only, quick, write }: BenchOptions, contextFor: (name: string) => Context): Promise<void> => {
   const unknown = only?.find((name) => !measurements.some((measurement) => measurement.name === name))
-  if (unknown !== undefined) throw new Error(`there is no measurement ${unknown}; --list names them`)
+  if (unknown !== undefined) throw new Error(`unknown measurement ${unknown}; --list shows all`)
   const results = readResults(RESULTS)
   const figures: Figure[] = []
   for (const { name, summary, run } of measurements.filter((measurement) => only?.includes(measurement.name) ?? true)) {
@@ -62,7 +62,7 @@ const main = async (): Promise<void> => {
     scratch: join(scratch, name),
     say: (text) => console.error(`  ${text}`),
   })
-  // Outputs are large: they go however this ends.
+  // Outputs are large: always remove them.
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
   await measure(options, contextFor)

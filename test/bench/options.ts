@@ -5,7 +5,7 @@ import { type TroubleCommand, troubleCommands } from './trouble/index.js'
 import { type OutageStart, outageStarts } from './trouble/outages.js'
 
 export interface BenchOptions {
-  /** What is measured instead of the measurements of the README's table. */
+  /** Another measurement than those of the README's table. */
   readonly command: 'scale' | 'turns' | TroubleCommand | undefined
   readonly quick: boolean
   readonly list: boolean
@@ -16,7 +16,7 @@ export interface BenchOptions {
   readonly product: string
   /** Folder of the checkout that `turns` compares with. */
   readonly against: string
-  /** Whether the figures are kept; as those of now, or of before. */
+  /** Whether the figures are stored, as current ones or as those of before. */
   readonly write: 'now' | 'before' | undefined
   readonly factors: readonly number[]
   readonly latenciesMs: readonly number[]
@@ -24,52 +24,52 @@ export interface BenchOptions {
 }
 
 export interface TroubleOptions {
-  /** The command's own number if absent. */
+  /** The default of the command if absent. */
   readonly stocks: number | undefined
   readonly latencyMs: number
   readonly kinds: readonly OutageKind[]
   readonly seconds: readonly number[]
   readonly starts: readonly OutageStart[]
   readonly megabits: readonly number[]
-  /** Endpoints that answer 429 for ever, one at a time. */
+  /** Endpoints that always answer 429, one per run. */
   readonly endpoints: readonly string[]
 }
 
 export const USAGE = `npm run bench -- [command] [options]
 
-  --quick             few stocks, one run each, about a minute: shows that all works, not how fast
+  --quick             few stocks, one run each, about a minute: checks that everything works; the times mean nothing
   --only NAME,NAME    only these measurements (--list names them)
-  --runs N            runs of each; 5 if nothing is said, 1 with --quick and for scale
+  --runs N            runs of each; default 5, 1 with --quick and for scale
   --product DIR       measures the build in another checkout
-  --write             keeps the figures in test/bench/results.json; --before keeps them as those of an earlier state
+  --write             stores the figures in test/bench/results.json; --before stores them as those of an earlier version
 
 scale: whole runs on larger markets, at other latencies
   --stocks 1,3,10     times 2,775
   --latencies 5,50,200
 
-turns: whole runs of two builds in turns: wall, CPU and memory of one ÷ those of the other; requests and files must be the same
+turns: alternating full runs of two builds: ratios of wall time, CPU and memory; requests and files must be the same
   --against DIR       the other checkout, built
   --stocks 2775 --latencies 50
 
-outages, slow-lines, endless-429, large-bodies: what trouble costs. --write keeps the rows in test/bench/outages.json
+outages, slow-lines, endless-429, large-bodies: runs with faults. --write stores the rows in test/bench/outages.json
   --stocks N          2,775 for outages (60 with --quick), 60 for the others
   --latencies 5       of outages
   --kinds ${outageKinds.join()}
   --seconds 5,15,45,120
   --starts ${outageStarts.map((start) => start.replace(' ', '-')).join()}
   --megabits 1,2,4    of slow-lines
-  --endpoints a,b     of endless-429: those that refuse for ever, one at a time`
+  --endpoints a,b     of endless-429: endpoints that always answer 429, one per run`
 
 const commands = ['scale', 'turns', ...troubleCommands] as const
 
-/** Reads the command line; throws an error that names what is wrong. */
+/** Parses the command line; throws an error that names the wrong part. */
 export const optionsOf = (args: readonly string[]): BenchOptions => {
   const { values, positionals } = parse(args)
   const [given, ...others] = positionals
   const command = given === undefined ? undefined : oneOf(commands, given)
   if (others.length > 0 || (given !== undefined && command === undefined))
-    throw new Error(`${positionals.join(' ')} means nothing here\n\n${USAGE}`)
-  if (values.quick && (values.write || values.before)) throw new Error('what --quick measures is not worth keeping')
+    throw new Error(`unknown command: ${positionals.join(' ')}\n\n${USAGE}`)
+  if (values.quick && (values.write || values.before)) throw new Error('--quick cannot be combined with --write or --before')
   if (command === 'turns' && values.against === undefined) throw new Error(`turns needs --against DIR\n\n${USAGE}`)
   const isScale = command === 'scale'
   return {
@@ -127,7 +127,7 @@ const choices = <T extends string>(known: readonly T[], text: string | undefined
     ? known
     : text.split(',').map((part) => {
         const choice = oneOf(known, part)
-        if (choice === undefined) throw new Error(`${part} is none of ${known.join(', ')}\n\n${USAGE}`)
+        if (choice === undefined) throw new Error(`${part} is not one of ${known.join(', ')}\n\n${USAGE}`)
         return choice
       })
 

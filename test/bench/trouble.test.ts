@@ -142,6 +142,6 @@ it('parses the command line of the trouble commands, and names what is wrong in 
   const { command, trouble } = optionsOf(['outages', '--stocks', '80', '--kinds', 'killed,dns', '--seconds', '5', '--starts', 'phase-2'])
   expect([command, trouble]).toMatchObject(['outages', { stocks: 80, kinds: ['killed', 'dns'], seconds: [5], starts: ['phase 2'] }])
   expect(optionsOf(['turns', '--against', '/old']).trouble).toMatchObject({ stocks: undefined, latencyMs: 50 })
-  expect(() => optionsOf(['outages', '--kinds', 'tired'])).toThrow('tired is none of killed, frozen, 503, dns')
+  expect(() => optionsOf(['outages', '--kinds', 'tired'])).toThrow('tired is not one of killed, frozen, 503, dns')
   expect(() => optionsOf(['turns'])).toThrow('turns needs --against DIR')
 })

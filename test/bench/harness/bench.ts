@@ -11,25 +11,25 @@ import type { Context } from './figure.js'
 import { type Outputs, outputsIn } from './outputs.js'
 import { type ProductRun, type RunOptions, runProduct, warmUp } from './product.js'
 
-/** A run that has been checked: what was asked, and what lies in its folder. */
+/** A run with checked requests and output files. */
 export interface CheckedRun extends ProductRun {
   readonly outputs: Outputs
   readonly boundMs: number
 }
 
 /**
- * A provider and the product before it, for as long as something is measured. The outputs stay until the whole benchmark ends: for a minute
- * after many files were deleted, a file system may take ten times as long to make new ones.
+ * A provider and runs of the product against it. The outputs are removed at the end of the whole benchmark: for a minute after many files
+ * were deleted, a file system may need ten times as long to create new ones.
  */
 export interface Bench {
   readonly provider: Provider
-  /** Runs the product and checks requests, files and bytes. It goes on from what lies in `out`, or has a folder of its own. */
+  /** Runs the product and checks requests, files and bytes. It uses the existing files in `out`; if absent, a new folder. */
   run(options: BenchRun): Promise<CheckedRun>
 }
 
 export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only' | 'more'> {
   readonly out?: string
-  /** Folder of another checkout than the one that is measured. */
+  /** Another checkout than the measured one. */
   readonly product?: string
 }
 
@@ -68,13 +68,13 @@ const told = ({ wallMs, cpuMicros, peakRssBytes, stats }: ProductRun, boundMs: n
   const late = all.reduce((sum, { measuredMs, latencyMs }) => sum + measuredMs - latencyMs, 0) / requests
   return [
     `${seconds(wallMs)}${boundMs > 0 ? ` (bound ${seconds(boundMs)})` : ''}, CPU ${seconds(cpuMicros / 1_000)}, ${(peakRssBytes / 1e6).toFixed(0)} MB;`,
-    `provider: ${requests} requests, ${(stats.cpuMicros / requests).toFixed(0)} µs CPU each, answered ${late.toFixed(2)} ms later than wanted`,
+    `provider: ${requests} requests, ${(stats.cpuMicros / requests).toFixed(0)} µs CPU each, answers ${late.toFixed(2)} ms late`,
   ].join(' ')
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`
 
-/** Each alternative once, then all again, so often: what goes on beside falls on all of them. */
+/** Runs all alternatives in rounds, so that other load on the machine affects all of them. */
 export const inTurns = async <Name extends string, T>(
   runs: number,
   alternatives: Readonly<Record<Name, () => Promise<T>>>,

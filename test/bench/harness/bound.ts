@@ -7,8 +7,8 @@ import type { ProviderStats } from '../provider/ledger.js'
 type Counts = ProviderStats['endpoints']
 
 /**
- * The least time (milliseconds) in which a run could have asked what it asked: the workers of each stream busy without a pause. Phase 1 is
- * the sum of its streams, what follows the longest of them.
+ * The minimum time (milliseconds) for the requests of a run, with the workers of each stream always busy: the sum of the streams of phase 1
+ * plus the longest stream after it.
  */
 export const boundOf = (asked: Counts, stocks: readonly SampleStock[], latency: Latency): number => {
   const least = streams.map((stream) => ({ stream, ms: leastOf(stream, asked, stocks, latency) }))
@@ -23,7 +23,7 @@ const leastOf = (stream: StreamDefinition, asked: Counts, stocks: readonly Sampl
   const endpoints = stream.endpoints.flatMap(({ name }) => (asked[name] === undefined ? [] : [name]))
   if (endpoints.length === 0) return 0
   if (work.of !== 'master-data') return endpoints.reduce((sum, name) => sum + (asked[name]?.latencyMs ?? 0), 0) / workers
-  // A stock that asks two endpoints asks them at the same time.
+  // A stream with two endpoints requests both at the same time.
   const each = stocks.map((stock) => Math.max(...endpoints.map((name) => latencyOf(latency, name, keyOf(name, stock)))))
   return each.reduce((sum, ms) => sum + ms, 0) / workers
 }

@@ -5,21 +5,21 @@ import type { Outputs } from './outputs.js'
 
 const INDICES = 194
 
-/** What is wrong with what the provider counted: a request too few or too many, one that it does not know, too many at once. */
+/** Errors in the requests that the provider counted: missing, repeated, unknown, or too many in flight. */
 export const wrongRequests = ({ endpoints, violations }: ProviderStats, stocks: number): readonly string[] => {
   const counted = Object.entries(endpoints).flatMap(([name, { requests, duplicates, mostInFlight }]) => {
     const wanted = name === 'ohlcv' || isShared(name) ? stocks : name === 'index_ohlcv' ? INDICES : requests
     const workers = streams.find((stream) => stream.endpoints.some((endpoint) => endpoint.name === name))?.workers ?? 0
     return [
       ...(requests === wanted ? [] : [`${requests} requests of ${name} instead of ${wanted}`]),
-      ...(duplicates === 0 ? [] : [`${duplicates} requests of ${name} asked what had been asked before`]),
+      ...(duplicates === 0 ? [] : [`${duplicates} repeated requests of ${name}`]),
       ...(mostInFlight <= workers ? [] : [`${mostInFlight} requests of ${name} at once instead of ${workers}`]),
     ]
   })
   return [...counted, ...violations]
 }
 
-/** What is wrong with how many files lie in each folder after a full run. */
+/** Folders with a wrong number of files after a full run. */
 export const wrongFiles = ({ folders }: Outputs, stocks: number): readonly string[] => {
   const some = (endpoint: SharedEndpoint) => Array.from({ length: stocks }, (_, rank) => !isEmpty(endpoint, rank)).filter(Boolean).length
   const wanted: Readonly<Record<string, number>> = {
@@ -34,10 +34,10 @@ export const wrongFiles = ({ folders }: Outputs, stocks: number): readonly strin
 }
 
 export const failOn = (wrong: readonly string[], what: string): void => {
-  if (wrong.length > 0) throw new Error(`${what} is no run: ${wrong.join('; ')}`)
+  if (wrong.length > 0) throw new Error(`${what} failed: ${wrong.join('; ')}`)
 }
 
-/** Runs of one configuration must leave the same bytes after the same requests. */
+/** Checks that all runs of one configuration write the same bytes and send the same requests. */
 export const createSameness = () => {
   const first = new Map<string, string>()
   return (configuration: string, { hash, files }: Outputs, { endpoints }: ProviderStats): void => {

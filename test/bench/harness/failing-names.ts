@@ -1,7 +1,7 @@
 import dns from 'node:dns'
 import { existsSync } from 'node:fs'
 
-/** A name that only the measured process knows. */
+/** A host name that only the measured process can resolve. */
 export const PROVIDER_NAME = 'provider.test'
 
 type Callback = (error: NodeJS.ErrnoException | null, address?: string | dns.LookupAddress[], family?: number) => void

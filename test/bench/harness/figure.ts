@@ -1,26 +1,26 @@
-/** What was measured, once for each run. */
+/** A measured quantity, with one value per run. */
 export interface Figure {
-  /** As the README's table and `results.json` name it. */
+  /** The name in the README's table and in `results.json`. */
   readonly name: string
   readonly unit: '×' | 'ms' | 's' | 'MB' | 'µs' | 'bytes'
   readonly values: readonly number[]
-  /** What must not be passed, or with `atLeast` what must be reached; nothing where it only tells. */
+  /** The maximum, or with `atLeast` the minimum; absent if the figure has no goal. */
   readonly goal?: number
   readonly atLeast?: boolean
-  /** Under what conditions, against what. */
+  /** The conditions of the measurement. */
   readonly remark?: string
-  /** On which machine and when, once it is kept. */
+  /** Machine and date, of stored figures. */
   readonly machine?: string
 }
 
 export interface Context {
   readonly quick: boolean
   readonly runs: number
-  /** Folder of the checkout that is measured. */
+  /** The measured checkout. */
   readonly product: string
   /** An empty folder for outputs. */
   readonly scratch: string
-  /** Tells what goes on. */
+  /** Prints progress. */
   readonly say: (text: string) => void
 }
 

@@ -6,7 +6,7 @@ import { commandOf } from './product.js'
 
 const ADDRESS = process.env.BENCH_REDIS ?? 'redis://127.0.0.1:6379/0'
 
-/** The Redis of a benchmark; nothing where none answers. */
+/** Connects to the Redis of the benchmark; undefined if there is none. */
 export const reachRedis = async (): Promise<Redis | undefined> => {
   const redis = new Redis(ADDRESS, { retryStrategy: () => null, lazyConnect: true })
   redis.on('error', () => undefined)
@@ -16,17 +16,17 @@ export const reachRedis = async (): Promise<Redis | undefined> => {
   )
 }
 
-/** Workers of a fleet as processes of their own. */
+/** The worker processes of a fleet. */
 export interface BenchWorkers {
-  /** Of the fleet. */
+  /** The address of the fleet. */
   readonly address: string
-  /** CPU that they have taken since they began, microseconds. */
+  /** CPU time of the workers so far, microseconds. */
   readonly cpu: () => number
-  /** Ends them, and takes away what is left of the fleet. */
+  /** Stops the workers, and removes the keys of the fleet. */
   readonly close: () => Promise<void>
 }
 
-/** Starts a script with arguments for each worker of the fleet with a prefix, each of which says something once it has joined. */
+/** Starts a process per worker. Each prints something when it has joined. */
 export const startWorkers = async (
   redis: Redis,
   prefix: string,
@@ -52,9 +52,9 @@ export const startWorkers = async (
   }
 }
 
-/** Workers of the command, and the Redis between them. */
+/** Workers of the command, and their Redis. */
 export interface BenchFleet extends Omit<BenchWorkers, 'address'> {
-  /** What makes a run one of this fleet. */
+  /** Flags that let a run use this fleet. */
   readonly more: readonly string[]
   readonly redis: Redis
 }
@@ -65,7 +65,7 @@ export interface FleetChoice {
   readonly workers: number
 }
 
-/** Nothing where no Redis answers. */
+/** Undefined if there is no Redis. */
 export const startFleet = async ({ product, blobs, workers }: FleetChoice): Promise<BenchFleet | undefined> => {
   const redis = await reachRedis()
   if (redis === undefined) return undefined
@@ -78,7 +78,7 @@ export const startFleet = async ({ product, blobs, workers }: FleetChoice): Prom
 
 const TICK_MICROS = 10_000
 
-/** CPU of another process, as the system counts it. */
+/** CPU time of another process, from /proc. */
 const cpuOf = (pid = 0): number => {
   const after = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
@@ -86,7 +86,7 @@ const cpuOf = (pid = 0): number => {
   return (Number(after[11]) + Number(after[12])) * TICK_MICROS
 }
 
-/** CPU and memory of the Redis server, all who use it together: microseconds, bytes. */
+/** CPU (microseconds) and memory (bytes) of the Redis server, for all its clients. */
 export const redisSpent = async (redis: Redis): Promise<{ readonly cpuMicros: number; readonly bytes: number }> => {
   const info = `${await redis.info('cpu')}\n${await redis.info('memory')}`
   const fact = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0)

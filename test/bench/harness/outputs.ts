@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-/** What a run left in its folder; its notes to itself (`.scripstream`) are none of it. */
+/** The output files of a run, without `.scripstream`. */
 export interface Outputs {
   readonly files: number
   readonly bytes: number
-  /** Files by the folder that they lie in, `''` for the top. */
+  /** Number of files by folder, `''` for the top. */
   readonly folders: Readonly<Record<string, number>>
-  /** Over paths and bytes, in the order of the paths. */
+  /** SHA-256 over paths and bytes, sorted by path. */
   readonly hash: string
 }
 
@@ -45,11 +45,11 @@ export const digestsIn = (folder: string): ReadonlyMap<string, string> =>
     ]),
   )
 
-/** How many files are missing, are too many or have other bytes. */
+/** Number of files that are missing, additional or different. */
 export const countDifferences = (wanted: ReadonlyMap<string, string>, seen: ReadonlyMap<string, string>): number =>
   [...new Set([...wanted.keys(), ...seen.keys()])].filter((path) => wanted.get(path) !== seen.get(path)).length
 
-/** What tells a file that was written anew: its place on the disk, its time and its size. */
+/** Inode, time and size of each file: they change when a file is rewritten. */
 export const marksIn = (folder: string): ReadonlyMap<string, string> =>
   new Map(
     pathsIn(folder).map((path) => {
@@ -58,7 +58,7 @@ export const marksIn = (folder: string): ReadonlyMap<string, string> =>
     }),
   )
 
-/** The files that were written between two looks, and their bytes. */
+/** Number and bytes of the files written since the marks were taken. */
 export const writtenSince = (before: ReadonlyMap<string, string>, folder: string): { readonly files: number; readonly bytes: number } => {
   const written = [...marksIn(folder)].filter(([path, mark]) => before.get(path) !== mark)
   return { files: written.length, bytes: written.reduce((sum, [path]) => sum + statSync(join(folder, path)).size, 0) }

@@ -1,18 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** What a process says of itself when it ends. Loaded into it by `--import`; writes the file that `BENCH_PROBE` names. */
+/** The measurements of a process about itself. Loaded into it by `--import`; written to the file in `BENCH_PROBE` at exit. */
 export interface Probed {
   readonly cpuMicros: number
   readonly peakRssBytes: number
-  /** 99 of 100 times the event loop was later by no more than this. */
+  /** 99th percentile of the event-loop delay. */
   readonly delayP99Ms: number
 }
 
-/** The monitor counts the time between two of its timers, this one included. */
+/** The monitor measures the time between two timers, including this interval. */
 const RESOLUTION_MS = 5
 
-// The kernel's mark of this process alone; what `resourceUsage` says can be its parent's.
+// VmHWM of this process; `resourceUsage` may return the peak of its parent.
 const peakRssBytes = (): number => {
   try {
     return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024

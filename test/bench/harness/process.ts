@@ -6,7 +6,7 @@ export interface Ended {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
-  /** When it was started, epoch milliseconds. */
+  /** Start time, epoch milliseconds. */
   readonly startedAt: number
   readonly wallMs: number
 }
@@ -15,11 +15,11 @@ export interface Command {
   readonly file: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** It is killed if it runs longer, and its exit code is null then. */
+  /** The process is killed after this time; its exit code is then null. */
   readonly deadlineMs: number
 }
 
-/** Runs a command to its end, or to its deadline, with nothing in its environment but `PATH` and what is given. */
+/** Runs a command until it exits or reaches its deadline. Its environment has only `PATH` and `env`. */
 export const runBounded = async ({ file, args, env, deadlineMs }: Command): Promise<Ended> => {
   const from = performance.now()
   const child = spawn(file, args, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -35,14 +35,14 @@ export const runBounded = async ({ file, args, env, deadlineMs }: Command): Prom
   }
 }
 
-/** Runs a command to its end, however long that takes. */
+/** Runs a command without a deadline. */
 export const runProcess = (file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
   runBounded({ file, args, env, deadlineMs: Number.POSITIVE_INFINITY })
 
-/** Set by the command itself; an app that embeds the collector has to set it, too. */
+/** The command sets this flag itself; apps that embed the collector must set it too. */
 const ENGINE_FLAGS = ['--no-allocation-site-pretenuring']
 
-/** Runs a script of the benchmark in a process of its own, with the engine as the command has it; gives the JSON that it prints. */
+/** Runs a script of the benchmark in a separate process, with the V8 flags of the command; returns the JSON that it prints. */
 export const runScript = async <T>(script: URL, args: readonly string[], env: Readonly<Record<string, string>>): Promise<T> => {
   const { code, stdout, stderr } = await runProcess(process.execPath, [...ENGINE_FLAGS, script.pathname, ...args], env)
   if (code !== 0) throw new Error(`${script.pathname} ended with ${code}: ${stderr}`)

@@ -9,7 +9,7 @@ import { runProcess } from './process.js'
 
 export interface RunOptions {
   readonly provider: Provider
-  /** Folder of the checkout whose build is run. */
+  /** The checkout whose build is run. */
   readonly product: string
   readonly latency: Latency
   readonly out: string
@@ -26,7 +26,7 @@ export interface ProductRun extends Probed {
   readonly stats: ProviderStats
 }
 
-/** The file of the command that a checkout's build has made. */
+/** The file of the command in the build of a checkout. */
 export const commandOf = (product: string): string => {
   const { bin } = JSON.parse(readFileSync(join(product, 'package.json'), 'utf8')) as { readonly bin: { readonly scripstream: string } }
   return join(product, bin.scripstream)
@@ -34,7 +34,7 @@ export const commandOf = (product: string): string => {
 
 const probe = new URL('./probe.js', import.meta.url).href
 
-/** Runs the product against the provider; one that does not end well is an error. */
+/** Runs the product against the provider; rejects if it fails. */
 export const runProduct = async ({ provider, product, latency, out, asOf = EVENING, only, more = [] }: RunOptions): Promise<ProductRun> => {
   await provider.control({ latency, asOf, reset: true })
   const probed = `${out}.probe.json`
@@ -63,7 +63,7 @@ export const runProduct = async ({ provider, product, latency, out, asOf = EVENI
 const LISTS = ['master-data', 'listing-dates', 'corporate-actions', 'surveillance-lists', 'circuit-stocks', 'bulk-block-deals']
 const MORE_LISTS = ['incremental-price-bands', 'complete-price-bands', 'all-indices']
 
-/** Lets the provider make its lists, and the disk's cache take up the product, before anything is measured. */
+/** Fills the provider's caches and the disk cache before anything is measured. */
 export const warmUp = async (options: Pick<RunOptions, 'provider' | 'product' | 'out' | 'asOf'>): Promise<void> => {
   await runProduct({ ...options, latency: fixed(0), only: [...LISTS, ...MORE_LISTS] })
   rmSync(options.out, { recursive: true })

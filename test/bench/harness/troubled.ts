@@ -11,14 +11,14 @@ import type { Probed } from './probe.js'
 import { runBounded } from './process.js'
 import { commandOf } from './product.js'
 
-/** A run that may lose something: what it says itself, what the provider counted, and what lies in its folder. */
+/** A run that may lose data: its report, the provider's counts and its output files. */
 export interface TroubledRun {
-  /** `null` if it was killed at its deadline. */
+  /** `null` if the run was killed at its deadline. */
   readonly code: number | null
   readonly wallMs: number
   readonly stats: ProviderStats
   readonly digests: ReadonlyMap<string, string>
-  /** Absent if it printed none. */
+  /** Absent if the run printed none. */
   readonly report: RunReport | undefined
   readonly peakRssBytes: number | undefined
 }
@@ -28,7 +28,7 @@ export interface TroubledOptions {
   readonly product: string
   readonly out: string
   readonly deadlineMs: number
-  /** Reach the provider by a name, whose lookup fails while this file exists. */
+  /** Use a host name for the provider; its lookup fails while this file exists. */
   readonly namesFile?: string
   readonly env?: Readonly<Record<string, string>>
   readonly more?: readonly string[]
@@ -36,7 +36,7 @@ export interface TroubledOptions {
 
 const preload = (name: string): readonly string[] => ['--import', new URL(`./${name}.js`, import.meta.url).href]
 
-/** Runs the product whatever comes of it. The provider's trouble is set before; its counts begin anew. */
+/** Runs the product and accepts any outcome. The caller sets the faults of the provider and resets its counts before. */
 export const runTroubled = async ({ provider, product, out, deadlineMs, namesFile, env = {}, more = [] }: TroubledOptions) => {
   const probed = `${out}.probe.json`
   const args = ['run', '--as-of', EVENING, '--out', out, '--progress', 'none', '--json', ...more]
@@ -72,14 +72,14 @@ const reportIn = (stdout: string): RunReport | undefined => {
   }
 }
 
-/** What a run lost against one without trouble. */
+/** The losses of a run, compared with an undisturbed one. */
 export interface Losses {
   readonly code: number | null
-  /** Items that ended well in the other run and not in this one, by stream; streams that lost none are absent. */
+  /** Items that succeeded only in the other run, by stream; streams without losses are absent. */
   readonly lost: Readonly<Record<string, number>>
-  /** Items that ended well and lack a part, by the run's own report. */
+  /** Partial items, from the run's own report. */
   readonly degraded: number
-  /** Output files that are missing or hold other bytes: the count that does not rest on the run's word. */
+  /** Output files that are missing or different; independent of the run's report. */
   readonly filesDifferent: number
   readonly extraRequests: number
 }

@@ -2,7 +2,7 @@ import { withBench } from '../harness/bench.js'
 import type { Measurement } from '../harness/figure.js'
 import { fixed } from '../provider/latency.js'
 
-/** The candle stream alone, after the master list that it needs; the list's request is part of the bound. */
+/** The candle stream alone, after its master list; the bound includes the request of the list. */
 export const candles: Measurement = {
   name: 'candles',
   summary: 'the candle stream alone: wall ÷ bound',

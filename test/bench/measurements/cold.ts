@@ -8,7 +8,7 @@ import { commandOf } from '../harness/product.js'
 import { fixed } from '../provider/latency.js'
 import { EVENING } from '../provider/market.js'
 
-/** From the start of the process to its first request's arrival; each run is a new process, the disk's cache is warm. */
+/** From the start of the process to the arrival of its first request; a new process each time, with a warm disk cache. */
 export const cold: Measurement = {
   name: 'cold',
   summary: 'cold start: from the process to its first request',
@@ -21,7 +21,7 @@ export const cold: Measurement = {
         const args = ['run', '--as-of', EVENING, '--out', out, '--only', 'master-data', '--progress', 'none']
         const { code, startedAt } = await runProcess(process.execPath, [commandOf(context.product), ...args], provider.env)
         const { firstAt } = await provider.stats()
-        failOn(code === 0 && firstAt !== undefined ? [] : [`it ended with ${code}`], 'the start')
+        failOn(code === 0 && firstAt !== undefined ? [] : [`it exited with ${code}`], 'the start')
         values.push((firstAt ?? 0) - startedAt)
         rmSync(out, { recursive: true })
       }

@@ -12,10 +12,10 @@ import { NEXT_EVENING } from '../provider/market.js'
 
 const stocksFor = (isQuick: boolean): number => (isQuick ? 60 : 2_775)
 
-/** The next evening on a copy of this one's outputs: everything again, and one day of candles. */
+/** The next daily run on a copy of the first outputs: all lists again, and one day of candles. */
 export const incremental: Measurement = {
   name: 'incremental',
-  summary: 'the next evening, everything but one day of candles: wall ÷ bound',
+  summary: 'the next daily run, with one new day of candles: wall ÷ bound',
   run: async (context) => {
     const stocks = stocksFor(context.quick)
     return withBench(context, { stocks }, async ({ provider, run }) => {
@@ -26,7 +26,7 @@ export const incremental: Measurement = {
       for (let round = 0; round < context.runs; round++) {
         const out = join(context.scratch, `next-${round}`)
         cpSync(first, out, { recursive: true, preserveTimestamps: true })
-        // What lies there has been on the disk for a day in life: the copy's way there must not be the run's.
+        // In real use these files were written a day ago: flush the copy, so that the run does not pay for it.
         spawnSync('sync')
         const { wallMs, boundMs } = await run({ latency: fixed(50), out, asOf: NEXT_EVENING })
         values.push(wallMs / boundMs)
@@ -36,10 +36,10 @@ export const incremental: Measurement = {
   },
 }
 
-/** The same command again, when everything is in place. */
+/** The same command again, when everything is up to date. */
 export const rerun: Measurement = {
   name: 'rerun',
-  summary: 'a rerun of a finished evening: wall, data bytes and files written',
+  summary: 'a rerun of a finished daily run: wall, data bytes and files written',
   run: async (context): Promise<readonly Figure[]> => {
     const stocks = stocksFor(context.quick)
     const { product } = context
@@ -53,7 +53,7 @@ export const rerun: Measurement = {
         const { wallMs, stats } = await runProduct({ provider, product, latency: fixed(50), out })
         seconds.push(wallMs / 1_000)
         written.push(writtenSince(marks, out))
-        failOn(outputsIn(out).hash === outputs.hash ? [] : ['other bytes lie there than before'], 'the rerun')
+        failOn(outputsIn(out).hash === outputs.hash ? [] : ['the outputs have changed'], 'the rerun')
         context.say(`${(wallMs / 1_000).toFixed(2)} s, ${requestsIn(stats)} requests, ${written.at(-1)?.files} files written`)
       }
       return [

@@ -7,7 +7,7 @@ import { runProcess } from '../harness/process.js'
 import { commandOf } from '../harness/product.js'
 import { fixed } from '../provider/latency.js'
 
-/** What it takes beyond the run to have all tables in one DuckDB file: a process of its own each time, the outputs in the disk's cache. */
+/** Exports all tables to one DuckDB file after a run: a new process each time, with the outputs in the disk cache. */
 export const exporting: Measurement = {
   name: 'export',
   summary: 'all tables of a full run into one DuckDB file: wall',
@@ -21,8 +21,8 @@ export const exporting: Measurement = {
       for (let round = 0; round < context.runs; round++) {
         const args = ['export', '--out', out, '--to', market]
         const { code, stdout, stderr, wallMs } = await runProcess(process.execPath, [commandOf(context.product), ...args], {})
-        failOn(code === 0 ? [] : [`it ended with ${code}: ${stderr.slice(-500)}`], 'the export')
-        failOn(stdout.includes('candles') ? [] : ['no candles are told'], 'the export')
+        failOn(code === 0 ? [] : [`it exited with ${code}: ${stderr.slice(-500)}`], 'the export')
+        failOn(stdout.includes('candles') ? [] : ['the output does not mention candles'], 'the export')
         values.push(wallMs / 1_000)
         rmSync(market)
       }

@@ -5,7 +5,7 @@ import { lastValueFrom, of } from 'rxjs'
 import type * as Fleet from '../../../src/fleet/index.js'
 import type * as Scripstream from '../../../src/index.js'
 
-/** A driver or a worker of two streams whose items ask nothing of anyone. The driver prints what it took. */
+/** A driver or a worker of two streams whose items send no requests. The driver prints its measurements. */
 const [role = '', product = '', address = '', blobs = '', out = '', count = ''] = process.argv.slice(2)
 const built = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
 const { createCollector, defineStream, found, once, perRowOf } = (await built('src/index.js')) as typeof Scripstream
@@ -16,7 +16,7 @@ const rows = (length: number) =>
 
 const list = defineStream({
   name: 'master-data',
-  summary: 'as many as are wanted',
+  summary: 'the configured number of rows',
   phase: 'core',
   workers: 1,
   timeoutMs: 1_000,
@@ -47,7 +47,7 @@ if (role === 'worker') {
     },
   })
 } else {
-  // As the command does.
+  // The same V8 flag as the command.
   setFlagsFromString('--heap-growing-percent=70')
   const from = performance.now()
   const report = await lastValueFrom(createCollector({ settings: { out }, streams, engine: fleet(place) }).run({ asOf: Date.now() }))

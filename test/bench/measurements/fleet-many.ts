@@ -20,14 +20,14 @@ interface Many extends Passed {
   readonly redisBytes: number
 }
 
-/** Items that ask nothing of anyone pass through a fleet: what Redis and the driver hold of them. */
+/** Items without requests pass through a fleet: memory of Redis and of the driver. */
 export const fleetMany: Measurement = {
   name: 'fleet-many',
   summary: '100,000 items through a fleet: memory of Redis, and of the driver ÷ with 10,000',
   run: async (context) => {
     const redis = await reachRedis()
     if (redis === undefined) {
-      context.say('skipped: no Redis answers')
+      context.say('skipped: Redis is not available')
       return []
     }
     try {
@@ -58,7 +58,7 @@ export const fleetMany: Measurement = {
   },
 }
 
-/** One run of so many items, with workers of its own. Leaves nothing behind. */
+/** One run with its own workers. Removes everything at the end. */
 const passThrough = async (redis: Redis, { product, scratch, say }: Context, items: number): Promise<Many> => {
   mkdirSync(scratch, { recursive: true })
   const [out, blobs] = [join(scratch, 'out'), join(scratch, 'blobs')]
@@ -73,7 +73,7 @@ const passThrough = async (redis: Redis, { product, scratch, say }: Context, ite
   const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
   try {
     const passed = await runScript<Passed>(script, argsOf('driver', workers.address), {})
-    if (passed.outcome !== 'complete' || passed.items !== items) throw new Error(`${passed.items} of ${items} items came back`)
+    if (passed.outcome !== 'complete' || passed.items !== items) throw new Error(`only ${passed.items} of ${items} items succeeded`)
     say(
       `${items} items: ${(passed.wallMs / 1_000).toFixed(1)} s, driver ${(passed.peakRssBytes / 1e6).toFixed(0)} MB, Redis ${((most - before) / 1e6).toFixed(0)} MB`,
     )

@@ -24,7 +24,7 @@ interface FleetRun {
   readonly redisBytes: number
 }
 
-/** A driver and three workers on this machine, beside one process: the same outputs, the same requests, never more at once. */
+/** A driver and three workers on this machine, compared with one process: same outputs, same requests, same concurrency limits. */
 export const fleet: Measurement = {
   name: 'fleet',
   summary: 'a driver and three workers on one machine: wall ÷ one process, overhead per item, memory of Redis',
@@ -33,7 +33,7 @@ export const fleet: Measurement = {
     return withBench(context, { stocks }, async ({ run }): Promise<readonly Figure[]> => {
       const made = await startFleet({ product: context.product, blobs: join(context.scratch, 'blobs'), workers: WORKERS })
       if (made === undefined) {
-        context.say('skipped: no Redis answers')
+        context.say('skipped: Redis is not available')
         return []
       }
       const { more } = made
@@ -91,7 +91,7 @@ export const fleet: Measurement = {
 const wallOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { wallMs }) => sum + wallMs, 0)
 const cpuOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
 
-/** What driver, workers and Redis spend on runs. */
+/** The CPU and memory of driver, workers and Redis for some runs. */
 const spentBy = async ({ redis, cpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
   const [before, workersBefore] = [await redisSpent(redis), cpu()]
   let most = before.bytes

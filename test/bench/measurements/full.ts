@@ -2,7 +2,7 @@ import { inTurns, withBench } from '../harness/bench.js'
 import type { Measurement } from '../harness/figure.js'
 import { fixed, logNormal } from '../provider/latency.js'
 
-/** The whole run against its bound, and what it takes of the machine. */
+/** The full run: wall time ÷ bound, CPU, memory, event-loop delay. */
 export const full: Measurement = {
   name: 'full',
   summary: 'the whole run, with all candles: wall ÷ bound, peak RSS, event-loop delay',

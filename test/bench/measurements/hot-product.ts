@@ -12,7 +12,7 @@ const built = (file: string): Promise<unknown> => import(pathToFileURL(join(prod
 const { createCollector, loadSettings } = (await built('src/index.js')) as typeof Scripstream
 const { streams } = (await built('streams/index.js')) as typeof Streams
 
-/** Collects everything once, into a folder of its own. */
+/** Collects everything once, into a separate folder. */
 const pass = (folder: string): Promise<RunReport | undefined> =>
   new Promise((resolve, reject) => {
     const settings = loadSettings({ flags: { out: join(out, folder) }, env: process.env, streams })

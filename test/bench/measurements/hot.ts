@@ -8,7 +8,7 @@ import { fixed } from '../provider/latency.js'
 import type { ProviderStats } from '../provider/ledger.js'
 import { HOT_PASSES, type Spent, WARM_PASSES } from '../references/spent.js'
 
-/** Announcements and indicators, no latency: what an item costs once the code is warm, beside the least that an HTTP client can do. */
+/** Announcements and indicators without latency: CPU per item with warm code, compared with a bare HTTP client loop. */
 export const hot: Measurement = {
   name: 'hot',
   summary: 'CPU per small-JSON item ÷ a bare undici loop with JSON.parse',
@@ -48,7 +48,7 @@ export const hot: Measurement = {
 
 const PASSES = WARM_PASSES + HOT_PASSES
 
-/** What a pass asked, of as many as there were: each asks what the first did. */
+/** The counts of one of the passes: all send the same requests. */
 const onePassOf = (stats: ProviderStats): ProviderStats => ({
   ...stats,
   endpoints: Object.fromEntries(

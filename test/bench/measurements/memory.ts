@@ -5,7 +5,7 @@ import { fixed } from '../provider/latency.js'
 
 const LATENCY_MS = 5
 
-/** What a full run holds at its peak when the market grows. The latency is small, so that it ends. */
+/** Peak memory of full runs on a larger market. The latency is small to keep the time short. */
 export const memory: Measurement = {
   name: 'memory',
   summary: 'peak RSS at 10 × the stocks ÷ at 1 × (minutes a run; not with --quick)',
@@ -13,7 +13,7 @@ export const memory: Measurement = {
     if (context.quick) return []
     const peakOf = (stocks: number, part: string) => () => {
       const own: Context = { ...context, scratch: `${context.scratch}-${part}` }
-      // Several gigabytes, which are not kept: time is not measured here, nor after it.
+      // Remove several gigabytes at once: no time is measured here or afterwards.
       return withBench(own, { stocks }, async ({ run }) => (await run({ latency: fixed(LATENCY_MS) })).peakRssBytes / 1e6).finally(() =>
         rmSync(own.scratch, { recursive: true }),
       )

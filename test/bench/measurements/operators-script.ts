@@ -48,7 +48,7 @@ const transportFor = (stocks: number): Scripstream.Transport => {
 
 const urls = Object.fromEntries(HOSTS.map((host) => [host, 'http://bench']))
 
-/** CPU µs per item of one run of so many stocks, into memory. */
+/** CPU µs per item of one run into memory. */
 const pass = (stocks: number, transport: Scripstream.Transport): Promise<number> =>
   new Promise((resolve, reject) => {
     const from = process.cpuUsage()

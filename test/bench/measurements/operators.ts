@@ -2,7 +2,7 @@ import { type Measurement, median } from '../harness/figure.js'
 import { runScript } from '../harness/process.js'
 import type { OperatorCosts } from './operators-script.js'
 
-/** The pipeline over a transport that answers at once and storage in memory: nothing but our own work, on short and on long lists. */
+/** The pipeline with an immediate transport and memory storage: only our own CPU, on short and long lists. */
 export const operators: Measurement = {
   name: 'operators',
   summary: 'operator cost per item at 28,000 stocks ÷ at 2,800',

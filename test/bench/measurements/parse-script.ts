@@ -16,14 +16,14 @@ const [product = '', rounds = ''] = process.argv.slice(2)
 const { streams } = (await import(pathToFileURL(join(product, 'dist/streams/index.js')).href)) as typeof Streams
 const PASSES = 5
 
-/** The filings answers of 64 stocks, from both paths, each with what reads it. */
+/** The filings answers of 64 stocks from both endpoints. */
 const bodies = (() => {
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const bodyOf = createBodies(endpoints)
   const stocks = marketOf(80)(Date.parse(EVENING)).stocks.filter((_, rank) => !isEmpty('lodr', rank))
   return (['company_filings', 'lodr'] as const).flatMap((name) => {
     const endpoint = endpoints.find((one) => one.name === name)
-    if (endpoint === undefined) throw new Error(`there is no endpoint ${name}`)
+    if (endpoint === undefined) throw new Error(`unknown endpoint ${name}`)
     return stocks.map(({ ISIN }, rank) => {
       const response = patched(bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false), ISIN).toString()
       return { text: response.slice(response.indexOf('\r\n\r\n') + 4), endpoint, input: { data: { isin: ISIN, pg_no: 1, count: 100 } } }
@@ -41,7 +41,7 @@ const cpuOf = (pass: () => number): number => {
   return user + system
 }
 
-if (read() !== bare()) throw new Error('what is read has other rows than what is parsed')
+if (read() !== bare()) throw new Error('the endpoints read another number of rows than JSON.parse')
 for (let warm = 0; warm < 3; warm++) for (const pass of [read, bare]) cpuOf(pass)
 const costs = Array.from({ length: Number(rounds) }, () => ({ read: cpuOf(read), bare: cpuOf(bare) }))
 const result: ParseCosts = {

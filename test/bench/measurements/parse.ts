@@ -2,7 +2,7 @@ import { type Measurement, median } from '../harness/figure.js'
 import { runScript } from '../harness/process.js'
 import type { ParseCosts } from './parse-script.js'
 
-/** Filings answers read by their endpoints, beside `JSON.parse` over the same texts: in one process, in turns. */
+/** Filings answers read by their endpoints, compared with `JSON.parse` of the same texts, alternating in one process. */
 export const parse: Measurement = {
   name: 'parse',
   summary: 'parse + validate of filings answers ÷ JSON.parse alone',

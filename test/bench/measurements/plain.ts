@@ -9,7 +9,7 @@ import type { ProviderOptions } from '../provider/provider.js'
 import { type PlainRun, plainThreadsMissing, runPlainThreads } from '../references/plain-threads.js'
 import { selfSigned } from './self-signed.js'
 
-/** The plain threads program and the product in turns, without latency of the provider's own. */
+/** Alternating runs of the plain threads program and the product, without provider latency. */
 const compare = (context: Context, options: ProviderOptions) =>
   withBench(context, options, ({ provider, run }) =>
     inTurns<'plain' | 'ours', PlainRun>(context.runs, {
@@ -36,7 +36,7 @@ const skipped = async (context: Context): Promise<boolean> => {
   return missing !== undefined
 }
 
-/** No latency: what is left is work. */
+/** No latency: only CPU work remains. */
 export const plain: Measurement = {
   name: 'plain',
   summary: 'no latency: the plain Python threads program ÷ ours, wall and CPU',
@@ -62,7 +62,7 @@ export const plain: Measurement = {
 
 const ROUND_TRIP_MS = 40
 
-/** Far away: each new connection costs two round trips before its request. */
+/** A distant provider: each new connection costs two round trips before its request. */
 export const far: Measurement = {
   name: 'far',
   summary: `TLS with ${ROUND_TRIP_MS} ms round trips: the plain Python threads program ÷ ours, wall`,

@@ -7,12 +7,12 @@ import type { ScalePoint } from '../report/results.js'
 const ONE = 2_775
 
 export interface ScaleOptions {
-  /** Sizes of the market, in times of today's. */
+  /** Market sizes, as multiples of today's. */
   readonly factors: readonly number[]
   readonly latenciesMs: readonly number[]
 }
 
-/** Whole runs on markets of other sizes, at other latencies. A series of all takes half an hour. */
+/** Full runs with other market sizes and latencies. All of them take half an hour. */
 export const measureScale = async (context: Context, { factors, latenciesMs }: ScaleOptions): Promise<readonly ScalePoint[]> => {
   const points: ScalePoint[] = []
   for (const factor of factors) {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A certificate for loopback, as text and as a file for those who must trust it. */
+/** A certificate for loopback, as text and as a file for the clients. */
 export const selfSigned = () => {
   const folder = mkdtempSync(join(tmpdir(), 'scripstream-bench-tls-'))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

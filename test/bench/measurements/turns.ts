@@ -3,17 +3,17 @@ import { type Context, type Figure, median } from '../harness/figure.js'
 import { fixed } from '../provider/latency.js'
 import { requestsIn } from '../provider/ledger.js'
 
-/** Largest share by which a run may be slower than one of the other build. */
+/** Maximum ratio to the other build. */
 const GOAL = 1.03
 
-/** Whole runs without trouble, of two builds in turns: wall and CPU of one ÷ those of the other. Both must send the same requests. */
+/** Alternating full runs of two builds: ratios of wall time, CPU and memory. Both must send the same requests. */
 export const measureTurns = (
   context: Context,
   { stocks, latencyMs, against }: { readonly stocks: number; readonly latencyMs: number; readonly against: string },
 ): Promise<readonly Figure[]> =>
   withBench(context, { stocks }, async ({ run }) => {
     const latency = fixed(latencyMs)
-    // One run of each that does not count: the disk's cache.
+    // One uncounted run of each fills the disk cache.
     const build = (product: string) => (): ReturnType<Bench['run']> => run({ latency, product })
     const turns = { theirs: build(against), ours: build(context.product) }
     await inTurns(1, turns)

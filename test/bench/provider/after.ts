@@ -1,12 +1,12 @@
-/** Runs something after so many milliseconds. */
+/** Runs a function after a delay in milliseconds. */
 export type After = (ms: number, run: () => void) => void
 
-/** How fast the estimate of the timers' lateness follows what is measured. */
+/** Gain of the moving average of the timers' lateness. */
 const GAIN = 0.02
 
 /**
- * Delays that are exact in the mean. Timers know whole milliseconds only, and fire about one late: the lateness is measured and taken off,
- * and what rounding adds to one delay is taken from the next.
+ * Creates delays that are exact on average. Timers have a resolution of 1 ms and fire about 1 ms late: the measured lateness is subtracted,
+ * and rounding errors are carried over to the next delay.
  */
 export const createAfter = (): After => {
   let lateness = 0.5

@@ -1,12 +1,12 @@
 import { jsonResponse } from './template.js'
 
-/** What is answered to a request: made when it is sent, so that what waits holds no body. */
+/** The answer to a request. Its body is created when it is sent, so that waiting answers need no memory. */
 export interface Answer {
   readonly endpoint: string
-  /** Tells apart what may be asked once each in a run. */
+  /** Identifies the requests that a run may send only once. */
   readonly key: string
   readonly response: () => Buffer
-  /** Why it is not a request that the provider knows. */
+  /** The reason if the request is invalid. */
   readonly violation?: string
 }
 

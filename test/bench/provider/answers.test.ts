@@ -7,7 +7,7 @@ import { EVENING, marketOf, NEXT_EVENING } from './market.js'
 const endpoints = streams.flatMap((stream) => stream.endpoints)
 const endpointOf = (name: string) => {
   const endpoint = endpoints.find((one) => one.name === name)
-  if (endpoint === undefined) throw new Error(`there is no endpoint ${name}`)
+  if (endpoint === undefined) throw new Error(`unknown endpoint ${name}`)
   return endpoint
 }
 const { stocks } = marketOf(100)(Date.parse(EVENING))
@@ -59,7 +59,7 @@ describe('the answers of the benchmark’s provider', () => {
 
   it('reject an unknown stock, an unknown URL, and invalid input', () => {
     expect(askFilings('lodr', 'INE000000000').violation).toContain('asks about INE000000000')
-    expect(answers.answer({ method: 'GET', path: '/static/nothing', type: '', body: '' }).violation).toContain('is not known')
+    expect(answers.answer({ method: 'GET', path: '/static/nothing', type: '', body: '' }).violation).toContain('is unknown')
     const isin = stocks[0]?.ISIN ?? ''
     const wrong = Array.from({ length: 64 }, () => ask('lodr', { data: { isin, pg_no: 2, count: 100 } }).violation)
     expect(wrong.filter(Boolean)).toHaveLength(1)

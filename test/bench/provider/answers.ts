@@ -11,10 +11,10 @@ export interface Answers {
   readonly moveTo: (asOf: number) => void
 }
 
-/** One request about a stock in so many is checked against the endpoint's whole schema. */
+/** One in this many requests about stocks is checked against the whole schema of its endpoint. */
 const CHECKED = 64
 
-/** Answers about stocks from prepared bodies; the lists from the endpoints' samples, made once. */
+/** Answers about stocks from prepared bodies, and lists from the samples of the endpoints, created once. */
 export const createAnswers = (endpoints: readonly AnyEndpoint[], stocks: number): Answers => {
   const timeline = marketOf(stocks)
   let market = timeline(Date.parse(EVENING))

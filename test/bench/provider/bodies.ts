@@ -14,10 +14,10 @@ const empties = {
   news: { code: 0, data: { latest_news: [] } },
 } as const
 
-/** The calls about one stock whose answers are the same for many, its ISIN apart. */
+/** Endpoints whose answers are shared by many stocks, except for the ISIN. */
 export type SharedEndpoint = keyof typeof empties
 
-/** One stock in so many has nothing. */
+/** One in this many stocks has an empty answer. */
 const ONE_IN: Readonly<Record<SharedEndpoint, number>> = {
   company_filings: 5,
   lodr: 5,
@@ -32,13 +32,13 @@ export const isEmpty = (endpoint: SharedEndpoint, rank: number): boolean => rank
 export const isShared = (endpoint: string): endpoint is SharedEndpoint => endpoint in empties
 
 const VARIANTS = 64
-/** Stocks that the variants are made of. */
+/** Number of stocks from which the variants are made. */
 const POOL = 1_500
 
-/** What is answered about the stock at a rank; from the later evening on, every third stock has something new. */
+/** The answer about the stock at a rank; on the later day, every third stock has a different one. */
 export type Bodies = (endpoint: SharedEndpoint, rank: number, isLater: boolean) => Template
 
-/** Full-size answers about a few stocks, which stand for those about all. */
+/** Full-size answers about a few stocks, used for all stocks. */
 export const createBodies = (endpoints: readonly AnyEndpoint[]): Bodies => {
   const market = marketOf(POOL)(Date.parse(EVENING))
   const empty = Object.fromEntries(Object.entries(empties).map(([name, value]) => [name, templateOf(value)]))

@@ -4,11 +4,11 @@ import { jsonResponse } from './template.js'
 
 const VARIANTS = 64
 const CANDLES = 2_500
-/** Stocks among which those with a history of that length are found. */
+/** Number of stocks that are searched for histories of that length. */
 const POOL = 1_500
 const FURTHER_DAYS_MS = 30 * 86_400_000
 
-/** Answers to candle calls. The few different ones are kept; those of a first run are made at once. */
+/** Answers to candle requests. The few variants are cached; those of a first run are created in advance. */
 export const createCandleAnswers = () => {
   const all = histories()
   const kept = new Map<string, Buffer>()
@@ -28,7 +28,7 @@ export const createCandleAnswers = () => {
   return answer
 }
 
-/** Whole histories: so many days of them lie before the benchmarks' evening, some after it. */
+/** Histories with `CANDLES` days up to the benchmark's day, and some days after it. */
 const histories = (): readonly CandleColumns[] => {
   const market = marketOf(POOL)(Date.parse(EVENING) + FURTHER_DAYS_MS)
   const evening = Date.parse(EVENING) / 1_000
@@ -42,7 +42,7 @@ const histories = (): readonly CandleColumns[] => {
   throw new Error(`only ${whole.length} stocks have ${CANDLES} candles`)
 }
 
-/** The candles at positions `from` (included) to `to` (not). */
+/** The candles from index `from` (inclusive) to `to` (exclusive). */
 const candlesIn = ({ Time, o, h, l, c, v }: CandleColumns, from: number, to: number): CandleColumns => {
   const part = (column: readonly number[]) => column.slice(from, to)
   return { Time: part(Time), o: part(o), h: part(h), l: part(l), c: part(c), v: part(v) }

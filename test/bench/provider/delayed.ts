@@ -4,8 +4,8 @@ import { createAfter } from './after.js'
 const after = createAfter()
 
 /**
- * Passes a connection on to a local port as if it lay far away: what is sent arrives half a round trip later, in either direction. Loopback
- * accepts a connection at once; the round trip that this costs elsewhere is put on the first bytes.
+ * Forwards a connection to a local port with a simulated round trip: bytes arrive half a round trip later in both directions. The first
+ * bytes also wait for the round trip of the TCP handshake, which loopback does not have.
  */
 export const delayed = (near: Socket, port: number, roundTripMs: number): void => {
   const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
@@ -16,7 +16,7 @@ export const delayed = (near: Socket, port: number, roundTripMs: number): void =
 
 const pass = (from: Socket, to: Socket, { ms, moreAtFirst }: { readonly ms: number; readonly moreAtFirst: number }): void => {
   const opensAt = performance.now() + moreAtFirst
-  // Timers may fire in another order than they were set: whichever does takes what came first.
+  // Timers may fire out of order: each one takes the oldest chunk.
   const underWay: (() => void)[] = []
   const later = (arrive: () => void): void => {
     underWay.push(arrive)

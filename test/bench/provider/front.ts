@@ -1,13 +1,13 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** A port on loopback that can go away and come back under the same number. */
+/** A port on loopback that can be closed and reopened with the same number. */
 export interface Front {
   readonly port: number
-  /** Stops listening and breaks every open connection: a connection attempt is refused from here on. */
+  /** Stops listening and resets every open connection; new connections are refused. */
   close(): void
   /** Listens again on the same port; does nothing while it listens. */
   reopen(): Promise<void>
-  /** Breaks every open connection; new ones are accepted. */
+  /** Resets every open connection; new ones are accepted. */
   breakConnections(): void
 }
 

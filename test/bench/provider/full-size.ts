@@ -2,11 +2,11 @@ import type { SampleStock } from '../../../src/model/market.js'
 import { isRow, textOf } from '../../../src/model/row.js'
 import type { Row, Samples } from './samples.js'
 
-/** Bytes of one answer, where samples are smaller than what the provider was seen to answer. */
+/** Bytes of one answer, for samples that are smaller than the real answers. */
 const SIZE = { filings: 44_000, fundamental: 12_000, announcements: 3_000, indicator: 3_000 } as const
 const NEWS_ITEMS = 50
 
-/** Values as long as `bytes`, in JSON. */
+/** Takes rows until their JSON has `bytes` bytes. */
 const upTo = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
   const taken: Row[] = []
   let size = 0
@@ -15,20 +15,20 @@ const upTo = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
     taken.push(row)
     size += Buffer.byteLength(JSON.stringify(row)) + 1
   }
-  throw new Error('the samples do not suffice')
+  throw new Error('not enough samples')
 }
 
-/** One stock's rows, then those of the stocks after it. */
+/** The rows of one stock, then those of the next stocks. */
 function* rowsFrom(place: number, rowsOf: (stock: SampleStock) => readonly Row[], pool: readonly SampleStock[]): Generator<Row> {
   for (let at = 0; at < pool.length; at++) yield* rowsOf(pool[(place + at) % pool.length] as SampleStock)
 }
 
-/** Makes answers of full size about the stock at a place of the pool, out of its and its neighbours' samples. */
+/** Creates full-size answers about a stock of the pool from its samples and those of the next stocks. */
 export const createFullSize = (pool: readonly SampleStock[], { rows, news }: Samples) => {
   const about = (place: number): SampleStock => pool[place % pool.length] as SampleStock
   const rowsOf = (endpoint: Parameters<typeof rows>[0]) => (stock: SampleStock) => rows(endpoint, stock)
   return {
-    /** Both paths' answers. They share one row in sixteen, so that they merge to nearly twice the size of one. */
+    /** The answers of both endpoints. They share one row in sixteen, so they merge to nearly twice the size of one. */
     filings: (place: number) => {
       const numbered = (path: string, list: readonly Row[]) =>
         list.map((row, n) => ({ ...row, ...idOf(row, `${path}-${n}`, about(place)) }))
@@ -54,7 +54,7 @@ export const createFullSize = (pool: readonly SampleStock[], { rows, news }: Sam
   }
 }
 
-/** The columns of two records' tables, joined: a real record is longer than a sample, but has no other fields. */
+/** Joins the columns of two records: a real record is longer than a sample but has the same fields. */
 const joinTables = (one: Row, other: Row): Row => {
   const tables = Object.entries(one).filter((entry): entry is [string, Row] => isRow(entry[1]))
   const joined = tables.map(([name, table]) => {

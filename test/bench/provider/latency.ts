@@ -1,13 +1,13 @@
 import { randomFrom } from '../../../src/simulator/random.js'
 import { SEED } from './market.js'
 
-/** How long the provider thinks about an answer: always the same, or log-normally spread about a mean. Milliseconds. */
+/** The latency of the provider in milliseconds: fixed, or log-normal with a mean. */
 export interface Latency {
   readonly kind: 'fixed' | 'log-normal'
   readonly ms: number
 }
 
-/** Of the logarithm: one answer in a hundred takes 2.8 times the mean, one in ten thousand 5.7 times. */
+/** Standard deviation of the logarithm: 1 % of the answers take 2.8 times the mean, 0.01 % take 5.7 times. */
 const SPREAD = 0.5
 
 export const fixed = (ms: number): Latency => ({ kind: 'fixed', ms })
@@ -15,7 +15,7 @@ export const logNormal = (ms: number): Latency => ({ kind: 'log-normal', ms })
 
 export const wordsOf = ({ kind, ms }: Latency): string => (kind === 'fixed' ? `${ms} ms` : `log-normal, mean ${ms} ms`)
 
-/** The latency of one request: the same in every process, whatever else is asked. */
+/** The latency of one request: the same in every process, in any order of requests. */
 export const latencyOf = ({ kind, ms }: Latency, endpoint: string, key: string): number => {
   if (kind === 'fixed') return ms
   const random = randomFrom(SEED, 'bench-latency', endpoint, key)

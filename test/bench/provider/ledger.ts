@@ -1,13 +1,13 @@
 import type { OutageSpan } from './outage.js'
 
-/** What one endpoint was asked since the last reset. */
+/** The requests of one endpoint since the last reset. */
 export interface EndpointCounts {
   requests: number
-  /** Requests for what had been asked before. */
+  /** Repeated requests. */
   duplicates: number
-  /** At the same time. */
+  /** Maximum number of requests in flight. */
   mostInFlight: number
-  /** Sum of what the answers were to take, and of what they took; milliseconds. */
+  /** Sums of configured and measured latencies; milliseconds. */
   latencyMs: number
   measuredMs: number
 }
@@ -15,19 +15,19 @@ export interface EndpointCounts {
 export interface ProviderStats {
   readonly endpoints: Readonly<Record<string, EndpointCounts>>
   readonly violations: readonly string[]
-  /** When the first request came in, epoch milliseconds. */
+  /** Arrival of the first request, epoch milliseconds. */
   readonly firstAt: number | undefined
   /** CPU of the provider's process since the last reset. */
   readonly cpuMicros: number
   readonly rssBytes: number
-  /** The outage since the last change of plan; absent if none has begun. */
+  /** The last outage; absent if none has started since the last change. */
   readonly outage?: OutageSpan
 }
 
 export const requestsIn = ({ endpoints }: ProviderStats): number =>
   Object.values(endpoints).reduce((sum, { requests }) => sum + requests, 0)
 
-/** The provider's own count of what it was asked. */
+/** Counts the requests to the provider. */
 export const createLedger = () => {
   let entries = new Map<string, EndpointCounts & { inFlight: number; readonly keys: Set<string> }>()
   let violations: string[] = []
@@ -47,7 +47,7 @@ export const createLedger = () => {
     return entry
   }
   return {
-    /** Notes a request; gives what to call when it is answered. */
+    /** Counts a request; the returned function counts its answer. */
     asked: (endpoint: string, key: string, latencyMs: number): (() => void) => {
       const at = performance.now()
       firstAt ??= performance.timeOrigin + at

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { randomFrom } from '../../../src/simulator/random.js'
 import { SEED } from './market.js'
 
-/** A line that all connections share. */
+/** A network line, shared by all connections. */
 export interface LineSpeed {
   readonly bitsPerSecond: number
-  /** Longest pause of the line; it pauses about four times a second, and makes up for it afterwards. */
+  /** Maximum pause; the line pauses about four times a second and catches up afterwards. */
   readonly jitterMs: number
 }
 
@@ -13,7 +13,7 @@ const PACKET_BYTES = 1_460
 const TICK_MS = 5
 const PAUSE_EVERY_MS = 250
 
-/** Sends towards the clients: as fast as the sockets take it, or packet by packet in turns from a token bucket of bytes. */
+/** Sends to the clients: without a limit, or packet by packet, round-robin, with a token bucket of bytes. */
 export const createLine = () => {
   const waiting = new Map<Socket, Buffer>()
   let speed: LineSpeed | undefined
@@ -31,7 +31,7 @@ export const createLine = () => {
       const packet = bytes.subarray(0, PACKET_BYTES)
       socket.write(packet)
       tokens -= packet.length
-      // At the end of the map: connections take turns.
+      // Append to the end of the map: round-robin.
       if (bytes.length > packet.length) waiting.set(socket, bytes.subarray(packet.length))
     }
   }
@@ -49,7 +49,7 @@ export const createLine = () => {
     }
   }
   return {
-    /** Waiting bytes are dropped: no connection of an earlier run is there to take them. */
+    /** Drops waiting bytes: the connections of the earlier run are closed. */
     setSpeed: (next: LineSpeed | null): void => {
       speed = next ?? undefined
       waiting.clear()

@@ -5,15 +5,15 @@ import { type Answer, violation } from './answer.js'
 import type { Asked } from './requests.js'
 import { jsonResponse, responseOf } from './template.js'
 
-// The collector's headers are not what is measured here; those of a request that is right are put in.
+// The headers of the collector are not tested here: use valid ones.
 const HEADERS = { origin: 'http://bench', 'user-agent': 'Mozilla/' }
 
-/** Answers of the lists that a run asks once, by the embedded provider's samples. */
+/** Answers of the lists, from the samples of the simulator. */
 export const createListAnswers = (endpoints: readonly AnyEndpoint[]) => {
   const route = createRouter(endpoints)
   return ({ method, path, type, body }: Asked, market: SampleMarket): Answer => {
     const routed = route({ method, url: path, headers: { 'content-type': type, ...HEADERS }, body })
-    if (routed.kind === 'unknown') return violation('unknown', `${method} ${path} is not known`)
+    if (routed.kind === 'unknown') return violation('unknown', `${method} ${path} is unknown`)
     if (routed.kind === 'refused') return violation(routed.name, routed.message)
     const { endpoint, key, input } = routed
     const response = responseFor(endpoint, endpoint.sample?.(input, market))

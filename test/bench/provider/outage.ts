@@ -3,8 +3,8 @@ import type { Front } from './front.js'
 import { responseOf } from './template.js'
 
 /**
- * How the provider is away. `killed`: connections break and new ones are refused. `frozen`: requests are accepted and never answered, also
- * not afterwards. `503`: every answer is a page with that status. `dns`: connections break, and the name does not resolve for new ones.
+ * Kinds of outages. `killed`: connections are reset and new ones refused. `frozen`: requests are accepted and never answered, not even
+ * after the outage. `503`: every answer is an HTML page with that status. `dns`: connections are reset, and the name does not resolve.
  */
 export const outageKinds = ['killed', 'frozen', '503', 'dns'] as const
 export type OutageKind = (typeof outageKinds)[number]
@@ -12,11 +12,11 @@ export type OutageKind = (typeof outageKinds)[number]
 export interface Outage {
   readonly kind: OutageKind
   readonly ms: number
-  /** Begins once so many requests of an endpoint were answered; at once if absent. */
+  /** Starts after a number of answers of an endpoint; at once if absent. */
   readonly after?: { readonly endpoint: string; readonly answers: number }
 }
 
-/** Epoch milliseconds; `to` is absent while it lasts. */
+/** Epoch milliseconds; `to` is absent during the outage. */
 export interface OutageSpan {
   readonly from: number
   readonly to?: number
@@ -26,7 +26,7 @@ const PAGE = '<!DOCTYPE html><html><head><title>503 Service Temporarily Unavaila
 
 export const unavailable = responseOf(503, 'text/html', Buffer.from(PAGE))
 
-/** @param namesFile exists while the provider's name must not resolve; `failing-names.ts` looks for it in the product's process */
+/** @param namesFile exists while the host name must not resolve; `failing-names.ts` checks it in the product's process */
 export const createOutages = (front: Front, namesFile: string | undefined) => {
   let planned: Outage | undefined
   let active: Outage | undefined
@@ -54,7 +54,7 @@ export const createOutages = (front: Front, namesFile: string | undefined) => {
     timer = setTimeout(() => void end(), outage.ms)
   }
   return {
-    /** Ends what is under way and plans the next outage; `null` plans none. */
+    /** Ends the current outage and plans the next one; `null` plans none. */
     plan: async (outage: Outage | null): Promise<void> => {
       await end()
       planned = outage ?? undefined
@@ -62,7 +62,7 @@ export const createOutages = (front: Front, namesFile: string | undefined) => {
       answers = 0
       if (planned !== undefined && planned.after === undefined) begin(planned)
     },
-    /** Counts an answer towards the beginning of the planned outage. */
+    /** Counts an answer; starts the planned outage when its number is reached. */
     countAnswer: (endpoint: string): void => {
       if (planned?.after?.endpoint === endpoint && ++answers >= planned.after.answers) begin(planned)
     },

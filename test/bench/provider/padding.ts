@@ -1,12 +1,12 @@
 import { jsonResponse } from './template.js'
 
-/** Answers of one endpoint that are valid and large: a text of so many bytes stands beside the rows. */
+/** Makes the answers of one endpoint large but valid: a text of `bytes` bytes in addition to the rows. */
 export interface Padding {
   readonly endpoint: string
   readonly bytes: number
 }
 
-/** The response as it is sent in pieces, so that all answers share the text. */
+/** Splits responses into pieces, so that all of them share the text in memory. */
 export const createPadding = () => {
   let padding: Padding | undefined
   let text = Buffer.alloc(0)
@@ -26,5 +26,5 @@ export const createPadding = () => {
   }
 }
 
-/** What a provider that limits the rate answers; it names no pause. */
+/** The 429 of a rate limit, without Retry-After. */
 export const tooManyRequests = jsonResponse({ message: 'too many requests' }, 429)

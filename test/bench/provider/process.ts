@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { ProviderStats } from './ledger.js'
 import type { ProviderControl, ProviderOptions, ProviderReady } from './provider.js'
 
-/** A provider that runs in a process of its own. */
+/** A provider in a separate process. */
 export interface Provider {
   readonly stocks: number
   readonly port: number
@@ -31,7 +31,7 @@ export const startProvider = async (options: ProviderOptions): Promise<Provider>
     startMs: performance.now() - from,
     control: async (change) => {
       const { status } = await fetch(`${control}/__control`, { method: 'POST', body: JSON.stringify(change) })
-      if (status !== 200) throw new Error(`the provider refused ${JSON.stringify(change)}`)
+      if (status !== 200) throw new Error(`the provider rejected ${JSON.stringify(change)}`)
     },
     stats: async () => (await (await fetch(`${control}/__stats`)).json()) as ProviderStats,
     close: async () => {

@@ -15,39 +15,39 @@ import { createPadding, type Padding, tooManyRequests } from './padding.js'
 import { type Asked, readRequests } from './requests.js'
 import { jsonResponse } from './template.js'
 
-/** How the process is started: its only argument, as JSON. */
+/** The only argument of the process, as JSON. */
 export interface ProviderOptions {
   readonly stocks: number
-  /** Serve over TLS, behind a way that takes so long there and back. */
+  /** Serve over TLS with this round trip. */
   readonly tls?: { readonly key: string; readonly cert: string; readonly certFile: string; readonly roundTripMs: number }
-  /** A file that exists while the provider's name must not resolve. */
+  /** A file that exists while the host name must not resolve. */
   readonly namesFile?: string
 }
 
-/** What can be changed while it runs. */
+/** Changes to a running provider. */
 export interface ProviderControl {
   readonly latency?: Latency
   /** The market's "now", ISO 8601 with an offset. */
   readonly asOf?: string
-  /** An outage to come; `null` ends the one under way and plans none. */
+  /** The next outage; `null` ends the current one and plans none. */
   readonly outage?: Outage | null
-  /** A slow line that all connections share; `null` for none. */
+  /** A slow line, shared by all connections; `null` for none. */
   readonly line?: LineSpeed | null
-  /** An endpoint that answers 429 for ever; `null` for none. */
+  /** An endpoint that always answers 429; `null` for none. */
   readonly refuse?: string | null
   /** Makes the answers of an endpoint large; `null` for none. */
   readonly padding?: Padding | null
-  /** Forgets all counts. */
+  /** Resets all counts. */
   readonly reset?: boolean
 }
 
-/** The one line that it prints when it is ready, as JSON. */
+/** The line that the process prints when it is ready, as JSON. */
 export interface ProviderReady {
   /** For `GET /__stats` and `POST /__control`; never delayed, never over TLS. */
   readonly control: string
-  /** Of the data. */
+  /** The port of the data. */
   readonly port: number
-  /** The environment that leads a collector to it. */
+  /** The environment with which a collector uses this provider. */
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -101,7 +101,7 @@ const listening = (server: ReturnType<typeof createServer>): Promise<number> =>
   })
 
 const start = async (): Promise<ProviderReady> => {
-  // A port of its own, which no outage closes.
+  // A separate port, which stays open during outages.
   const ownPort = await listening(
     createServer((socket) => readRequests(socket, (asked) => void own(asked).then((bytes) => socket.write(bytes)))),
   )
@@ -124,6 +124,6 @@ const environment = (origin: string): Readonly<Record<string, string>> => {
   }
 }
 
-// Goes with whoever started it.
+// Exits with its parent process.
 process.stdin.on('end', () => process.exit()).resume()
 console.log(JSON.stringify(await start()))

@@ -11,7 +11,7 @@ export interface Asked {
 /** @param bytes the request as it arrived */
 export type Handle = (asked: Asked, socket: Socket, bytes: Buffer) => void
 
-/** Reads the requests of a kept connection. It knows just as much of HTTP as the clients here speak: a length, and no chunks. */
+/** Reads the requests of a keep-alive connection. It supports only the HTTP of the clients here: content-length, no chunks. */
 export const readRequests = (socket: Socket, handle: Handle): void => {
   let rest: Buffer | undefined
   socket.setNoDelay(true)

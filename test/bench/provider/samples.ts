@@ -3,7 +3,7 @@ import type { AnyEndpoint } from '../../../src/provider/endpoint.js'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** What the embedded provider answers about a stock. */
+/** The answers of the simulator about a stock. */
 export interface Samples {
   rows(endpoint: 'company_filings' | 'lodr' | 'announcements' | 'indicator' | 'fundamental', stock: SampleStock): readonly Row[]
   news(stock: SampleStock): readonly Row[]

@@ -9,7 +9,7 @@ import { patched } from './template.js'
 
 const CANDLES = '/ticks/getDataH'
 
-/** Answers about single stocks and indices from prepared bodies, in a few microseconds; nothing to any other request. */
+/** Answers about single stocks and indices from prepared bodies, in a few microseconds; undefined for other requests. */
 export const createStockAnswers = (endpoints: readonly AnyEndpoint[], { stocks, indices }: SampleMarket) => {
   const bodies = createBodies(endpoints)
   const candles = createCandleAnswers()

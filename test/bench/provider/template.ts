@@ -1,4 +1,4 @@
-/** A whole response whose ISINs are one stock's, and where in it they stand. */
+/** A complete response about one stock, with the offsets of its ISIN. */
 export interface Template {
   readonly response: Buffer
   readonly places: readonly number[]
@@ -23,14 +23,14 @@ export const responseOf = (status: number, type: string, body: Buffer): Buffer =
 export const jsonResponse = (value: unknown, status = 200): Buffer =>
   responseOf(status, 'application/json', Buffer.from(JSON.stringify(value)))
 
-/** A template of an answer about the stock with an ISIN; without one, of an answer about none. */
+/** The template of an answer about the stock with an ISIN, or about no stock. */
 export const templateOf = (value: unknown, isin?: string): Template => {
   const response = jsonResponse(value)
   if (isin === undefined) return { response, places: [], lowerPlaces: [] }
   return { response, places: placesOf(response, isin), lowerPlaces: placesOf(response, isin.toLowerCase()) }
 }
 
-/** The template as the answer about another stock: a copy, with that stock's ISIN in each place. */
+/** The answer about another stock: a copy with the ISIN of that stock. */
 export const patched = ({ response, places, lowerPlaces }: Template, isin: string): Buffer => {
   if (places.length + lowerPlaces.length === 0) return response
   const copy = Buffer.allocUnsafe(response.length)

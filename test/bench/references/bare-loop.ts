@@ -3,7 +3,7 @@ import type { Stock } from '../../../src/model/stock.js'
 import { EVENING, marketOf } from '../provider/market.js'
 import { HOT_PASSES, type Spent, WARM_PASSES } from './spent.js'
 
-/** The lists that both sides ask, and how many requests they keep in flight. */
+/** The endpoints that both sides use, and their requests in flight. */
 const CALLS = [
   { path: '/staticscanx/announcements', workers: 40 },
   { path: '/staticscanx/indicator', workers: 50 },
@@ -26,7 +26,7 @@ const bodyOf = {
   }),
 } as const
 
-/** Asks everything once: a few loops that take the next stock, ask, and parse. */
+/** Fetches everything once: each loop takes the next stock, sends its request, and parses the answer. */
 const pass = async (pool: Pool): Promise<number> => {
   let rows = 0
   const loops = CALLS.flatMap(({ path, workers }) => {

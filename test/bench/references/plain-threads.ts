@@ -5,16 +5,16 @@ import type { Latency } from '../provider/latency.js'
 import { EVENING } from '../provider/market.js'
 import type { Provider } from '../provider/process.js'
 
-// Compiled code lies two folders below the project's own.
+// The compiled file is two folders deeper than the source.
 const script = fileURLToPath(new URL('../../../../test/bench/references/plain_threads.py', import.meta.url))
 
-/** Why the plain program cannot be run here; nothing if it can. */
+/** Why the plain program cannot run here; undefined if it can. */
 export const plainThreadsMissing = async (): Promise<string | undefined> => {
   try {
     const { code } = await runProcess('python3', ['-c', 'import requests'], {})
-    return code === 0 ? undefined : 'python3 has no requests'
+    return code === 0 ? undefined : 'the Python package requests is not installed'
   } catch {
-    return 'there is no python3'
+    return 'python3 is not installed'
   }
 }
 
@@ -28,10 +28,10 @@ interface PlainOptions {
   readonly out: string
 }
 
-/** Runs the plain threads program against the provider; one that does not end well is an error. */
+/** Runs the plain threads program against the provider; rejects if it fails. */
 export const runPlainThreads = async ({ provider, latency, out }: PlainOptions): Promise<PlainRun> => {
   await provider.control({ latency, asOf: EVENING, reset: true })
   const { code, stdout, stderr, wallMs } = await runProcess('python3', [script, out, EVENING], provider.env)
-  if (code !== 0) throw new Error(`the plain threads program ended with ${code}: ${stderr.slice(-2_000)}`)
+  if (code !== 0) throw new Error(`the plain threads program exited with ${code}: ${stderr.slice(-2_000)}`)
   return { ...(JSON.parse(stdout) as PlainRun), wallMs }
 }

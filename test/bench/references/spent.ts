@@ -4,8 +4,8 @@ export interface Spent {
   readonly items: number
 }
 
-/** Passes over all stocks that warm the code up: from then on the engine has compiled what it will compile. */
+/** Passes over all stocks before the measurement: V8 has compiled the hot code by then. */
 export const WARM_PASSES = 4
 
-/** Passes that are measured. */
+/** Measured passes. */
 export const HOT_PASSES = 4

@@ -4,7 +4,7 @@ const COLOURS = ['#1b6ca8', '#c8553d', '#3a7d44', '#7b4b94'] as const
 const HEIGHT = 340
 const PANEL = { width: 380, left: 56, right: 16, top: 44, bottom: 44 }
 
-/** One curve of a panel, with the least that was possible dashed where there is such a thing. */
+/** One curve of a panel; `least` is the optional dashed lower bound. */
 interface Curve {
   readonly label: string
   readonly points: readonly { readonly stocks: number; readonly value: number; readonly least?: number }[]
@@ -16,7 +16,7 @@ interface Panel {
   readonly curves: readonly Curve[]
 }
 
-/** Wall time and peak memory by the number of stocks, one curve a latency. */
+/** Wall time and peak memory by number of stocks, with one curve per latency. */
 export const chartOf = (scale: readonly ScalePoint[]): string => {
   const curves = (read: (point: ScalePoint) => { readonly value: number; readonly least?: number }): readonly Curve[] =>
     [...new Set(scale.map(({ latencyMs }) => latencyMs))].map((latency) => ({

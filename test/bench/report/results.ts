@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Figure } from '../harness/figure.js'
 
-/** One size of market at one latency: whole runs, medians. */
+/** Medians of full runs with one market size and latency. */
 export interface ScalePoint {
   readonly stocks: number
   readonly latencyMs: number
@@ -14,10 +14,10 @@ export interface ScalePoint {
   readonly outputMb: number
 }
 
-/** What was measured last, kept in the repository; the README shows it. */
+/** The last measurements, stored in the repository and shown in the README. */
 export interface Results {
   readonly figures: readonly Figure[]
-  /** The same figures of an earlier state, measured on the machine that most of them were. */
+  /** The same figures of an earlier version, measured on the machine of most figures. */
   readonly before: readonly Figure[]
   readonly scaleMachine: string
   readonly scale: readonly ScalePoint[]
@@ -30,14 +30,14 @@ export const readResults = (path: string): Results =>
 
 export const writeResults = (path: string, results: Results): void => writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
 
-/** The list with what was measured anew in the place of what had the same key; the rest stays. New ones come last. */
+/** Replaces items that have the same key and appends the others. */
 export const merged = <T>(old: readonly T[], fresh: readonly T[], keyOf: (item: T) => string): readonly T[] => [
   ...new Map([...old, ...fresh].map((item) => [keyOf(item), item])).values(),
 ]
 
 export const byName = ({ name }: Figure): string => name
 
-/** The figures as they were measured on a machine. */
+/** Adds the machine to the figures. */
 export const on = (machine: string, figures: readonly Figure[]): readonly Figure[] => figures.map((figure) => ({ ...figure, machine }))
 
 export const withScale = (results: Results, fresh: readonly ScalePoint[], scaleMachine: string): Results => ({

@@ -5,7 +5,7 @@ import type { ScalePoint } from './results.js'
 export const markdownTable = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
-/** Figures with their goals; where there are earlier ones, these stand beside them. */
+/** A table of figures with their goals, and with earlier figures if there are any. */
 export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = []): string => {
   const hasBefore = before.length > 0
   const machines = machinesOf(figures)
@@ -26,13 +26,13 @@ export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = 
 
 const MARKS = '¹²³⁴⁵⁶⁷⁸⁹'
 
-/** The machines of the figures, the one of most of them first. */
+/** The machines of the figures, sorted by their number of figures. */
 const machinesOf = (figures: readonly Figure[]): readonly (string | undefined)[] => {
   const count = (machine: string | undefined): number => figures.filter((figure) => figure.machine === machine).length
   return [...new Set(figures.map(({ machine }) => machine))].sort((one, other) => count(other) - count(one))
 }
 
-/** On which machines the rows of the table were measured. */
+/** A sentence with the machines of the figures. */
 export const machinesText = (figures: readonly Figure[]): string => {
   const [most, ...others] = machinesOf(figures)
   return [`Measured on ${most}`, ...others.map((machine, place) => `rows with ${MARKS.charAt(place)} on ${machine}`)].join('; ').concat('.')
@@ -53,14 +53,14 @@ export const scaleTableOf = (points: readonly ScalePoint[]): string =>
     ]),
   )
 
-/** What one process did at most, in a sentence; nothing before anything was measured. */
+/** A sentence with the maximum throughput of one process; empty without measurements. */
 export const capacityOf = (points: readonly ScalePoint[]): string => {
   const [most] = [...points].sort((one, other) => other.requests / other.wallS - one.requests / one.wallS)
   if (most === undefined) return ''
   const { stocks, latencyMs, requests, outputMb, wallS, cpuS } = most
   const rates = `${Math.round(requests / wallS).toLocaleString('en')} requests and ${plain(outputMb / wallS)} MB of outputs a second`
   const where = `${stocks.toLocaleString('en')} stocks at ${latencyMs} ms`
-  return `The most that one process did: ${rates} (${where}), at ${plain((cpuS / stocks) * 1_000)} ms of CPU a stock.`
+  return `Maximum of one process: ${rates} (${where}), with ${plain((cpuS / stocks) * 1_000)} ms of CPU per stock.`
 }
 
 const verdictOf = (figure: Figure): string => {

@@ -6,35 +6,35 @@ interface Counts {
   readonly lost: number
   readonly degraded: number
   readonly filesDifferent: number
-  /** `null`: it did not end by itself. */
+  /** `null` if the run was killed at its deadline. */
   readonly code: number | null
   readonly extraRequests: number
 }
 
-/** A whole run with an outage in it. */
+/** A full run with an outage. */
 export interface OutageRow extends Counts {
   readonly stocks: number
   readonly kind: string
   readonly start: string
   readonly seconds: number
-  /** Wall time beyond that of the undisturbed run and the outage. */
+  /** Wall time minus the undisturbed run and the outage. */
   readonly beyondS: number
-  /** What the same command did afterwards, where something was missing. */
+  /** The result of the same command afterwards, if files differed. */
   readonly next?: { readonly requests: number; readonly filesDifferent: number; readonly code: number | null }
 }
 
-/** A whole run with trouble of another kind. */
+/** A full run with another kind of fault. */
 export interface TroubleRow extends Counts {
   readonly what: string
   readonly wallS: number
 }
 
-/** What was measured last, kept in the repository. */
+/** The last measurements, stored in the repository. */
 export interface TroubleResults {
   readonly machine: string
   readonly outages: readonly OutageRow[]
   readonly others: readonly TroubleRow[]
-  /** The same of an earlier state. */
+  /** The same of an earlier version. */
   readonly before: { readonly outages: readonly OutageRow[]; readonly others: readonly TroubleRow[] }
 }
 
@@ -46,7 +46,7 @@ export const readTrouble = (path: string): TroubleResults =>
 export const writeTrouble = (path: string, results: TroubleResults): void => writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`)
 
 const outageKey = ({ stocks, kind, start, seconds }: OutageRow): string => [stocks, kind, start, seconds].join()
-/** Without what follows the semicolon, which is a result. */
+/** Without the text after the semicolon, which is a result. */
 const troubleKey = ({ what }: TroubleRow): string => what.replace(/;.*/, '')
 
 type Rows = Pick<TroubleResults, 'outages' | 'others'>

@@ -9,7 +9,7 @@ import { withTrouble } from './with-provider.js'
 const LATENCY_MS = 20
 const DEADLINE_MS = 900_000
 
-/** One endpoint answers 429 for ever: what the other streams lose is what counts, `lost` names the streams. */
+/** One endpoint always answers 429: the losses of the other streams are measured. */
 export const measureEndless429 = (
   context: Context,
   { stocks, endpoints }: { readonly stocks: number; readonly endpoints: readonly string[] },

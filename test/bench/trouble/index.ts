@@ -9,13 +9,13 @@ import { measureSlowLines } from './slow-lines.js'
 export const troubleCommands = ['outages', 'slow-lines', 'endless-429', 'large-bodies'] as const
 export type TroubleCommand = (typeof troubleCommands)[number]
 
-/** Where rows are kept, and on which machine they were measured. */
+/** The file of the rows, and the machine of the measurement. */
 interface Place {
   readonly path: string
   readonly machine: string
 }
 
-/** Measures what trouble costs, and prints it. With `--write` each row is kept once it is there: the whole takes an hour. */
+/** Measures the cost of faults and prints it. With `--write` each row is stored at once, because everything takes an hour. */
 export const measureTrouble = async (
   command: TroubleCommand,
   options: BenchOptions,

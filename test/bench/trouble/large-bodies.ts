@@ -10,14 +10,14 @@ const MEGABYTES = 31
 const ENDPOINT = 'news'
 const STREAM = 'market-news'
 
-/** Valid answers just below the largest that is allowed, to many workers at once. */
+/** Valid answers just below the size limit, to many workers at once. */
 export const measureLargeBodies = (
   context: Context,
   { stocks }: { readonly stocks: number },
   keep: (row: TroubleRow) => void,
 ): Promise<void> =>
   withTrouble(context, { stocks, latency: fixed(20) }, async ({ run }) => {
-    // The text that makes an answer large is a new field.
+    // The padding is a new field, which would count as drift.
     const options = {
       more: ['--only', STREAM, '--accept', 'fields'],
       env: { SCRIPSTREAM_WORKERS: `${STREAM}=${WORKERS}` },

@@ -18,9 +18,9 @@ export interface OutagesOptions {
   readonly starts: readonly OutageStart[]
 }
 
-/** The outage of phases 1 and 2 begins once this share of the stocks was answered by one endpoint of the phase. */
+/** The outages of phases 1 and 2 start after this share of the answers of one endpoint of the phase. */
 const SHARE = 0.3
-/** Longer than any patience that is the default: a run that takes longer hangs. */
+/** Longer than any default timeout: a run that takes longer hangs. */
 const BEYOND_MS = 600_000
 
 const beginningOf = (start: OutageStart, stocks: number): Outage['after'] => {
@@ -28,7 +28,7 @@ const beginningOf = (start: OutageStart, stocks: number): Outage['after'] => {
   return start === 'start' ? undefined : { endpoint: start === 'phase 1' ? 'fundamental' : 'lodr', answers }
 }
 
-/** Whole runs while the provider is away for a while, each compared with an undisturbed one. */
+/** Full runs with an outage of the provider, each compared with an undisturbed run. */
 export const measureOutages = (
   context: Context,
   { stocks, latencyMs, kinds, seconds, starts }: OutagesOptions,
@@ -45,7 +45,7 @@ export const measureOutages = (
         }
   })
 
-/** The second of two: the first one finds nothing in the disk's cache. */
+/** The second of two runs; the first one fills the disk cache. */
 const runCalm = async (bench: TroubleBench): Promise<TroubledRun> => {
   const runs: TroubledRun[] = []
   for (const what of ['warm-up', 'without trouble']) {
@@ -66,7 +66,7 @@ const measureOne = async (bench: TroubleBench, outage: Outage, calm: TroubledRun
   const where = after === undefined ? 'from the start' : `after ${after.answers} answers of ${after.endpoint}`
   try {
     const run = await bench.run({ what: `${kind} for ${ms / 1_000} s ${where}`, trouble: { outage }, isNamed, out, deadlineMs })
-    failOn(run.stats.outage === undefined ? ['the outage never began'] : run.stats.violations, kind)
+    failOn(run.stats.outage === undefined ? ['the outage never started'] : run.stats.violations, kind)
     const { lost, degraded, filesDifferent, code, extraRequests } = lossesOf(run, calm)
     const beyondS = (run.wallMs - calm.wallMs - ms) / 1_000
     const row = { lost: sumOf(lost), degraded, filesDifferent, code, extraRequests, beyondS }

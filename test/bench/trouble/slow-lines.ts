@@ -9,7 +9,7 @@ const LATENCY_MS = 20
 const JITTER_MS = 400
 const DEADLINE_MS = 1_800_000
 
-/** Whole runs of a few stocks over a line that is slow, and pauses now and then. */
+/** Full runs with a few stocks over a slow line with pauses. */
 export const measureSlowLines = (
   context: Context,
   { stocks, megabits }: { readonly stocks: number; readonly megabits: readonly number[] },

@@ -15,25 +15,25 @@ export interface TroubleSetting {
 
 export interface TroubledRunOptions extends Pick<TroubledOptions, 'deadlineMs' | 'env' | 'more'> {
   readonly what: string
-  /** What the provider suffers. */
+  /** The fault of the provider. */
   readonly trouble?: ProviderControl
-  /** Reach the provider by a name. */
+  /** Use a host name for the provider. */
   readonly isNamed?: boolean
-  /** A folder with what an earlier run left there; a new one if absent. */
+  /** The folder of an earlier run; a new one if absent. */
   readonly out?: string
 }
 
 export interface TroubleBench {
   readonly provider: Provider
   readonly folder: (name: string) => string
-  /** One run; the provider is well again afterwards. */
+  /** One run; the fault ends afterwards. */
   readonly run: (options: TroubledRunOptions) => Promise<TroubledRun>
   readonly remove: (folder: string) => void
 }
 
 const WELL: ProviderControl = { outage: null, line: null, refuse: null, padding: null }
 
-/** A provider whose trouble can be set, and runs of the product against it. Everything is taken away at the end, also after a failure. */
+/** A provider with faults, and runs of the product against it. Everything is removed at the end, even after a failure. */
 export const withTrouble = async <T>(context: Context, { stocks, latency }: TroubleSetting, use: (bench: TroubleBench) => Promise<T>) => {
   const { product, say, scratch } = context
   mkdirSync(scratch, { recursive: true })
