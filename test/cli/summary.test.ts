@@ -15,7 +15,7 @@ const files: SummaryContext['files'] = new Map([
 ])
 
 const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
-  const context = { columns: 80, files, out: './data', args: ['run'], isKept: true, isSimulated: false, ...changes }
+  const context = { columns: 80, files, out: './data', args: ['run'], isReportStored: true, isSimulated: false, ...changes }
   return summaryOf(report, context).map((line) =>
     trimmed(line)
       .map(([text]) => text)
@@ -186,7 +186,7 @@ describe('the notes of a summary', () => {
   }
 
   test('tell why a stored file was replaced', () => {
-    const disagrees = 'history fetched again: the stored candle of 2026-02-11 disagrees (close 101.5, now 50.75)'
+    const disagrees = 'history fetched again: the stored candle of 2026-02-11 differs (close 101.5, now 50.75)'
     expect(notesOf([...because('history fetched again: split on 2026-02-10', 'TCS'), ...because(disagrees, 'EVIL\x1b[2J')])).toEqual([
       '  all-ohlcv: history fetched again: split on 2026-02-10: TCS',
       `  all-ohlcv: ${disagrees}: EVIL`,
@@ -195,12 +195,12 @@ describe('the notes of a summary', () => {
 
   test('are one line for each kind of reason, however many files were replaced', () => {
     const split = (day: string, ...items: readonly string[]) => because(`history fetched again: split on ${day}`, ...items)
-    const other = (close: number) => `history fetched again: the stored candle of 2026-02-11 disagrees (close ${close}, now 50.75)`
-    const many = Array.from({ length: 1_300 }, (_, place) => ({ item: `S${place}`, reason: other(place) }))
+    const other = (close: number) => `history fetched again: the stored candle of 2026-02-11 differs (close ${close}, now 50.75)`
+    const many = Array.from({ length: 1_300 }, (_, index) => ({ item: `S${index}`, reason: other(index) }))
     const torn = because('repaired: its last line was torn', 'A', 'B')
     expect(notesOf([...split('2026-02-10', 'TCS'), ...split('2026-02-11', 'INFY'), ...many, ...torn])).toEqual([
       '  all-ohlcv: history fetched again: split: TCS, INFY',
-      '  all-ohlcv: history fetched again: the stored candle disagrees: S0, S1, S2, S3, S4 and 1,295 more',
+      '  all-ohlcv: history fetched again: the stored candle differs: S0, S1, S2, S3, S4 and 1,295 more',
       '  all-ohlcv: repaired: its last line was torn: A, B',
     ])
   })
@@ -256,7 +256,7 @@ describe('the summary of an interrupted run', () => {
         deals: skipped,
       },
     })
-    expect(print(report, { args: ['run', '--only', 'market-news'], isKept: false })).toEqual([
+    expect(print(report, { args: ['run', '--only', 'market-news'], isReportStored: false })).toEqual([
       'Interrupted: 1 of 3 streams finished in 12s. Written files are complete; all',
       '  others are unchanged.',
       '',
