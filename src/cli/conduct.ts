@@ -15,7 +15,7 @@ export interface Ending {
   /** The error that ended it. */
   readonly error?: unknown
   /** Whether the run itself has stored the report. */
-  readonly isKept?: boolean
+  readonly isReportStored?: boolean
 }
 
 export interface ConductContext {
@@ -42,7 +42,7 @@ export const conduct = (event$: Observable<RunEvent>, { tally, progress, io, kee
     take(1),
     tap((first) => {
       signal = first
-      if (tally.streams().length > 0) progress.above(STOPPING)
+      if (tally.streams().length > 0) progress.writeAbove(STOPPING)
     }),
     delayWhen(() => (tally.streams().length > 0 ? timer(MOST_GRACE_MS, io.scheduler) : of(0))),
   )
@@ -54,7 +54,7 @@ export const conduct = (event$: Observable<RunEvent>, { tally, progress, io, kee
     filter((event) => event.type === 'run-finished'),
     takeLast(1),
     throwIfEmpty(() => new Error('the run ended without a report')),
-    map(({ report }): Ending => ({ report, isKept: true, ...(report.outcome === 'interrupted' && signal ? { signal } : {}) })),
+    map(({ report }): Ending => ({ report, isReportStored: true, ...(report.outcome === 'interrupted' && signal ? { signal } : {}) })),
     catchError((error: unknown) => {
       const report = error instanceof UsageError ? undefined : reportNow('failed', messageOf(error))
       return report ? of({ report, error }) : throwError(() => error)

@@ -11,7 +11,7 @@ export interface Movement {
   /** Remaining time at that rate; undefined while unknown. */
   readonly leftMs: number | undefined
   /** When a paused host of the stream gets its next request, epoch milliseconds; undefined if no host is paused. */
-  readonly heldUntil: number | undefined
+  readonly pausedUntil: number | undefined
 }
 
 export interface Held {
@@ -56,34 +56,34 @@ interface Track {
 export const createCourse = (): Course => {
   const tracks = new Map<string, Track>()
   const hostsOf = new Map<string, readonly Host[]>()
-  const holds = new Map<string, Held>()
+  const pauses = new Map<string, Held>()
   const keyOf = (host: Host, endpoint?: string): string => (endpoint === undefined ? host : `${host} ${endpoint}`)
-  const holdsOf = (name: string): readonly Held[] => (hostsOf.get(name) ?? []).flatMap((host) => holds.get(host) ?? [])
+  const pausesOf = (name: string): readonly Held[] => (hostsOf.get(name) ?? []).flatMap((host) => pauses.get(host) ?? [])
   return {
     tell(event) {
       if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsOf.set(name, hosts)
-      else if (event.type === 'host-held') for (const host of event.hosts) holds.set(keyOf(host, event.endpoint), event)
-      else if (event.type === 'host-open') for (const host of event.hosts) holds.delete(keyOf(host, event.endpoint))
+      else if (event.type === 'host-held') for (const host of event.hosts) pauses.set(keyOf(host, event.endpoint), event)
+      else if (event.type === 'host-open') for (const host of event.hosts) pauses.delete(keyOf(host, event.endpoint))
     },
     look(streams, now) {
       for (const stream of streams) {
         const track = tracks.get(stream.name) ?? newTrack()
         tracks.set(stream.name, track)
         track.share = Math.max(track.share, shareOf(stream))
-        if (stream.state === 'running') follow(track, stream, { now, isHeld: holdsOf(stream.name).length > 0 })
+        if (stream.state === 'running') follow(track, stream, { now, isPaused: pausesOf(stream.name).length > 0 })
       }
     },
     of(stream) {
       const { share, perSecond, endsAt, lookedAt } = tracks.get(stream.name) ?? newTrack()
-      const untils = holdsOf(stream.name).map(({ until }) => until)
+      const untils = pausesOf(stream.name).map(({ until }) => until)
       return {
         share: Math.max(share, shareOf(stream)),
         perSecond,
         leftMs: endsAt === undefined ? undefined : Math.max(0, endsAt - lookedAt),
-        heldUntil: untils.length > 0 ? Math.max(...untils) : undefined,
+        pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
       }
     },
-    held: () => [...new Set(holds.values())],
+    held: () => [...new Set(pauses.values())],
   }
 }
 
@@ -102,7 +102,7 @@ const shareOf = ({ settled, total, state }: StreamTally): number => {
   return total === undefined || total <= 0 ? 0 : Math.min(1, settled / total)
 }
 
-const follow = (track: Track, stream: StreamTally, { now, isHeld }: { readonly now: number; readonly isHeld: boolean }): void => {
+const follow = (track: Track, stream: StreamTally, { now, isPaused }: { readonly now: number; readonly isPaused: boolean }): void => {
   const { samples } = track
   if (samples.length === 0) {
     samples.push({ time: 0, done: 0 })
@@ -110,15 +110,15 @@ const follow = (track: Track, stream: StreamTally, { now, isHeld }: { readonly n
   }
   const passed = Math.max(0, now - track.lookedAt)
   track.lookedAt += passed
-  track.time += isHeld ? Math.max(0, Math.min(passed, COUNTED_PAUSE_MS - track.pausedMs)) : passed
-  track.pausedMs = isHeld ? track.pausedMs + passed : 0
+  track.time += isPaused ? Math.max(0, Math.min(passed, COUNTED_PAUSE_MS - track.pausedMs)) : passed
+  track.pausedMs = isPaused ? track.pausedMs + passed : 0
   // Items of the resumed run were not fetched now, so they do not count for the rate.
   const done = stream.settled - stream.takenOver
   const { time } = track
   if (time - (samples.at(-1)?.time ?? 0) >= SAMPLE_MS) samples.push({ time, done })
   while (samples.length > 2 && time - (samples[1]?.time ?? time) >= LATELY_MS) samples.shift()
   track.perSecond = paceOf(track, done)
-  track.endsAt = isHeld ? undefined : endOf(track, stream)
+  track.endsAt = isPaused ? undefined : endOf(track, stream)
 }
 
 const paceOf = ({ samples: [first], time }: Track, done: number): number | undefined => {

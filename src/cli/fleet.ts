@@ -63,8 +63,8 @@ export const fleetOf = ({ engine, blobs, allowVolatile }: FleetFlags, env: Shell
 /** The engine of a run; none if the run uses only this process. */
 export const engineOf = (flags: FleetFlags, env: Shell['env'], { fleet, version }: Parts): Observable<{ readonly engine?: Engine }> =>
   defer(() => {
-    const place = fleetOf(flags, env)
-    return place === undefined ? of({}) : from(engineAt({ ...place, version }, fleet))
+    const location = fleetOf(flags, env)
+    return location === undefined ? of({}) : from(engineAt({ ...location, version }, fleet))
   })
 
 /**
@@ -129,8 +129,8 @@ const TOLD_EVERY_MS = 10_000
 /** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
 export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
   defer(() => {
-    const place = fleetOf(flags, io.env)
-    if (place === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
+    const location = fleetOf(flags, io.env)
+    if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
     for (const line of misspelt(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
     const { headers } = settingsFor({ config: flags.config }, io, dependencies)
     const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
@@ -146,7 +146,7 @@ export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
         const { concurrency } = flags
         const name = flags.name ?? workerName()
         const news$ = fleetWorker({
-          ...place,
+          ...location,
           headers,
           name,
           concurrency,

@@ -13,7 +13,7 @@ export interface FrameContext {
   readonly size: Size
   readonly glyphs: Glyphs
   /** Has samples of the same streams. */
-  readonly course: Course
+  readonly estimator: Course
   readonly fleet?: FleetState | undefined
 }
 
@@ -79,14 +79,14 @@ const markOf = ({ state }: StreamTally, glyphs: Glyphs): readonly [string, Style
   return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
 }
 
-const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, course }: FrameContext): Line => {
+const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, estimator }: FrameContext): Line => {
   const { startedAt = now, finishedAt = now, settled, takenOver, state } = stream
-  const { share, perSecond } = course.of(stream)
+  const { share, perSecond } = estimator.of(stream)
   const elapsed = finishedAt - startedAt
   const full = Math.floor(share * layout.bar)
   const isRunning = state === 'running'
   const pace = isRunning ? rate(perSecond ?? 0, 1_000) : rate(settled - takenOver, elapsed)
-  const [time, style] = isRunning ? timeLeft(stream, course, now) : [duration(elapsed)]
+  const [time, style] = isRunning ? timeLeft(stream, estimator, now) : [duration(elapsed)]
   return [
     [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
@@ -98,11 +98,11 @@ const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, course }:
 }
 
 /** An unknown time is not shown. */
-const timeLeft = (stream: StreamTally, course: Course, now: number): Span => {
-  const { leftMs, heldUntil } = course.of(stream)
+const timeLeft = (stream: StreamTally, estimator: Course, now: number): Span => {
+  const { leftMs, pausedUntil } = estimator.of(stream)
   const { settled, total } = stream
   if (total !== undefined && total > 0 && settled >= total) return ['finishing']
-  if (heldUntil !== undefined) return [`waits ${countdown(Math.max(1, heldUntil - now))}`, 'yellow']
+  if (pausedUntil !== undefined) return [`waits ${countdown(Math.max(1, pausedUntil - now))}`, 'yellow']
   return [leftMs === undefined ? '' : `${countdown(Math.max(1, leftMs))} left`]
 }
 
@@ -145,7 +145,7 @@ const fleetLine = ({ fleet, glyphs }: FrameContext): readonly Line[] => {
   return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
-const heldLine = ({ course, now, glyphs }: FrameContext): readonly Line[] => {
-  const text = heldText(course.held(), now, ` ${glyphs.dot} `)
+const heldLine = ({ estimator, now, glyphs }: FrameContext): readonly Line[] => {
+  const text = heldText(estimator.held(), now, ` ${glyphs.dot} `)
   return text === '' ? [] : [[[`  ${text}`, 'yellow']]]
 }

@@ -23,17 +23,17 @@ export const endLine = (stream: StreamTally): string => {
 export interface StateContext {
   readonly startedAt: number
   readonly now: number
-  readonly course: Course
+  readonly estimator: Course
   readonly fleet?: FleetState | undefined
 }
 
 /** The state of a run, on one plain line. */
-export const stateLine = (streams: readonly StreamTally[], { startedAt, now, course, fleet }: StateContext): string => {
+export const stateLine = (streams: readonly StreamTally[], { startedAt, now, estimator, fleet }: StateContext): string => {
   const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
   const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length
   const lost = active.reduce((total, stream) => total + stream.lost, 0)
-  const running = active.filter(({ state }) => state === 'running').map((stream) => workOf(stream, course))
-  const held = heldText(course.held(), now, '; ')
+  const running = active.filter(({ state }) => state === 'running').map((stream) => workOf(stream, estimator))
+  const held = heldText(estimator.held(), now, '; ')
   return [
     `${duration(now - startedAt)}: ${ended} of ${counted(active.length, 'stream')} done`,
     lost > 0 ? `, ${counted(lost, 'item')} lost` : '',
@@ -43,10 +43,10 @@ export const stateLine = (streams: readonly StreamTally[], { startedAt, now, cou
   ].join('')
 }
 
-const workOf = (stream: StreamTally, course: Course): string => {
+const workOf = (stream: StreamTally, estimator: Course): string => {
   const { name, settled, total } = stream
   if (total === undefined) return `${name} ${count(settled)}`
-  const { leftMs, heldUntil } = course.of(stream)
-  const left = leftMs === undefined || heldUntil !== undefined ? '' : ` (${countdown(Math.max(1, leftMs))} left)`
+  const { leftMs, pausedUntil } = estimator.of(stream)
+  const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${countdown(Math.max(1, leftMs))} left)`
   return `${name} ${count(Math.min(settled, total))}/${count(total)}${left}`
 }

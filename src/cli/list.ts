@@ -8,8 +8,8 @@ import { wrap } from './text.js'
 
 /** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly Line[] =>
-  byPhase(streams).flatMap(({ title, note, members }, place) => [
-    ...(place === 0 ? [] : [[]]),
+  byPhase(streams).flatMap(({ title, note, members }, index) => [
+    ...(index === 0 ? [] : [[]]),
     [[title, 'bold'] as const, [` (${note})`, 'dim'] as const],
     ...members.flatMap((stream) => entryLines(stream, columns)),
   ])

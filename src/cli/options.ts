@@ -4,8 +4,8 @@ import { type Names, readNames, readStreams, readWhole } from './values.js'
 const MOST_STOCKS = 10_000
 
 /** An option that takes a whole number within bounds. */
-export const wholeOption = (flags: string, text: string, [least, most]: readonly [number, number]): Option =>
-  new Option(flags, text).argParser((value) => readWhole(flags.replace(/ .*/, ''), value, least, most))
+export const wholeOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
+  new Option(flags, text).argParser((value) => readWhole(flags.replace(/ .*/, ''), value, min, max))
 
 /** An option that takes a number of stocks. */
 export const stocksOption = (flags: string, text: string): Option => wholeOption(flags, text, [1, MOST_STOCKS])

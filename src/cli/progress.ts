@@ -14,7 +14,7 @@ export type ProgressMode = (typeof progressModes)[number]
 export interface Progress {
   readonly tell: (event: RunEvent) => void
   /** Writes permanent lines, such as logs, above the display. */
-  readonly above: (text: string) => void
+  readonly writeAbove: (text: string) => void
   /** Restores the terminal; `keep` leaves the last state on it. Safe to call more than once. */
   readonly end: (options?: { readonly keep: boolean }) => void
 }
@@ -36,7 +36,7 @@ export const createProgress = (mode: Exclude<ProgressMode, 'auto'>, context: Pro
   if (mode === 'bars') return bars(context)
   return mode === 'lines'
     ? lines(context)
-    : { tell: () => undefined, above: (text) => void context.stream.write(text), end: () => undefined }
+    : { tell: () => undefined, writeAbove: (text) => void context.stream.write(text), end: () => undefined }
 }
 
 const REDRAW_MS = 100
@@ -46,24 +46,24 @@ const LINE_MS = 5_000
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
 const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress => {
   const canvas = createCanvas(stream)
-  const course = createCourse()
+  const estimator = createCourse()
   const timer = new Subscription()
   let startedAt: number | undefined
 
   const draw = (): void => {
     const [at, now, streams] = [startedAt, scheduler.now(), tally.streams()]
-    course.look(streams, now)
-    if (at !== undefined) canvas.draw((size) => frameOf(streams, { now, startedAt: at, size, glyphs, course, fleet: tally.fleet() }))
+    estimator.look(streams, now)
+    if (at !== undefined) canvas.draw((size) => frameOf(streams, { now, startedAt: at, size, glyphs, estimator, fleet: tally.fleet() }))
   }
   return {
     tell: (event) => {
-      course.tell(event)
+      estimator.tell(event)
       if (event.type !== 'run-started') return
       startedAt = event.at
       timer.add(interval(REDRAW_MS, scheduler).subscribe(draw))
       draw()
     },
-    above: (text) => {
+    writeAbove: (text) => {
       const wasDrawn = canvas.erase()
       stream.write(text)
       if (wasDrawn) draw()
@@ -81,16 +81,16 @@ const bars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Progress =
 /** One plain line every few seconds, and one at the end of each stream. */
 const lines = ({ tally, stream, scheduler }: ProgressContext): Progress => {
   const timer = new Subscription()
-  const course = createCourse()
+  const estimator = createCourse()
   const say = (line: string): void => void stream.write(`${line}\n`)
   return {
     tell: (event) => {
-      course.tell(event)
+      estimator.tell(event)
       if (event.type === 'run-started') {
-        timer.add(interval(LOOK_MS, scheduler).subscribe(() => course.look(tally.streams(), scheduler.now())))
+        timer.add(interval(LOOK_MS, scheduler).subscribe(() => estimator.look(tally.streams(), scheduler.now())))
         timer.add(
           interval(LINE_MS, scheduler).subscribe(() =>
-            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), course, fleet: tally.fleet() })),
+            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: tally.fleet() })),
           ),
         )
       } else if (event.type === 'stream-finished') {
@@ -98,7 +98,7 @@ const lines = ({ tally, stream, scheduler }: ProgressContext): Progress => {
         if (ended) say(endLine(ended))
       }
     },
-    above: (text) => void stream.write(text),
+    writeAbove: (text) => void stream.write(text),
     end: () => timer.unsubscribe(),
   }
 }

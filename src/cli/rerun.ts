@@ -1,6 +1,6 @@
 /** The arguments of a run, with only the given streams selected. */
 export const withOnly = (args: readonly string[], names: readonly string[]): readonly string[] => {
-  const others = args.filter((arg, place) => !isChoice(arg) && !isChoiceValue(args, place))
+  const others = args.filter((arg, index) => !isChoice(arg) && !isChoiceValue(args, index))
   return [...others, '--only', names.join(',')]
 }
 
@@ -10,7 +10,7 @@ export const continuing = (args: readonly string[]): readonly string[] => args.f
 /** The arguments of another command on the same folder. */
 export const inFolder = (args: readonly string[], name: string): readonly string[] => [
   name,
-  ...args.filter((arg, place) => OF_FOLDER.some((option) => arg === option || arg.startsWith(`${option}=`) || args[place - 1] === option)),
+  ...args.filter((arg, index) => OF_FOLDER.some((option) => arg === option || arg.startsWith(`${option}=`) || args[index - 1] === option)),
 ]
 
 const OF_FOLDER = ['--out', '--config']
@@ -18,7 +18,7 @@ const OF_FOLDER = ['--out', '--config']
 /** The arguments that retry what failed. */
 export const retrying = (args: readonly string[]): readonly string[] => [
   ...args.filter(
-    (arg, place) => !isSelection(arg) && !SELECTIONS.includes(args[place - 1] ?? '') && arg !== '--fresh' && arg !== '--retry-failed',
+    (arg, index) => !isSelection(arg) && !SELECTIONS.includes(args[index - 1] ?? '') && arg !== '--fresh' && arg !== '--retry-failed',
   ),
   '--retry-failed',
 ]
@@ -38,6 +38,6 @@ const isSelection = (arg: string): boolean => SELECTIONS.some((option) => arg ==
 
 const isChoice = (arg: string): boolean => /^--(only|skip)(=|$)/.test(arg)
 
-const isChoiceValue = (args: readonly string[], place: number): boolean => ['--only', '--skip'].includes(args[place - 1] ?? '')
+const isChoiceValue = (args: readonly string[], index: number): boolean => ['--only', '--skip'].includes(args[index - 1] ?? '')
 
 const quote = (arg: string): string => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)

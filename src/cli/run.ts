@@ -78,7 +78,8 @@ const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies:
       }),
       ofOneSource(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => {
-        for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(io.stderr).columns))) progress.above(`${line}\n`)
+        for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(io.stderr).columns)))
+          progress.writeAbove(`${line}\n`)
       }),
     )
     const secondSignal = io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
@@ -88,11 +89,11 @@ const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies:
     })
     const keepsProgress = flags.json || io.stdout.isTTY !== true
     return conduct(event$, { tally, progress, io, keepsProgress }).pipe(
-      concatMap((ending) => keepReport(ending, { settings, io, dependencies }).pipe(map((isKept) => ({ ending, isKept })))),
-      concatMap(({ ending, isKept }) =>
+      concatMap((ending) => keepReport(ending, { settings, io, dependencies }).pipe(map((isReportStored) => ({ ending, isReportStored })))),
+      concatMap(({ ending, isReportStored }) =>
         loadedAfter(ending, flags, { out: settings.out, io }).pipe(
           map(({ sinks, code }) => {
-            const exitCode = tellEnding(ending, { flags, settings, io, streams: dependencies.streams, isKept, sinks })
+            const exitCode = tellEnding(ending, { flags, settings, io, streams: dependencies.streams, isReportStored, sinks })
             return code === 0 || exitCode !== 0 ? exitCode : code
           }),
         ),
@@ -102,10 +103,10 @@ const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies:
   })
 
 /** The logger, loaded only if something is logged: that takes 8 ms. */
-const logOf = ({ logLevel: level }: RunFlags, { above }: Progress): Observable<Pick<RunContext, 'log'>> =>
+const logOf = ({ logLevel: level }: RunFlags, { writeAbove }: Progress): Observable<Pick<RunContext, 'log'>> =>
   level === 'silent'
     ? of({})
-    : defer(() => import('pino')).pipe(map(({ pino }) => ({ log: pino({ level }, { write: (line) => above(printable(line)) }) })))
+    : defer(() => import('pino')).pipe(map(({ pino }) => ({ log: pino({ level }, { write: (line) => writeAbove(printable(line)) }) })))
 
 interface RunContext {
   readonly flags: RunFlags
@@ -152,11 +153,11 @@ const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): 
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
 const keepReport = (
-  { report, isKept = false }: Ending,
+  { report, isReportStored = false }: Ending,
   { settings, io, dependencies }: { readonly settings: Settings; readonly io: Shell; readonly dependencies: Parts },
 ): Observable<boolean> => {
   if (!report) return of(false)
-  if (isKept) return of(true)
+  if (isReportStored) return of(true)
   return dependencies
     .storage(settings)
     .keep('report.json', report)

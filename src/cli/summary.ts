@@ -15,7 +15,7 @@ export interface SummaryContext extends ResultsContext {
   /** The arguments after `scripstream`. */
   readonly args: readonly string[]
   /** Whether the report is stored in the output folder. */
-  readonly isKept: boolean
+  readonly isReportStored: boolean
   /** Whether the data is simulated. */
   readonly isSimulated: boolean
 }
@@ -107,14 +107,14 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   const files = scripts.reduce((total, [, script]) => total + script.files, 0)
   const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
   const names = areNamed ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
-  if (files === 0 && !context.isKept) return []
+  if (files === 0 && !context.isReportStored) return []
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
   const amount = `${isStopped ? 'at least ' : ''}${counted(files, 'file')}, ${inBytes(size)}`
   const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : amount}`
   const lines = [
     ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
-    ...(context.isKept ? ['  .scripstream/report.json (the report of this run)'] : []),
+    ...(context.isReportStored ? ['  .scripstream/report.json (the report of this run)'] : []),
   ]
   return [
     [],
@@ -128,7 +128,7 @@ const SIMULATED_NOTE = '  This data is simulated. To collect real data, set the 
 /** On one line, so that it can be copied. */
 const command = (args: readonly string[]): Line => [[`    ${commandLine(args)}`, 'cyan']]
 
-const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: SummaryContext): readonly Line[] => {
+const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: SummaryContext): readonly Line[] => {
   if (report.finishedBefore !== undefined) return [...section('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
   if (report.outcome === 'complete') return isSimulated ? [...section('Next', [SIMULATED_NOTE], columns), command(['run', '--help'])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
@@ -141,6 +141,7 @@ const nextLines = (report: RunReport, { args, columns, isSimulated, isKept }: Su
   const names = incomplete.map(([name]) => name)
   if (report.outcome === 'partial' && names.length === 0)
     return [...section('Next', ['  See what has changed; "drift accept" accepts it:'], columns), command(inFolder(args, 'drift'))]
-  const again = report.outcome !== 'partial' || report.isResumable ? continuing(args) : isKept ? retrying(args) : withOnly(args, names)
+  const again =
+    report.outcome !== 'partial' || report.isResumable ? continuing(args) : isReportStored ? retrying(args) : withOnly(args, names)
   return [...section('Next', advice, columns), command(again)]
 }

@@ -12,15 +12,15 @@ const GAP = '  '
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
 export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Line[] => {
-  const padded = columns.map(({ title, align, cell }, place) => {
+  const padded = columns.map(({ title, align, cell }, index) => {
     const texts = [title, ...rows.map(cell)]
     const room = Math.max(...texts.map(width))
-    const isLast = place === columns.length - 1
+    const isLast = index === columns.length - 1
     return texts.map((text) => (align === 'right' ? padStart(text, room) : isLast ? text : padEnd(text, room)))
   })
-  return [undefined, ...rows].map((row, index) =>
-    columns.map(({ style }, place) => {
-      const text = `${place === 0 ? '' : GAP}${padded[place]?.[index] ?? ''}`
+  return [undefined, ...rows].map((row, rowIndex) =>
+    columns.map(({ style }, index) => {
+      const text = `${index === 0 ? '' : GAP}${padded[index]?.[rowIndex] ?? ''}`
       return [text, row === undefined ? 'dim' : style?.(row)]
     }),
   )

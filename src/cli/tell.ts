@@ -19,7 +19,7 @@ export interface TellContext {
   readonly settings: Settings
   readonly io: Pick<Shell, 'stdout' | 'stderr'>
   readonly streams: readonly StreamDefinition[]
-  readonly isKept: boolean
+  readonly isReportStored: boolean
   /** The results of the sinks. */
   readonly sinks?: readonly AfterRun[]
 }
@@ -66,10 +66,10 @@ const sinksText = ({ sinks = [], io }: TellContext): string =>
 /** The leading blanks of a line: a `^` may point at a position in the line above. */
 const marginOf = (line: string): string => /^ */.exec(line)?.[0] ?? ''
 
-const summaryText = (report: RunReport, { flags, settings, io, streams, isKept }: TellContext): string => {
+const summaryText = (report: RunReport, { flags, settings, io, streams, isReportStored }: TellContext): string => {
   const { columns } = sizeOf(io.stdout)
   const files = new Map(streams.map((stream) => [stream.name, filesOf(stream, settings.exchange)]))
   const isSimulated = flags.simulate !== undefined
-  const summary = summaryOf(report, { columns, files, out: settings.out, args: flags.args, isKept, isSimulated })
+  const summary = summaryOf(report, { columns, files, out: settings.out, args: flags.args, isReportStored, isSimulated })
   return `${summary.map((line) => paintLine(line, Number.POSITIVE_INFINITY, io.stdout)).join('\n')}\n`
 }

@@ -34,7 +34,7 @@ export const widthOf = (line: Line): number => line.reduce((total, [text]) => to
 /** The line without trailing blanks. */
 export const trimmed = (spans: Line): Line => {
   const last = spans.findLastIndex(([text]) => text.trim() !== '')
-  return spans.slice(0, last + 1).map(([text, style], place) => [place === last ? text.trimEnd() : text, style])
+  return spans.slice(0, last + 1).map(([text, style], index) => [index === last ? text.trimEnd() : text, style])
 }
 
 /** Joins spans into one line of at most `columns`, coloured if the stream supports it (NO_COLOR, FORCE_COLOR, TERM). */

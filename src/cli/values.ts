@@ -23,10 +23,10 @@ export const readAsOf = (text: string): number => {
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
 /** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds. */
-export const readDuration = (flag: string, text: string, most: number): number => {
+export const readDuration = (flag: string, text: string, max: number): number => {
   const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
   const ms = amount === '0' ? 0 : Number(amount) * (UNITS[unit] ?? Number.NaN)
-  if (!(ms <= most)) throw new UsageError(`${flag}: invalid duration ${quoted(text)}; use 90s, 10m or 1h, at most ${most / 3_600_000}h`)
+  if (!(ms <= max)) throw new UsageError(`${flag}: invalid duration ${quoted(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`)
   return ms
 }
 
@@ -42,34 +42,34 @@ export const readSymbols = (text: string): readonly string[] => {
 export interface Names {
   readonly what: string
   readonly known: readonly string[]
-  readonly shownBy: string
+  readonly listedBy: string
 }
 
 /** The stream names of `--only` or `--skip`, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] =>
-  readNames(flag, text, { what: 'stream', known, shownBy: '"scripstream list"' })
+  readNames(flag, text, { what: 'stream', known, listedBy: '"scripstream list"' })
 
 /** The rules of `--accept`, each once. */
 export const readAccept = (text: string): readonly RefusalCode[] =>
-  readNames('--accept', text, { what: 'rule', known: refusalCodes, shownBy: '"scripstream run --help"' }) as readonly RefusalCode[]
+  readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' }) as readonly RefusalCode[]
 
 /** Comma-separated names, each once; rejects unknown names. */
-export const readNames = (flag: string, text: string, { what, known, shownBy }: Names): readonly string[] => {
+export const readNames = (flag: string, text: string, { what, known, listedBy }: Names): readonly string[] => {
   const names = distinct(text.split(','))
-  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoted(text)}; ${shownBy} lists them`)
+  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoted(text)}; ${listedBy} lists them`)
   for (const name of names) {
     if (known.includes(name)) continue
     const meant = closest(name, known)
     throw new UsageError(
-      `${flag}: unknown ${what} ${quoted(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${shownBy} lists them all`,
+      `${flag}: unknown ${what} ${quoted(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${listedBy} lists them all`,
     )
   }
   return names
 }
 
-export const readWhole = (flag: string, text: string, least: number, most: number): number => {
+export const readWhole = (flag: string, text: string, min: number, max: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most)) throw new UsageError(`${flag}: ${quoted(text)} is not a whole number from ${least} to ${most}`)
+  if (!(value >= min && value <= max)) throw new UsageError(`${flag}: ${quoted(text)} is not a whole number from ${min} to ${max}`)
   return value
 }
 

@@ -9,17 +9,17 @@ const NAMES = ['market-news', 'all-ohlcv'] as const
 
 const follow = () => {
   const tally = createTally()
-  const course = createCourse()
+  const estimator = createCourse()
   const tell = (...events: readonly RunEvent[]): void => {
     for (const event of events) {
       tally.record(event)
-      course.tell(event)
+      estimator.tell(event)
     }
   }
   tell({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })) })
   const at = (now: number) => {
-    course.look(tally.streams(), now)
-    return tally.streams().map((stream) => ({ stream, ...course.of(stream) }))
+    estimator.look(tally.streams(), now)
+    return tally.streams().map((stream) => ({ stream, ...estimator.of(stream) }))
   }
   return { tell, at }
 }
@@ -121,7 +121,7 @@ const estimates = (instants: readonly number[], pauses: readonly (readonly [from
   return shown
 }
 
-const evenly = (length: number, ms: number): readonly number[] => Array.from({ length }, (_, place) => (place + 1) * ms)
+const evenly = (length: number, ms: number): readonly number[] => Array.from({ length }, (_, index) => (index + 1) * ms)
 /** At random instants, so many a second in the mean. */
 const unevenly = (length: number, perSecond: number): readonly number[] => {
   const random = randomFrom(11)
@@ -141,13 +141,13 @@ describe('the time left', () => {
   test('is right at an even pace, and counts down', () => {
     const shown = estimates(evenly(200, 100)).filter(({ now }) => now >= 1_000)
     for (const { leftMs = Number.NaN, right } of shown) expect(Math.abs(leftMs - right)).toBeLessThanOrEqual(3_000)
-    const ups = shown.filter(({ leftMs = 0 }, place) => leftMs > (shown[place - 1]?.leftMs ?? Number.POSITIVE_INFINITY))
+    const ups = shown.filter(({ leftMs = 0 }, index) => leftMs > (shown[index - 1]?.leftMs ?? Number.POSITIVE_INFINITY))
     expect(ups).toEqual([])
   })
 
   test('does not jump about at an uneven pace', () => {
     const shown = estimates(unevenly(600, 20)).filter(({ now }) => now >= 3_000)
-    const jumps = shown.filter(({ leftMs = 0 }, place) => place > 0 && leftMs > (shown[place - 1]?.leftMs ?? 0) + 500)
+    const jumps = shown.filter(({ leftMs = 0 }, index) => index > 0 && leftMs > (shown[index - 1]?.leftMs ?? 0) + 500)
     expect(shown.length).toBeGreaterThan(200)
     expect(jumps.length).toBeLessThan(6)
   })

@@ -76,7 +76,7 @@ it('the summary of a run that lacks nothing but has drifted says so, and what to
     files: new Map(),
     out: '/srv/m',
     args: ['run', '--only', 'x', '--out', '/srv/m'],
-    isKept: true,
+    isReportStored: true,
     isSimulated: false,
   }
   const lines = summaryOf(runReport({ outcome: 'partial', drift: [fresh, { ...gone, accepted: true }] }), context).map((line) =>

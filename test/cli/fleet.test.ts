@@ -291,7 +291,7 @@ describe('a worker', () => {
 const member = (name: string, perSecond = 41.3, isThere = true) => ({ name, items: 1_234, perSecond, isThere })
 const nobody: FleetState = { workers: [], stalled: 0 }
 const three: FleetState = { workers: [member('a'), member('b', 0.4), member('c', 9, false)], stalled: 1 }
-const fifty: FleetState = { workers: Array.from({ length: 50 }, (_, place) => member(`machine-${place}`, 10)), stalled: 0 }
+const fifty: FleetState = { workers: Array.from({ length: 50 }, (_, index) => member(`machine-${index}`, 10)), stalled: 0 }
 
 describe('the line of a fleet', () => {
   test.each([
@@ -300,7 +300,7 @@ describe('the line of a fleet', () => {
     [{ workers: [member('gone', 3, false)], stalled: 0 }, 'no worker: start "scripstream worker" with this --engine and --blobs'],
     [{ workers: [member('a', 0)], stalled: 0 }, '1 worker, a 0/s'],
     [three, '2 workers 42/s, 1 item reassigned, a 41/s, b 0.4/s'],
-    [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, place) => `machine-${place} 10/s`).join(', ')}, 42 more`],
+    [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, index) => `machine-${index} 10/s`).join(', ')}, 42 more`],
     [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
   ])('of %j says who is there', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
@@ -320,9 +320,9 @@ describe('the line of a fleet', () => {
   test.each([80, 200])('stands below the total, within %i columns', (columns) => {
     for (const fleet of [nobody, three, fifty]) {
       const lines = shown('bars', columns, fleet)
-      const place = lines.findIndex((line) => line.includes('worker'))
-      expect(lines[place - 1]).toContain('0 of 1 stream')
-      expect(width(lines[place] ?? '')).toBeLessThan(columns)
+      const index = lines.findIndex((line) => line.includes('worker'))
+      expect(lines[index - 1]).toContain('0 of 1 stream')
+      expect(width(lines[index] ?? '')).toBeLessThan(columns)
     }
   })
 
@@ -345,7 +345,7 @@ describe('the line of a fleet', () => {
 describe('the summary of a run with a fleet', () => {
   const sectionOf = (fleet: FleetState | undefined): string[] => {
     const report = runReport(fleet === undefined ? {} : { fleet })
-    const context = { columns: 80, files: new Map(), out: './data', args: ['run'], isKept: true, isSimulated: false }
+    const context = { columns: 80, files: new Map(), out: './data', args: ['run'], isReportStored: true, isSimulated: false }
     const lines = summaryOf(report, context).map((line) =>
       line
         .map(([text]) => text)

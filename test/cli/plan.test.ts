@@ -107,7 +107,7 @@ describe('a plan', () => {
   it('has nothing to ask after a complete run, unless it is to begin anew', async () => {
     const forecast = await planned()
     expect(forecast.streams).toEqual([])
-    expect(forecast.standing.finishedBefore).toBeDefined()
+    expect(forecast.resume.finishedBefore).toBeDefined()
     const fresh = await planned({ fresh: true })
     expect(requestsOf(fresh, 'market-news')).toEqual(same(STOCKS))
     // The candles of the evening are in place.
@@ -144,7 +144,7 @@ describe('a plan', () => {
     const before = simulator.stats().endpoints
     simulator.control({ reset: true })
     const rest = await planned({ skip: ['indices-ohlcv'] })
-    expect(rest.standing.continues).toBeDefined()
+    expect(rest.resume.continues).toBeDefined()
     expect(requestsOf(rest, 'master-data')).toEqual(same(0))
     expect(requestsOf(rest, 'fundamental-data')).toEqual(same(0))
     const news = requestsOf(rest, 'market-news')?.least ?? 0

@@ -38,9 +38,9 @@ const begun = (stream: string, total: number, at = 0): RunEvent[] => [
   { type: 'items-known', stream, total },
 ]
 const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): RunEvent[] =>
-  Array.from({ length: times }, (_, place) => [
+  Array.from({ length: times }, (_, index) => [
     { type: 'requested' as const, stream },
-    { type: 'settled' as const, stream, item: `S${place}`, status },
+    { type: 'settled' as const, stream, item: `S${index}`, status },
   ]).flat()
 const ended = (stream: string, at: number, error?: string): RunEvent[] => [
   ...(error === undefined ? [345, 12_000] : []).map((bytes) => ({ type: 'stored' as const, stream, bytes })),
@@ -233,7 +233,7 @@ describe('bars', () => {
   test('give way to lines that stay', () => {
     const { io, progress, tell } = show('bars', { columns: 80 })
     tell(started('market-news'))
-    progress.above('a log line\n')
+    progress.writeAbove('a log line\n')
     expect(io.err.screen()).toEqual(['a log line', '· market-news waiting', '  0.0s · 0 of 1 stream · 0 items', ''])
   })
 
@@ -299,7 +299,7 @@ describe('none', () => {
   test('writes nothing but what others write', () => {
     const { io, progress, tell } = show('none', { columns: 80 })
     tell(...middle)
-    progress.above('a log line\n')
+    progress.writeAbove('a log line\n')
     progress.end({ keep: true })
     advance(io.scheduler, 60_000)
     expect(io.err.text()).toBe('a log line\n')

@@ -47,16 +47,16 @@ describe('the statement of a query', () => {
 })
 
 describe('a reader that is slow', () => {
-  const BUNCHES = 40
+  const CHUNKS = 40
 
   /** An answer whose bunches are there at once. */
   const answer = () => {
     let taken = 0
-    const bunches = async function* () {
-      for (; taken < BUNCHES; taken++) yield { rowCount: 1, getRows: () => [[taken]] }
+    const chunks = async function* () {
+      for (; taken < CHUNKS; taken++) yield { rowCount: 1, getRows: () => [[taken]] }
     }
     const columns = { columnNames: () => ['n'], columnType: () => 'INTEGER' }
-    return { result: { ...columns, [Symbol.asyncIterator]: bunches } as unknown as DuckDBResult, taken: () => taken }
+    return { result: { ...columns, [Symbol.asyncIterator]: chunks } as unknown as DuckDBResult, taken: () => taken }
   }
 
   /** A stdout that is full with every text, and done with it only when everything else is; it notes what has piled up by then. */
@@ -81,7 +81,7 @@ describe('a reader that is slow', () => {
   it.each(['csv', 'ndjson', 'json'] as const)('is waited for: neither texts nor listeners pile up (%s)', async (format) => {
     const { stdout, texts, piled } = slowReader()
     await print(answer().result, { format, rows: 40 }, { stdout })
-    expect(texts.length).toBeGreaterThanOrEqual(BUNCHES)
+    expect(texts.length).toBeGreaterThanOrEqual(CHUNKS)
     expect(piled.filter(({ bytes }) => bytes > 0)).toEqual([])
     expect(new Set(piled.map(({ listeners }) => listeners)).size).toBe(1)
   })

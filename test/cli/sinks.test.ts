@@ -17,7 +17,7 @@ describe('a target', () => {
     ['postgres://me@db/market', 'postgres', 'postgres://me@db/market'],
     ['postgresql://db/market', 'postgres', 'postgresql://db/market'],
     ['postgres:postgres://db/market', 'postgres', 'postgres://db/market'],
-  ])('%s is %s at %j', (typed, kind, place) => expect(readTarget('--to', typed)).toEqual({ kind, place, typed }))
+  ])('%s is %s at %j', (typed, kind, location) => expect(readTarget('--to', typed)).toEqual({ kind, location, typed }))
 
   it.each(['', 'market', 'parquet:', 'duckdb:', 'postgres:db', 'mysql://db'])('is not %j', (typed) => {
     expect(() => readTarget('--to', typed)).toThrow(UsageError)

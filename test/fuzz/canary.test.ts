@@ -15,7 +15,7 @@ const SHEET = '1CANARY_sheet-0123456789abcdef'
 const TAB = '9090909090'
 const QUERY = 'https://me:CANARYpass@host.test/a/b?key=CANARYquery#CANARYhash'
 
-/** So much of a secret that nobody could take it for chance. */
+/** The length of a part of a secret that cannot occur by chance. */
 const TRACES = ['CANARY-2f', '2f7b91', '1CANARY_s', 'CANARY_sheet', TAB, 'CANARYpass', 'CANARYquery', 'CANARYhash']
 const traceIn = (text: string): string | undefined => TRACES.find((trace) => text.includes(trace))
 
@@ -27,7 +27,7 @@ const STOCKS = Array.from({ length: 1_000 }, (_, place) => stockNamed(place === 
 const reply = (body: string, status = 200): Observable<HttpReply> => of({ status, body: Buffer.from(body) })
 const failing = (error: Error): Observable<never> => throwError(() => error)
 
-/** Ways to fail that say a secret, after so many other characters. */
+/** Errors that contain a secret, after a number of other characters. */
 const failures: readonly ((said: string, before: string) => Observable<HttpReply>)[] = [
   (said, before) => failing(new TransportError('reset', before + said, { cause: new Error(said) })),
   (said, before) => reply(`<html>${before}${said}</html>`),
@@ -42,7 +42,7 @@ const failures: readonly ((said: string, before: string) => Observable<HttpReply
   (said) => reply(said, 403),
 ]
 
-/** Made of the seed alone: which way to fail, what is said, and what stands before it. */
+/** Derives from the seed the kind of error, the secret, and the text before it. */
 const choices = fc.sample(
   fc.tuple(fc.nat(failures.length - 1), fc.constantFrom(...secrets), fc.string({ unit: fc.constantFrom('x', ' ', '"'), maxLength: 90 })),
   { numRuns: 5_000, seed },
@@ -79,7 +79,7 @@ const run = async (transport: Transport): Promise<Told> => {
   return { events: await lastValueFrom(collector.events({ asOf: EVENING }).pipe(toArray())), logs, files }
 }
 
-it('ten thousand errors of all kinds tell no secret to events, logs, report or summary', async () => {
+it('ten thousand errors of all kinds leak no secret to events, logs, report or summary', async () => {
   const { transport, asked } = counting()
   let sent = 0
   while (sent < 10_000) {
@@ -90,14 +90,14 @@ it('ten thousand errors of all kinds tell no secret to events, logs, report or s
     expect(traceIn(files.get('.scripstream/report.json')?.text ?? TAB)).toBeUndefined()
     const finished = events.at(-1)
     if (finished?.type !== 'run-finished') throw new Error('no report')
-    const context = { columns: 200, files: new Map(), out: './data', args: ['run'], isKept: true, isSimulated: false }
+    const context = { columns: 200, files: new Map(), out: './data', args: ['run'], isReportStored: true, isSimulated: false }
     expect(traceIn(JSON.stringify(summaryOf(finished.report, context)))).toBeUndefined()
     expect(logs.length).toBeGreaterThan(1_000)
     expect(JSON.stringify(finished.report)).toContain('[redacted]')
   }
 }, 120_000)
 
-it('a stream that is listened to tells none either', async () => {
+it('a subscribed stream leaks no secret', async () => {
   const collector = createCollector({ settings, transport: counting().transport, clock: () => EVENING, random: () => 0.5 })
   const items = await lastValueFrom(collector.stream('company-filings', { asOf: EVENING }).pipe(toArray()))
   expect(items).toHaveLength(STOCKS.length)
@@ -109,7 +109,7 @@ it.each([
   ['a failed master list', new BadAnswer('schema', `refused ${TOKEN} at ${QUERY}`)],
   ['a full disk', new StorageError(`no room for ${SHEET}`, { cause: new Error(TOKEN) })],
   ['a bug', new TypeError(`no ${TOKEN} at ${QUERY}`, { cause: new Error(`Bearer ${TOKEN}`) })],
-])('%s that ends a run tells none, its stack and causes included', async (_, failure) => {
+])('%s that ends a run leaks no secret, in its stack and causes neither', async (_, failure) => {
   const texts: string[] = []
   await run(() => failing(failure)).then(
     ({ events }) => texts.push(JSON.stringify(events)),

@@ -35,7 +35,7 @@ export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(
-      namesOption('--only', 'only these kinds of changes', { what: 'kind', known: sectionNames, shownBy: '"scripstream diff --help"' }),
+      namesOption('--only', 'only these kinds of changes', { what: 'kind', known: sectionNames, listedBy: '"scripstream diff --help"' }),
     )
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all changes as JSON on stdout')

@@ -32,7 +32,7 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .description('Checks the outputs of a folder and reports what is wrong.')
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .addOption(namesOption('--only', 'only these checks', { what: 'check', known: checkNames, shownBy: '"scripstream verify --help"' }))
+    .addOption(namesOption('--only', 'only these checks', { what: 'check', known: checkNames, listedBy: '"scripstream verify --help"' }))
     .option('--symbols <symbols>', 'only findings of these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all findings as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + EXIT_CODES)

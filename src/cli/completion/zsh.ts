@@ -42,7 +42,7 @@ const targetFunction = (commands: readonly CommandWords[]): string => {
 }
 
 const caseOf = ({ name, options, arguments: taken }: CommandWords): string => {
-  const specs = [...options.flatMap(optionSpecs), ...taken.map((takes, place) => `'${place + 1}:${valueSpec(takes)}'`)]
+  const specs = [...options.flatMap(optionSpecs), ...taken.map((takes, index) => `'${index + 1}:${valueSpec(takes)}'`)]
   return [`        ${name})`, `          _arguments \\\n            ${specs.join(' \\\n            ')}`, '          ;;'].join('\n')
 }
 

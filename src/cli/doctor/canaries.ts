@@ -33,7 +33,7 @@ export interface CanaryContext extends Asking {
 
 interface Known {
   /** The probe and the answer of each endpoint. */
-  readonly shown: Map<AnyEndpoint, { readonly probe: Canary; readonly answer$: Observable<unknown> }>
+  readonly probed: Map<AnyEndpoint, { readonly probe: Canary; readonly answer$: Observable<unknown> }>
   /** The items that streams offer to other streams. */
   readonly offered: Map<string, readonly Item[]>
 }
@@ -44,18 +44,18 @@ interface Known {
  */
 export const canariesOf = (streams: readonly StreamDefinition[], context: CanaryContext): Observable<Canary> =>
   defer(() => {
-    const known: Known = { shown: new Map(), offered: new Map() }
+    const known: Known = { probed: new Map(), offered: new Map() }
     const reported = new Set<AnyEndpoint>()
     return from(streams).pipe(
       concatMap((stream) => {
         const item = itemOf(stream, known)
-        const trying: Trying = { stream, known, context, last: undefined, reason: `needs ${stream.work.of}, which could not be fetched` }
+        const attempt: Trying = { stream, known, context, last: undefined, reason: `needs ${stream.work.of}, which could not be fetched` }
         const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
         for (const endpoint of fresh) reported.add(endpoint)
         const probes = (): readonly Canary[] =>
-          fresh.map((one) => known.shown.get(one)?.probe ?? { ...factsOf(stream, one), result: 'unasked', reason: trying.reason })
+          fresh.map((one) => known.probed.get(one)?.probe ?? { ...factsOf(stream, one), result: 'unasked', reason: attempt.reason })
         return concat(
-          item === undefined ? EMPTY : tries(trying, item, new Set()),
+          item === undefined ? EMPTY : tries(attempt, item, new Set()),
           defer(() => from(probes())),
         )
       }),
@@ -79,33 +79,33 @@ interface Trying {
   reason: string
 }
 
-const isDone = ({ stream, known }: Trying): boolean => stream.endpoints.every((endpoint) => known.shown.has(endpoint))
+const isDone = ({ stream, known }: Trying): boolean => stream.endpoints.every((endpoint) => known.probed.has(endpoint))
 
 /** Runs the work, then again without its last endpoint, as long as that may reach further endpoints. */
-const tries = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): Observable<never> =>
+const tries = (attempt: Trying, item: Item, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
   concat(
-    begun(trying, item, leftOut),
+    begun(attempt, item, skipped),
     defer(() => {
-      const { last } = trying
-      return isDone(trying) || last === undefined || leftOut.has(last) ? EMPTY : tries(trying, item, new Set([...leftOut, last]))
+      const { last } = attempt
+      return isDone(attempt) || last === undefined || skipped.has(last) ? EMPTY : tries(attempt, item, new Set([...skipped, last]))
     }),
   )
 
-const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): Observable<never> =>
+const begun = (attempt: Trying, item: Item, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
   defer(() => {
-    const { stream, known, context } = trying
+    const { stream, known, context } = attempt
     const enough$ = new Subject<void>()
-    trying.last = undefined
-    trying.reason = 'an earlier request failed, or did not need it'
+    attempt.last = undefined
+    attempt.reason = 'an earlier request failed, or did not need it'
     const ask = (endpoint: AnyEndpoint, input: unknown): Observable<unknown> =>
       defer(() => {
-        if (leftOut.has(endpoint)) return throwError(() => new NothingAnswered('skipped, to probe the next source'))
-        trying.last = endpoint
-        const before = known.shown.get(endpoint)
+        if (skipped.has(endpoint)) return throwError(() => new NothingAnswered('skipped, to probe the next source'))
+        attempt.last = endpoint
+        const before = known.probed.get(endpoint)
         // A 404 is a day without a file: the work tries the day before.
         if (before !== undefined && before.probe.status !== 404) return before.answer$
-        return shownBy(endpoint, input, { trying, item }).pipe(
-          tap({ next: () => stream.offers === undefined && isDone(trying) && enough$.next() }),
+        return listedBy(endpoint, input, { attempt, item }).pipe(
+          tap({ next: () => stream.offers === undefined && isDone(attempt) && enough$.next() }),
         )
       })
     return defer(() => stream.work.each(item, toolsOf(ask as Tools['ask'], context), '')).pipe(
@@ -119,7 +119,7 @@ const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): O
       }),
       catchError((error: unknown) => {
         if (!isLoss(error)) return throwError(() => error)
-        trying.reason = context.redact(messageOf(error))
+        attempt.reason = context.redact(messageOf(error))
         return EMPTY
       }),
       ignoreElements(),
@@ -127,9 +127,9 @@ const begun = (trying: Trying, item: Item, leftOut: ReadonlySet<AnyEndpoint>): O
   })
 
 /** Sends one request to an endpoint, and stores the result for later requests to it. */
-const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { readonly trying: Trying; readonly item: Item }) => {
-  const { stream, known, context } = trying
-  const store = (probe: Canary, answer$: Observable<unknown>): void => void known.shown.set(endpoint, { probe, answer$ })
+const listedBy = (endpoint: AnyEndpoint, input: unknown, { attempt, item }: { readonly attempt: Trying; readonly item: Item }) => {
+  const { stream, known, context } = attempt
+  const store = (probe: Canary, answer$: Observable<unknown>): void => void known.probed.set(endpoint, { probe, answer$ })
   const missing = missingFor(endpoint, input, context)
   if (missing !== undefined) {
     const failure$ = throwError(() => new NothingAnswered(missing))
@@ -138,8 +138,8 @@ const shownBy = (endpoint: AnyEndpoint, input: unknown, { trying, item }: { read
   }
   return new Observable((subscriber) => {
     let probe: Canary | undefined
-    const answer$ = askOnce({ stream, endpoint, about: item.key }, input, context, (shown) => {
-      probe = shown
+    const answer$ = askOnce({ stream, endpoint, about: item.key }, input, context, (probed) => {
+      probe = probed
     }).pipe(
       tap({
         next: (answer) => probe && store(probe, of(answer)),

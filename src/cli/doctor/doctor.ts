@@ -28,15 +28,15 @@ const codeOf = (checks: readonly Check[], probes: readonly Canary[]): number => 
 }
 
 /** Checks this machine, sends one request to each endpoint, and prints the results; emits the exit code. */
-export const doctorCommand: Command<DoctorFlags> = ({ json, ...asked }, io, dependencies) =>
+export const doctorCommand: Command<DoctorFlags> = ({ json, ...choice }, io, dependencies) =>
   defer(() =>
-    asking(asked, { settings: settingsFor(asked, io, dependencies), dependencies }, ({ settings }) => {
+    asking(choice, { settings: settingsFor(choice, io, dependencies), dependencies }, ({ settings }) => {
       const { streams, optionalPackages: optional } = dependencies
       const checks = localChecks({ settings, streams, optional })
       const clock = (): number => io.scheduler.now()
       const { send: transport, close } = openConnections({ redirect: redirectsOf(settings) })
       const wanted = streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
-      const context = { settings, transport, clock, redact: redactorOf(settings), asOf: asked.asOf ?? clock() }
+      const context = { settings, transport, clock, redact: redactorOf(settings), asOf: choice.asOf ?? clock() }
       return canariesOf(wanted, context).pipe(
         takeUntil(timer(LONGEST_MS, io.scheduler)),
         toArray(),

@@ -11,7 +11,7 @@ export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`
 export interface Target {
   readonly kind: (typeof PATHS)[number] | 'postgres'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment. */
-  readonly place: string
+  readonly location: string
   /** The target as typed on the command line. */
   readonly typed: string
 }
@@ -20,29 +20,32 @@ const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR or postgres://user@host/d
 
 /** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `postgres:URL` (or the URL alone). */
 export const readTarget = (flag: string, text: string): Target => {
-  if (/^postgres:?$/.test(text)) return { kind: 'postgres', place: '', typed: text }
+  if (/^postgres:?$/.test(text)) return { kind: 'postgres', location: '', typed: text }
   const address = text.replace(/^postgres:(?!\/\/)/, '')
-  if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', place: address, typed: text }
+  if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', location: address, typed: text }
   if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
   const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
-  if (kind !== undefined) return { kind, place: text.slice(kind.length + 1), typed: text }
-  if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', place: text, typed: text }
+  if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
+  if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
   throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
 }
 
 /** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
-export const exportInto = async ({ kind, place }: Target, { schema }: { readonly schema?: string | undefined } = {}): Promise<Export> => {
+export const exportInto = async (
+  { kind, location }: Target,
+  { schema }: { readonly schema?: string | undefined } = {},
+): Promise<Export> => {
   const { loadDuck } = await import('../../tables/duckdb.js')
   await loadDuck()
   switch (kind) {
     case 'duckdb':
-      return (await import('../../../sinks/duckdb.js')).duckdb(place)
+      return (await import('../../../sinks/duckdb.js')).duckdb(location)
     case 'parquet':
-      return (await import('../../../sinks/parquet.js')).parquet(place)
+      return (await import('../../../sinks/parquet.js')).parquet(location)
     case 'postgres': {
       await (await import('../../../sinks/postgres-package.js')).loadPostgres()
       const { postgres } = await import('../../../sinks/postgres.js')
-      return postgres(place, schema === undefined ? {} : { schema })
+      return postgres(location, schema === undefined ? {} : { schema })
     }
   }
 }

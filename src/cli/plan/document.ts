@@ -7,11 +7,11 @@ const whole = ({ least, most }: Span): Span => ({ least: Math.round(least), most
 
 /** A plan as JSON: times in milliseconds, sizes in bytes, `least` and `most` as bounds. */
 export const planDocument = (forecast: Forecast, settings: Settings, freeBytes: number | undefined): object => {
-  const { asOf, stocks, latency, standing, streams, time, notes } = forecast
+  const { asOf, stocks, latency, resume, streams, time, notes } = forecast
   return {
     asOf: new Date(asOf).toISOString(),
-    finishedBefore: standing.finishedBefore ?? null,
-    continues: standing.continues ?? null,
+    finishedBefore: resume.finishedBefore ?? null,
+    continues: resume.continues ?? null,
     stocks: stocks === undefined ? null : { number: stocks.items.length, known: stocks.known },
     latency,
     requests: sumOf(streams.map(({ requests }) => requests)),

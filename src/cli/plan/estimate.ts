@@ -28,14 +28,14 @@ export const latencyIn = (
   demands: readonly Demand[],
   workersOf: WorkersOf,
 ): number | undefined => {
-  const shown = demands.flatMap(({ stream }) => {
+  const samples = demands.flatMap(({ stream }) => {
     const script = scripts[stream.name]
     if (script === undefined || stream.work.of === undefined || !isTelling(script)) return []
-    const asked = itemsIn(script) - script.items.skipped
+    const fetched = itemsIn(script) - script.items.skipped
     const workers = workersOf(stream)
-    return asked >= ENOUGH * workers ? [(script.durationMs * workers) / asked] : []
+    return fetched >= ENOUGH * workers ? [(script.durationMs * workers) / fetched] : []
   })
-  return shown.length === 0 ? undefined : Math.min(...shown)
+  return samples.length === 0 ? undefined : Math.min(...samples)
 }
 
 const isTelling = (script: ScriptReport): boolean =>

@@ -48,7 +48,7 @@ export interface Forecast {
   /** The stocks of the run; undefined if no stream needs stocks. */
   readonly stocks: Worklist | undefined
   readonly latency: Latency
-  readonly standing: Standing
+  readonly resume: Standing
   /** Empty if a complete run is up to date. */
   readonly streams: readonly StreamForecast[]
   readonly time: Span
@@ -57,40 +57,40 @@ export interface Forecast {
 }
 
 /** Plans a run from the stored data of a folder. Sends no request, writes nothing. Errors with `UsageError` on wrong names or symbols. */
-export const forecastOf = (forecasting: Forecasting): Observable<Forecast> =>
+export const forecastOf = (input: Forecasting): Observable<Forecast> =>
   defer(() => {
-    const { streams, settings, stored, run, now } = forecasting
+    const { streams, settings, stored, run, now } = input
     const plan = planRun(streams, settings, run)
     const chosen = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
     const { symbols, variant, fresh = false } = run
     const wanted = { run: '', asOf: run.asOf ?? now, ...identityOf({ settings, plan, symbols, variant }) }
     const names = chosen.map(({ name }) => name)
-    const request = { wanted, isInstantGiven: run.asOf !== undefined, fresh, streams: names }
-    return forkJoin([defer(() => standingOf(resolve(settings.out), request)), lastReport(stored)]).pipe(
-      switchMap(([standing, last]) => forecastAfter(forecasting, { chosen, standing, last })),
+    const query = { wanted, isInstantGiven: run.asOf !== undefined, fresh, streams: names }
+    return forkJoin([defer(() => standingOf(resolve(settings.out), query)), lastReport(stored)]).pipe(
+      switchMap(([resume, last]) => forecastAfter(input, { chosen, resume, last })),
     )
   })
 
 interface Before {
   readonly chosen: readonly StreamDefinition[]
-  readonly standing: Standing
+  readonly resume: Standing
   readonly last: RunReport | undefined
 }
 
-const forecastAfter = (forecasting: Forecasting, { chosen, standing, last }: Before): Observable<Forecast> => {
-  const { streams, settings, stored, run } = forecasting
+const forecastAfter = (input: Forecasting, { chosen, resume, last }: Before): Observable<Forecast> => {
+  const { streams, settings, stored, run } = input
   const notes = new Set<string>()
-  const notice = (text: string): void => void notes.add(text)
-  const listing = { streams, stored, exchange: settings.exchange, symbols: run.symbols, stocks: forecasting.stocks, notice }
+  const warn = (text: string): void => void notes.add(text)
+  const listing = { streams, stored, exchange: settings.exchange, symbols: run.symbols, stocks: input.stocks, warn }
   const worklistOf = createListing(listing)
   const workersOf = ({ name, workers }: StreamDefinition): number => settings.workers[name] ?? workers
-  const running = standing.finishedBefore === undefined ? chosen : []
+  const running = resume.finishedBefore === undefined ? chosen : []
   const usual = (stream: StreamDefinition, foreseen: number): number => usualRequests(stream, foreseen, last)
-  const asking = { settings, stored, asOf: standing.asOf, worklistOf, isInPlace: standing.isInPlace, usual }
+  const demandContext = { settings, stored, asOf: resume.asOf, worklistOf, isFetched: resume.isFetched, usual }
   const needsStocks = running.some(({ work }) => work.of === MASTER)
-  return forkJoin([demandsOf(running, asking), needsStocks ? worklistOf(MASTER) : of(undefined)]).pipe(
+  return forkJoin([demandsOf(running, demandContext), needsStocks ? worklistOf(MASTER) : of(undefined)]).pipe(
     map(([demands, stocks]): Forecast => {
-      const latency = forecasting.latency ?? latencyFrom(last, demands, workersOf)
+      const latency = input.latency ?? latencyFrom(last, demands, workersOf)
       const forecasts = demands.map((demand): StreamForecast => {
         const { stream } = demand
         const workers = workersOf(stream)
@@ -101,7 +101,7 @@ const forecastAfter = (forecasting: Forecasting, { chosen, standing, last }: Bef
           footprint: footprintOf(demand, stocks?.items.length ?? 0, last),
         }
       })
-      return { asOf: standing.asOf, stocks, latency, standing, streams: forecasts, time: wholeTime(forecasts), notes: [...notes] }
+      return { asOf: resume.asOf, stocks, latency, resume, streams: forecasts, time: wholeTime(forecasts), notes: [...notes] }
     }),
   )
 }

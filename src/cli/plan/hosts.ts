@@ -15,7 +15,7 @@ export const hostsOf = ({ streams }: Pick<Forecast, 'streams'>, { urls }: Settin
   for (const { demand } of streams)
     for (const [{ host }, span] of demand.calls) requests.set(host, plus(requests.get(host) ?? { least: 0, most: 0 }, span))
   return hosts.flatMap((service): readonly HostForecast[] => {
-    const [asked, url] = [requests.get(service), urls[service]]
-    return asked === undefined ? [] : [{ service, at: url === undefined ? undefined : new URL(url).host, requests: asked }]
+    const [span, url] = [requests.get(service), urls[service]]
+    return span === undefined ? [] : [{ service, at: url === undefined ? undefined : new URL(url).host, requests: span }]
   })
 }

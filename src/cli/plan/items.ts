@@ -15,7 +15,7 @@ export interface Worklist {
   readonly items: readonly Item[]
   readonly known: 'stored' | 'given' | 'assumed' | 'unknown'
   /** Whether the items are placeholders: nothing is stored of them, so all make the same requests. */
-  readonly isMadeUp?: boolean
+  readonly isPlaceholder?: boolean
 }
 
 export interface Listing {
@@ -25,7 +25,7 @@ export interface Listing {
   readonly symbols: readonly string[] | undefined
   /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
-  readonly notice: (text: string) => void
+  readonly warn: (text: string) => void
 }
 
 /** Finds the items of streams: from the stored rows of the stream that they follow, or placeholders. Reads each list once. */
@@ -49,7 +49,7 @@ const worklistOf = (source: string, listing: Listing): Observable<Worklist> =>
   )
 
 /** The stored rows of a stream, from which it makes the items that it offers. An unreadable file counts as empty. */
-const storedRows = (source: string, { streams, stored, exchange, notice }: Listing): Observable<readonly Row[]> => {
+const storedRows = (source: string, { streams, stored, exchange, warn }: Listing): Observable<readonly Row[]> => {
   const stream = streams.find(({ name }) => name === source)
   const [part] = stream?.work.parts ?? []
   if (stream === undefined || part === undefined) return of([])
@@ -57,30 +57,30 @@ const storedRows = (source: string, { streams, stored, exchange, notice }: Listi
     map((rows) => (Array.isArray(rows) ? rows.filter(isRow) : [])),
     catchError((error: unknown) => {
       if (!isLoss(error)) return throwError(() => error)
-      notice(error.message)
+      warn(error.message)
       return of([])
     }),
   )
 }
 
-const narrowed = (items: readonly Item[], { symbols, notice }: Listing): readonly Item[] =>
-  narrowTo(symbols, (event) => event.type === 'noticed' && notice(event.text))(items)
+const narrowed = (items: readonly Item[], { symbols, warn }: Listing): readonly Item[] =>
+  narrowTo(symbols, (event) => event.type === 'noticed' && warn(event.text))(items)
 
 const madeUpStocks = ({ symbols, stocks }: Listing): Worklist => {
   const number = stocks ?? USUAL_ITEMS[MASTER] ?? 0
-  const names = symbols ?? Array.from({ length: number }, (_, place) => `STOCK${place + 1}`)
+  const names = symbols ?? Array.from({ length: number }, (_, index) => `STOCK${index + 1}`)
   const placeholders = names.map(
-    (name, place): Stock => ({ Symbol: name, ISIN: `IN${place}`, Name: name, Sid: `${place + 1}`, FnoFlag: 0 }),
+    (name, index): Stock => ({ Symbol: name, ISIN: `IN${index}`, Name: name, Sid: `${index + 1}`, FnoFlag: 0 }),
   )
   return {
     items: stockItems(placeholders),
     known: (symbols ?? stocks) === undefined ? 'assumed' : 'given',
-    isMadeUp: symbols === undefined,
+    isPlaceholder: symbols === undefined,
   }
 }
 
 const madeUpItems = (source: string): Worklist => {
   const number = USUAL_ITEMS[source]
   const items = Array.from({ length: number ?? 0 }, (_, rank): Item => ({ key: `${rank}`, rank, fileName: `${source} ${rank}`, value: {} }))
-  return { items, known: number === undefined ? 'unknown' : 'assumed', isMadeUp: true }
+  return { items, known: number === undefined ? 'unknown' : 'assumed', isPlaceholder: true }
 }

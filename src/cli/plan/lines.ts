@@ -19,7 +19,7 @@ export interface Printing {
 /** Formats a plan for people: each stream, each service, and how the figures are computed. */
 export const planLines = (forecast: Forecast, { settings, columns, free }: Printing): readonly Line[] => {
   const wrapped = (text: string): readonly Line[] => wrap(clean(text), columns).map((line): Line => [[line]])
-  const { finishedBefore } = forecast.standing
+  const { finishedBefore } = forecast.resume
   if (finishedBefore !== undefined) {
     const upToDate = `Up to date: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, and all files are present.`
     return [...wrapped(upToDate), ...wrapped('A run would send no request. For a run from scratch: plan --fresh.')]

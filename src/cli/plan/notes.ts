@@ -12,9 +12,9 @@ const LATENCIES: Readonly<Record<Latency['from'], string>> = {
 
 /** Explains the figures of a plan, each in a sentence or two. */
 export const notesOf = (forecast: Forecast, free: number | undefined): readonly string[] => {
-  const { stocks, latency, standing, streams, notes } = forecast
+  const { stocks, latency, resume, streams, notes } = forecast
   return [
-    ...(standing.continues === undefined ? [] : [continued(forecast)]),
+    ...(resume.continues === undefined ? [] : [continued(forecast)]),
     ...(stocks === undefined ? [] : [`Stocks: ${stocksText(stocks)}`]),
     ...assumedLists(forecast),
     `Time: ${count(latency.ms)} ms per request (${LATENCIES[latency.from]}), divided among the workers. The total is phase 1 stream by stream, then the longest parallel chain.`,
@@ -35,8 +35,8 @@ export const notesOf = (forecast: Forecast, free: number | undefined): readonly 
   ]
 }
 
-const continued = ({ standing, streams }: Forecast): string =>
-  `Resumes the unfinished run ${standing.continues}: ${counted(
+const continued = ({ resume, streams }: Forecast): string =>
+  `Resumes the unfinished run ${resume.continues}: ${counted(
     streams.reduce((total, { demand }) => total + demand.inPlace, 0),
     'item',
   )} already fetched (--fresh starts from scratch).`

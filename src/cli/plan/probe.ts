@@ -24,7 +24,7 @@ const FAILURES: Readonly<Record<Failing, CollectError>> = { nothing: new Nothing
 export const probe = (
   stream: StreamDefinition,
   item: Item,
-  { tools, failing }: { readonly tools: Omit<Tools, 'ask'>; readonly failing: Failing },
+  { tools, mode }: { readonly tools: Omit<Tools, 'ask'>; readonly mode: Failing },
 ): Observable<readonly Asked[]> =>
   defer(() => {
     const requests: Asked[] = []
@@ -37,7 +37,7 @@ export const probe = (
         return timer(0, asapScheduler).pipe(
           switchMap(() => {
             round = Math.max(round, own + 1)
-            return throwError(() => FAILURES[failing])
+            return throwError(() => FAILURES[mode])
           }),
         )
       })

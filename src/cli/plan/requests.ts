@@ -34,7 +34,7 @@ export interface Asking {
   readonly asOf: number
   readonly worklistOf: (source: string) => Observable<Worklist>
   /** Whether an item is already fetched. */
-  readonly isInPlace: (stream: string, item: Item) => boolean
+  readonly isFetched: (stream: string, item: Item) => boolean
   /** The expected maximum of requests of a stream, of which `foreseen` are known: answers may lead to more. */
   readonly usual: (stream: StreamDefinition, foreseen: number) => number
 }
@@ -48,27 +48,27 @@ const NOTHING: Tally = { calls: new Map(), rounds: NONE, longest: NONE }
  * The requests of each stream in a run, from its own work over the stored data. `least` assumes that all goes well, `most` that only the
  * last source or day of a list answers. Neither counts retries.
  */
-export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking): Observable<readonly Demand[]> => {
+export const demandsOf = (streams: readonly StreamDefinition[], context: Asking): Observable<readonly Demand[]> => {
   const shared = { nothing: askedOnce(), missing: askedOnce() }
-  const toolsFor = (failing: Failing): Omit<Tools, 'ask'> => ({
-    ...{ stored: asking.stored, settings: asking.settings, asOf: asking.asOf, shared: shared[failing] },
+  const toolsFor = (mode: Failing): Omit<Tools, 'ask'> => ({
+    ...{ stored: context.stored, settings: context.settings, asOf: context.asOf, shared: shared[mode] },
     ...{ after: () => EMPTY, accepts: () => true, notice: () => undefined },
   })
   const tallyOf = (stream: StreamDefinition, items: readonly Item[]): Observable<Tally> => {
-    const failings: readonly Failing[] = stream.work.of === undefined ? ['nothing', 'missing'] : ['nothing']
-    const probed = (item: Item): Observable<Tally> =>
-      forkJoin(failings.map((failing) => probe(stream, item, { tools: toolsFor(failing), failing }))).pipe(map(tallyOfItem))
-    return from(items).pipe(mergeMap(probed, AT_ONCE), reduce(together, NOTHING))
+    const modes: readonly Failing[] = stream.work.of === undefined ? ['nothing', 'missing'] : ['nothing']
+    const dryRunItem = (item: Item): Observable<Tally> =>
+      forkJoin(modes.map((mode) => probe(stream, item, { tools: toolsFor(mode), mode }))).pipe(map(tallyOfItem))
+    return from(items).pipe(mergeMap(dryRunItem, AT_ONCE), reduce(together, NOTHING))
   }
   return from(streams).pipe(
     concatMap((stream) => {
       const { of: source, parts } = stream.work
-      const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : asking.worklistOf(source)
+      const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : context.worklistOf(source)
       return list$.pipe(
-        mergeMap(({ items, known, isMadeUp = false }) => {
-          const open = items.filter((item) => !asking.isInPlace(stream.name, item))
+        mergeMap(({ items, known, isPlaceholder = false }) => {
+          const open = items.filter((item) => !context.isFetched(stream.name, item))
           const facts = { stream, items: items.length, inPlace: items.length - open.length, known }
-          const tally$ = isMadeUp
+          const tally$ = isPlaceholder
             ? tallyOf(stream, open.slice(0, 1)).pipe(map((tally) => repeated(tally, open.length)))
             : tallyOf(stream, open)
           return tally$.pipe(map((tally): Demand => ({ ...facts, ...tally })))
@@ -78,22 +78,22 @@ export const demandsOf = (streams: readonly StreamDefinition[], asking: Asking):
     toArray(),
     map((demands) => {
       const reached = new Set(demands.flatMap(({ calls }) => [...calls.keys()]))
-      return demands.map((demand) => withPages(withUnreached(demand, reached), asking.usual))
+      return demands.map((demand) => withPages(withUnreached(demand, reached), context.usual))
     }),
   )
 }
 
 /** The requests of an item, from its dry runs in each failure mode. The first round is needed; other endpoints are fallbacks. */
-const tallyOfItem = (probes: readonly (readonly Asked[])[]): Tally => {
-  const [needed = []] = probes
+const tallyOfItem = (dryRuns: readonly (readonly Asked[])[]): Tally => {
+  const [needed = []] = dryRuns
   const first = new Set(needed.filter(({ round }) => round === 0).map(({ endpoint }) => endpoint))
   const least = needed.filter(({ endpoint }) => first.has(endpoint))
   const numberIn = (all: readonly Asked[], endpoint: AnyEndpoint): number => all.filter((one) => one.endpoint === endpoint).length
   const roundsIn = (all: readonly Asked[]): number => new Set(all.map(({ round }) => round)).size
-  const rounds = { least: roundsIn(least), most: Math.max(...probes.map(roundsIn)) }
-  const calls = [...new Set(probes.flat().map(({ endpoint }) => endpoint))].map((endpoint): [AnyEndpoint, Span] => [
+  const rounds = { least: roundsIn(least), most: Math.max(...dryRuns.map(roundsIn)) }
+  const calls = [...new Set(dryRuns.flat().map(({ endpoint }) => endpoint))].map((endpoint): [AnyEndpoint, Span] => [
     endpoint,
-    { least: numberIn(least, endpoint), most: Math.max(...probes.map((all) => numberIn(all, endpoint))) },
+    { least: numberIn(least, endpoint), most: Math.max(...dryRuns.map((all) => numberIn(all, endpoint))) },
   ])
   return { calls: new Map(calls), rounds, longest: rounds }
 }

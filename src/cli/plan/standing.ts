@@ -15,7 +15,7 @@ export interface Standing {
   readonly finishedBefore?: string
   /** The unfinished run that would be resumed. */
   readonly continues?: string
-  readonly isInPlace: (stream: string, item: Item) => boolean
+  readonly isFetched: (stream: string, item: Item) => boolean
 }
 
 export interface Intent {
@@ -28,18 +28,18 @@ export interface Intent {
 
 /** Reads the state of a folder as a run does at its start, but writes nothing. */
 export const standingOf = async (root: string, { wanted, isInstantGiven, fresh, streams }: Intent): Promise<Standing> => {
-  const scratch: Standing = { asOf: wanted.asOf, isInPlace: () => false }
+  const scratch: Standing = { asOf: wanted.asOf, isFetched: () => false }
   if (fresh) return scratch
   const state = join(root, '.scripstream')
   const unfinished = await recordIn(join(state, 'run.json'))
   if (unfinished !== undefined) {
     if (!isContinued(unfinished, wanted, isInstantGiven)) return scratch
-    const inPlace = new Map<string, ReadonlySet<string>>()
-    for (const stream of streams) inPlace.set(stream, await inJournal(join(state, 'journals', `${stream}.ndjson`), root))
+    const fetched = new Map<string, ReadonlySet<string>>()
+    for (const stream of streams) fetched.set(stream, await inJournal(join(state, 'journals', `${stream}.ndjson`), root))
     return {
       asOf: unfinished.asOf,
       continues: unfinished.run,
-      isInPlace: (stream, { fileName }) => inPlace.get(stream)?.has(fileName) ?? false,
+      isFetched: (stream, { fileName }) => fetched.get(stream)?.has(fileName) ?? false,
     }
   }
   const noted = await notedRun(join(state, 'complete.json'))

@@ -8,7 +8,7 @@ export type Writing = (columns: readonly ColumnFacts[], rows: Cells) => AsyncIte
 /** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
 const csv: Writing = async function* (columns, rows) {
   yield stringify([columns.map(({ name }) => asText(name))])
-  for await (const some of rows) yield stringify(some.rows().map((row) => row.map((value, place) => csvCell(value, columns[place]))))
+  for await (const some of rows) yield stringify(some.rows().map((row) => row.map((value, index) => csvCell(value, columns[index]))))
 }
 
 const csvCell = (value: Value, column: ColumnFacts | undefined): string | undefined => {
@@ -42,7 +42,7 @@ export const writings = { csv, ndjson, json }
 
 const objectOf = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => string) => {
   const names = distinct(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
-  return (row) => `{${row.map((value, place) => `${names[place]}:${jsonOf(value, columns[place]?.isJson)}`).join(',')}}`
+  return (row) => `{${row.map((value, index) => `${names[index]}:${jsonOf(value, columns[index]?.isJson)}`).join(',')}}`
 }
 
 /** Numbers repeated column names: an object can have each name once. */

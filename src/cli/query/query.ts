@@ -70,8 +70,8 @@ export const print = async (
 }
 
 const columnsOf = (result: DuckDBResult): readonly ColumnFacts[] =>
-  result.columnNames().map((name, place) => {
-    const type = result.columnType(place)
+  result.columnNames().map((name, index) => {
+    const type = result.columnType(index)
     return {
       name,
       isNumber: /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL)\b/.test(String(type)),

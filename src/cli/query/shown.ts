@@ -11,10 +11,10 @@ export interface Room {
 }
 
 /** A query plan is a multi-line drawing. */
-const planLines = async (bunches: Cells): Promise<readonly Line[]> => {
+const planLines = async (chunks: Cells): Promise<readonly Line[]> => {
   const lines: Line[] = []
-  for await (const bunch of bunches)
-    for (const row of bunch.rows())
+  for await (const chunk of chunks)
+    for (const row of chunk.rows())
       lines.push(
         ...String(row[1])
           .split('\n')
@@ -39,11 +39,11 @@ export const shown = async (columns: readonly ColumnFacts[], rows: Cells, room: 
   const all = left > 0 ? [...first, gap, ...last] : [...first, ...last]
   const fitting = fittingColumns(columns, all, room.columns)
   const table = tableOf(
-    columns.slice(0, fitting).map(({ name, isNumber }, place) => ({
+    columns.slice(0, fitting).map(({ name, isNumber }, index) => ({
       title: titleOf(name, room),
       align: isNumber ? ('right' as const) : ('left' as const),
-      cell: (row: Row) => row[place] ?? NULL,
-      style: (row: Row) => (row === gap || row[place] === undefined ? ('dim' as const) : undefined),
+      cell: (row: Row) => row[index] ?? NULL,
+      style: (row: Row) => (row === gap || row[index] === undefined ? ('dim' as const) : undefined),
     })),
     all,
   )
@@ -51,21 +51,21 @@ export const shown = async (columns: readonly ColumnFacts[], rows: Cells, room: 
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */
-const ends = async (bunches: Cells, most: number, keep: (row: readonly Value[]) => Row) => {
-  const half = Math.ceil(most / 2)
+const ends = async (chunks: Cells, max: number, keep: (row: readonly Value[]) => Row) => {
+  const half = Math.ceil(max / 2)
   const first: Row[] = []
   const later: Bunch[] = []
   let [total, waiting] = [0, 0]
-  for await (const bunch of bunches) {
-    total += bunch.count
-    const taken = Math.min(bunch.count, half - first.length)
-    if (taken > 0) first.push(...bunch.rows().slice(0, taken).map(keep))
-    if (taken === bunch.count) continue
-    later.push({ count: bunch.count - taken, rows: () => bunch.rows().slice(taken) })
-    waiting += bunch.count - taken
-    while (waiting - (later[0]?.count ?? 0) >= most - half) waiting -= later.shift()?.count ?? waiting
+  for await (const chunk of chunks) {
+    total += chunk.count
+    const taken = Math.min(chunk.count, half - first.length)
+    if (taken > 0) first.push(...chunk.rows().slice(0, taken).map(keep))
+    if (taken === chunk.count) continue
+    later.push({ count: chunk.count - taken, rows: () => chunk.rows().slice(taken) })
+    waiting += chunk.count - taken
+    while (waiting - (later[0]?.count ?? 0) >= max - half) waiting -= later.shift()?.count ?? waiting
   }
-  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (most - half)))
+  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (max - half)))
   return { first, last: last.map(keep), total }
 }
 
@@ -74,8 +74,8 @@ const widest = ({ columns }: Room): number => Math.max(LEAST_WIDTH, Math.floor(c
 const titleOf = (name: string, room: Room): string => cut(clean(name), widest(room))
 
 const rowOf = (row: readonly Value[], columns: readonly ColumnFacts[], room: Room): Row =>
-  row.map((value, place) => {
-    const text = cellText(value, columns[place]?.isJson)
+  row.map((value, index) => {
+    const text = cellText(value, columns[index]?.isJson)
     if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
     // Cut first: a cell may be a whole document.
     return cut(clean(text.slice(0, 4 * room.columns)), widest(room))
@@ -83,8 +83,8 @@ const rowOf = (row: readonly Value[], columns: readonly ColumnFacts[], room: Roo
 
 const fittingColumns = (columns: readonly ColumnFacts[], rows: readonly Row[], room: number): number => {
   let used = -GAP
-  const fitting = columns.findIndex(({ name }, place) => {
-    used += GAP + Math.max(width(clean(name)), ...rows.map((row) => width(row[place] ?? NULL)))
+  const fitting = columns.findIndex(({ name }, index) => {
+    used += GAP + Math.max(width(clean(name)), ...rows.map((row) => width(row[index] ?? NULL)))
     return used > room
   })
   return fitting === -1 ? columns.length : Math.max(1, fitting)

@@ -5,7 +5,7 @@ import { padEnd, wrap } from '../text.js'
 
 /** All tables for people: the meaning of a row, the files, and each column with type and unit. */
 export const tableLines = (columns: number): readonly Line[] =>
-  catalogue.flatMap((table, place) => [...(place === 0 ? [] : [[]]), ...linesOf(table, columns)])
+  catalogue.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...linesOf(table, columns)])
 
 const linesOf = (table: Table, columns: number): readonly Line[] => {
   const all = columnsOf(table)

@@ -35,5 +35,5 @@ const ownerOf = ({ work }: StreamDefinition, value: unknown): ((record: Row) => 
 
 const candleRecord = (candle: Candle, columns: readonly string[]): Row => ({
   Date: dayAt(candle[0] * 1_000),
-  ...Object.fromEntries(columns.map((column, place) => [column, candle[place]])),
+  ...Object.fromEntries(columns.map((column, index) => [column, candle[index]])),
 })

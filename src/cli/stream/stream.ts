@@ -24,9 +24,9 @@ const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0,
  * Writes the records of one stream to stdout as they arrive, one line of JSON each, and failures to stderr. A slow reader slows down the
  * requests; a reader that closes the pipe ends the command, which is no failure.
  */
-export const streamCommand: Command<StreamFlags> = ({ name, run, ...asked }, io, dependencies) =>
+export const streamCommand: Command<StreamFlags> = ({ name, run, ...choice }, io, dependencies) =>
   defer(() =>
-    asking({ ...asked, asOf: run.asOf }, { settings: settingsFor(asked, io, dependencies), dependencies }, ({ settings, variant }) => {
+    asking({ ...choice, asOf: run.asOf }, { settings: settingsFor(choice, io, dependencies), dependencies }, ({ settings, variant }) => {
       const { streams } = dependencies
       const stream = streams.find((one) => one.name === name)
       if (stream === undefined) throw new Error(`${name} was not checked`)
