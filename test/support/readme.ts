@@ -32,7 +32,7 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
 const kept = (name: string): string => fileURLToPath(new URL(`../bench/${name}`, import.meta.url))
 const results = readResults(kept('results.json'))
 
-/** What the pages show of the code, by the name of the markers around it. */
+/** The generated blocks of the pages, by the name of their markers. */
 export const blocks = (example: string): Readonly<Record<string, string>> => ({
   graph: [
     '```mermaid',

@@ -14,7 +14,7 @@ import { post } from '../../src/provider/endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from '../../src/provider/transport.js'
 import type { Context } from './marbles.js'
 
-/** A call that says on whose behalf it is made: `{name} {of}`, such as `news A`. */
+/** An endpoint whose requests are logged as `{name} {of}`, such as `news A`. */
 export const callOf = (name: string) =>
   post({
     name,
@@ -27,7 +27,7 @@ export const callOf = (name: string) =>
 
 type Facts = Partial<Omit<StreamDefinition, 'name'>>
 
-/** A stream of phase 2 that asks once for every stock. */
+/** A stream of phase 2 with one request per stock. */
 export const tiny = (name: string, facts: Facts = {}): StreamDefinition =>
   defineStream({
     name,
@@ -41,11 +41,11 @@ export const tiny = (name: string, facts: Facts = {}): StreamDefinition =>
     ...facts,
   })
 
-/** A stream that asks once. */
+/** A stream with a single request. */
 export const tinyOnce = (name: string, facts: Facts = {}): StreamDefinition =>
   tiny(name, { work: once(({ ask }) => ask(callOf(name), { of: 'all' }).pipe(map((rows) => found(rows)))), ...facts })
 
-/** The critical step, which asks for `master-data all`. */
+/** The master list, requested as `master-data all`. */
 export const tinyMaster = tinyOnce(MASTER, { phase: 'core', offers: (rows) => stockItems(stocksOf(rows)) })
 
 export const ok = (...rows: readonly object[]): HttpReply => ({ status: 200, body: Buffer.from(JSON.stringify({ data: rows })) })
@@ -60,23 +60,23 @@ export const status = (code: number, retryAfter?: string): HttpReply => ({
 export const page: HttpReply = { status: 200, body: Buffer.from('<!doctype html><title>Sorry</title>') }
 export const reset = (): Observable<never> => throwError(() => new TransportError('reset', 'gone'))
 
-/** What the provider does with a call, which is named as by `callOf`. */
+/** The provider's answer to a request, which is named as by `callOf`. */
 export type Answers = (call: string) => Observable<HttpReply>
 
 export interface Tiny extends Omit<Partial<CollectorOptions>, 'streams' | 'settings'> {
   readonly streams: readonly StreamDefinition[]
   readonly answers?: Answers
-  /** The symbols of the master list, which is answered at once. */
+  /** The symbols of the master list, which is returned at once. */
   readonly stocks?: readonly string[]
   readonly settings?: Partial<SettingsInput>
 }
 
 export interface TinyCollector extends Collector {
-  /** Every call with the frame at which it was made: `0 news A`. */
+  /** Every request with its frame: `0 news A`. */
   readonly asked: readonly string[]
-  /** Every call that was aborted before its answer, with the frame. */
+  /** Every request that was aborted before its answer, with the frame. */
   readonly dropped: readonly string[]
-  /** Every call that was answered, with the frame. */
+  /** Every request that was answered, with the frame. */
   readonly answered: readonly string[]
 }
 
@@ -85,7 +85,7 @@ const callIn = ({ url, body }: HttpRequest): string => {
   return `${new URL(url).pathname.slice(1)} ${whom}`
 }
 
-/** A collector on the virtual time of a test: `tinyMaster` and the given streams, into memory, against a provider in the test's hands. */
+/** A collector on the virtual time of a test: `tinyMaster` and the given streams, memory storage, and a provider that the test controls. */
 export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B', 'C'], settings, ...options }: Tiny): TinyCollector => {
   const [asked, answered, dropped]: [string[], string[], string[]] = [[], [], []]
   const transport: Transport = (request) => {
@@ -103,7 +103,7 @@ export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B'
     })
   }
   const collector = createCollector({
-    // Nothing is waited for that is away, unless a test says so.
+    // Do not wait during outages, unless a test sets it.
     settings: { urls: { static: 'http://provider.test' }, downMs: 0, ...settings },
     streams: [tinyMaster, ...streams],
     storage: memory(),

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs'
 import type { RunEvent } from '../../src/model/event.js'
 import type { Context } from './marbles.js'
 
-/** An event in a few words: `settled news A success`. */
+/** A short text for an event: `settled news A success`. */
 const brief = (event: RunEvent): string => {
   switch (event.type) {
     case 'run-started':
@@ -32,14 +32,14 @@ const brief = (event: RunEvent): string => {
   }
 }
 
-/** Subscribes a run at once; what it tells is in the list, with its frame, as far as virtual time has passed. */
+/** Subscribes to a run; the list grows with its events and their frames as virtual time passes. */
 export const told = (m: Context, event$: Observable<RunEvent>): string[] => {
   const lines: string[] = []
-  const tell = (text: string): void => void lines.push(`${m.scheduler.now()} ${text}`)
+  const log = (text: string): void => void lines.push(`${m.scheduler.now()} ${text}`)
   event$.subscribe({
-    next: (event) => tell(brief(event)),
-    error: (error: unknown) => tell(`ERROR ${error}`),
-    complete: () => tell('COMPLETE'),
+    next: (event) => log(brief(event)),
+    error: (error: unknown) => log(`ERROR ${error}`),
+    complete: () => log('COMPLETE'),
   })
   return lines
 }
