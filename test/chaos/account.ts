@@ -5,8 +5,8 @@ import { streams } from '../../streams/index.js'
 import { type Row, type Samples, samplesOf } from '../bench/provider/samples.js'
 
 /**
- * What is stored of an item, judged by the provider's own right answers and by what was stored before, not by what the run says: all that
- * is right now, exactly what was there before, something of both that lacks nothing of before, or something worse.
+ * The stored data of an item compared with the provider's right answers and with the earlier data, independent of the report: the right
+ * answers, exactly the earlier data, a mix of both that lacks nothing of the earlier data, or something worse.
  */
 export type State = 'right' | 'earlier' | 'both' | 'worse'
 
@@ -16,11 +16,11 @@ export type Account = Readonly<Record<string, ReadonlyMap<string, State>>>
 export interface Folders {
   readonly before: string
   readonly after: string
-  /** What a run that met no fault left, for the lists. */
+  /** The outputs of a run without faults, for the lists. */
   readonly clean: string
 }
 
-/** The state of every stock in every stream over stocks, of every index, and of every file of a list. */
+/** Determines the state of every stock in every stream over stocks, of every index, and of every list file. */
 export const accountOf = (folders: Folders, market: SampleMarket): Account => {
   const samples = samplesOf(
     streams.flatMap(({ endpoints }) => endpoints),
@@ -44,19 +44,19 @@ export const accountOf = (folders: Folders, market: SampleMarket): Account => {
   }
 }
 
-/** Two indices may have one symbol. */
+/** Two indices may have the same symbol. */
 const indexName = ({ Sym, Sid }: SampleIndex, { indices }: SampleMarket): string =>
   indices.filter((index) => index.Sym === Sym).length > 1 ? `${Sym}~${Sid}` : Sym
 
 const RECORD_FILES = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']
 
-/** The files at the top of a folder that hold no records of single stocks. */
+/** Lists the files at the top of a folder that have no records of single stocks. */
 const listsIn = (folder: string): readonly string[] =>
   readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && !RECORD_FILES.includes(entry.name))
     .map(({ name }) => name)
 
-/** The stream that writes a list. Names that are spelt out come before those with placeholders. */
+/** Finds the stream that writes a list. Exact names come before those with placeholders. */
 export const streamOfList = (file: string): string => {
   const files = streams.flatMap(({ name, outputs }) => outputs.map((output) => ({ name, file: output.file })))
   const exact = files.find((output) => output.file === file)
@@ -97,7 +97,7 @@ const newsState = (folders: Folders, stock: SampleStock, { news }: Samples): Sta
   })
 }
 
-/** As the interface document tells filings apart. */
+/** The key of a filing in the interface document. */
 const keyOf = (row: Row): string => String(row.news_id || `${row.news_date}_${row.caption || row.descriptor || 'Unknown'}`)
 
 const filingsState = (folders: Folders, stock: SampleStock, { rows }: Samples): State => {
@@ -118,7 +118,7 @@ const filingsState = (folders: Folders, stock: SampleStock, { rows }: Samples): 
   return isBoth ? 'both' : state
 }
 
-/** Files of several megabytes are read once for all stocks. */
+/** Reads files of several megabytes once for all stocks. */
 const recordsState = (folders: Folders, file: string, rightOf: (stock: SampleStock) => readonly Row[]) => {
   const recordsIn = (folder: string): ReadonlyMap<string, readonly string[]> => {
     const bySymbol = new Map<string, string[]>()
@@ -135,7 +135,7 @@ const recordsState = (folders: Folders, file: string, rightOf: (stock: SampleSto
   }
 }
 
-/** A list of rows may hold some of before and some of now, as long as nothing that was there and is right has gone. */
+/** A list may mix earlier and new rows, but must not lose an earlier row that is still right. */
 const listState = (folders: Folders, file: string): State => {
   const clean = textIn(folders.clean, file)
   const state = stateOf(folders, file, (text) => text === clean)

@@ -8,12 +8,12 @@ import { streams } from '../../streams/index.js'
 import { differencesOf, temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder, provider, run } from '../e2e/command.js'
 import { faultsOfFirstAnswers, HARDY, PATIENT, STOCKS } from './faults.js'
-import { openWeather } from './weather.js'
+import { openFaultyNetwork } from './faulty-network.js'
 
 const MS_PER_STOCK = 1_000
 
-const FIRST_EVENING = '2026-02-11T20:00:00+05:30'
-const SECOND_EVENING = '2026-02-12T20:00:00+05:30'
+const FIRST_DAY = '2026-02-11T20:00:00+05:30'
+const SECOND_DAY = '2026-02-12T20:00:00+05:30'
 
 const reportOf = (stdout: string): RunReport => JSON.parse(stdout) as RunReport
 const itemsIn = (report: RunReport): Readonly<Record<string, number>> =>
@@ -22,57 +22,57 @@ const itemsIn = (report: RunReport): Readonly<Record<string, number>> =>
 const goodItemsIn = (report: RunReport): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(report.scripts).map(([name, { items, degraded }]) => [name, { ...items, degraded }]))
 
-describe(`half of all first answers faulty, in every way that can be told from an answer (${STOCKS} stocks)`, () => {
+describe(`half of all first answers faulty, with every detectable fault (${STOCKS} stocks)`, () => {
   it(
-    'costs no item: every stock of every stream is accounted for, and the files are those of a clean run',
+    'loses no item and writes the same files as a clean run',
     async () => {
       const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
-      const [cwd, clean, stormy] = [emptyFolder(), emptyFolder(), emptyFolder()]
-      const calm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })
-      expect(calm.code, calm.stderr).toBe(0)
+      const [cwd, clean, out] = [emptyFolder(), emptyFolder(), emptyFolder()]
+      const cleanRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })
+      expect(cleanRun.code, cleanRun.stderr).toBe(0)
       simulator.control({ faults: faultsOfFirstAnswers, reset: true })
-      const storm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', stormy], { cwd, env: { ...env, ...HARDY } })
-      expect(storm.code, storm.stderr + storm.stdout).toBe(0)
-      expect(treeOf(stormy)).toEqual(treeOf(clean))
-      expect(itemsIn(reportOf(storm.stdout))).toEqual(itemsIn(reportOf(calm.stdout)))
-      expect(itemsIn(reportOf(storm.stdout))).toMatchObject({ 'market-news': STOCKS, 'fundamental-data': STOCKS, 'all-ohlcv': STOCKS })
+      const faultyRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', out], { cwd, env: { ...env, ...HARDY } })
+      expect(faultyRun.code, faultyRun.stderr + faultyRun.stdout).toBe(0)
+      expect(treeOf(out)).toEqual(treeOf(clean))
+      expect(itemsIn(reportOf(faultyRun.stdout))).toEqual(itemsIn(reportOf(cleanRun.stdout)))
+      expect(itemsIn(reportOf(faultyRun.stdout))).toMatchObject({ 'market-news': STOCKS, 'fundamental-data': STOCKS, 'all-ohlcv': STOCKS })
       expect(faultsMet(simulator)).toBeGreaterThan(0.3)
-      expect(temporariesIn(stormy)).toEqual([])
+      expect(temporariesIn(out)).toEqual([])
     },
     60_000 + STOCKS * MS_PER_STOCK,
   )
 })
 
-/** Mixes of outages; more of them by `CHAOS_SEEDS=1,2,3,…`. */
+/** The seeds of the outages; add more with `CHAOS_SEEDS=1,2,3,…`. */
 const SEEDS = (process.env.CHAOS_SEEDS ?? '1').split(',').map(Number)
 
 describe.each(SEEDS)(
-  `a provider that is away now and then, on a slow line, with half of all first answers faulty (${STOCKS} stocks, seed %i)`,
+  `a provider with outages, a slow network, and half of all first answers faulty (${STOCKS} stocks, seed %i)`,
   (seed) => {
     it(
-      'costs time and no item: the files are those of a clean run',
+      'takes longer, loses no item and writes the same files as a clean run',
       async () => {
         const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
-        const [cwd, clean, stormy] = [emptyFolder(), emptyFolder(), emptyFolder()]
-        const calm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })
-        expect(calm.code, calm.stderr).toBe(0)
+        const [cwd, clean, out] = [emptyFolder(), emptyFolder(), emptyFolder()]
+        const cleanRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })
+        expect(cleanRun.code, cleanRun.stderr).toBe(0)
         simulator.control({ faults: faultsOfFirstAnswers, reset: true })
-        const weather = await openWeather(simulator.origin, env)
-        weather.begin({ seed, outages: 3, requestsBetween: STOCKS * 2, line: { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 } })
-        const storm = await run(['run', '--json', '--as-of', SECOND_EVENING, '--out', stormy], { cwd, env: { ...weather.env, ...PATIENT } })
-        expect.soft(storm.code, storm.stderr).toBe(0)
-        expect.soft(differencesOf(stormy, clean), 'files that differ').toEqual([])
-        expect.soft(itemsIn(reportOf(storm.stdout))).toEqual(itemsIn(reportOf(calm.stdout)))
-        expect.soft(goodItemsIn(reportOf(storm.stdout))).toEqual(goodItemsIn(reportOf(calm.stdout)))
-        expect(new Set(weather.outages)).toEqual(new Set(['503', 'killed', 'frozen']))
-        expect(temporariesIn(stormy)).toEqual([])
+        const network = await openFaultyNetwork(simulator.origin, env)
+        network.begin({ seed, outages: 3, requestsBetween: STOCKS * 2, line: { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 } })
+        const faultyRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', out], { cwd, env: { ...network.env, ...PATIENT } })
+        expect.soft(faultyRun.code, faultyRun.stderr).toBe(0)
+        expect.soft(differencesOf(out, clean), 'files that differ').toEqual([])
+        expect.soft(itemsIn(reportOf(faultyRun.stdout))).toEqual(itemsIn(reportOf(cleanRun.stdout)))
+        expect.soft(goodItemsIn(reportOf(faultyRun.stdout))).toEqual(goodItemsIn(reportOf(cleanRun.stdout)))
+        expect(new Set(network.outages)).toEqual(new Set(['503', 'killed', 'frozen']))
+        expect(temporariesIn(out)).toEqual([])
       },
       60_000 + STOCKS * MS_PER_STOCK,
     )
   },
 )
 
-/** Requests beyond the first of an item, as a share of the items. */
+/** The share of items that needed more than one request. */
 const faultsMet = (simulator: Simulator): number => {
   const times = Object.values(simulator.stats().endpoints).flatMap(({ items }) => Object.values(items))
   return times.filter((asked) => asked > 1).length / times.length
@@ -87,20 +87,20 @@ const LASTING: readonly Omit<Fault, 'on'>[] = [
   { mode: 'null' },
 ]
 
-describe(`a tenth of the stocks faulty for good (${STOCKS} stocks)`, () => {
+describe(`a tenth of the stocks permanently faulty (${STOCKS} stocks)`, () => {
   it(
-    'costs exactly these, and not a byte of what an earlier run had of them',
+    'loses exactly the faulty stocks and keeps their earlier files unchanged',
     async () => {
-      const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_EVENING) })
+      const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_DAY) })
       const { stocks } = simulator.market
       const faulty = stocks.filter((_, place) => place % 10 === 3)
       const [cwd, before, after] = [emptyFolder(), emptyFolder(), emptyFolder()]
-      expect((await run(['run', '--as-of', FIRST_EVENING, '--out', before], { cwd, env })).code).toBe(0)
+      expect((await run(['run', '--as-of', FIRST_DAY, '--out', before], { cwd, env })).code).toBe(0)
       cpSync(before, after, { recursive: true, preserveTimestamps: true })
       const clean = emptyFolder()
       cpSync(before, clean, { recursive: true, preserveTimestamps: true })
-      simulator.control({ asOf: Date.parse(SECOND_EVENING), reset: true })
-      expect((await run(['run', '--as-of', SECOND_EVENING, '--out', clean], { cwd, env })).code).toBe(0)
+      simulator.control({ asOf: Date.parse(SECOND_DAY), reset: true })
+      expect((await run(['run', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })).code).toBe(0)
       simulator.control({
         faults: faulty.map((stock, place) => ({
           on: '*',
@@ -109,7 +109,7 @@ describe(`a tenth of the stocks faulty for good (${STOCKS} stocks)`, () => {
         })),
         reset: true,
       })
-      const args = ['run', '--as-of', SECOND_EVENING, '--out', after, '--json', '--log-level', 'warn', '--progress', 'none']
+      const args = ['run', '--as-of', SECOND_DAY, '--out', after, '--json', '--log-level', 'warn', '--progress', 'none']
       const { code, stdout, stderr } = await run(args, { cwd, env: { ...env, SCRIPSTREAM_BACKOFF_MS: '20' } })
       expect(code, stderr).toBe(3)
 
@@ -122,7 +122,7 @@ describe(`a tenth of the stocks faulty for good (${STOCKS} stocks)`, () => {
   )
 })
 
-/** The stocks that each stream over stocks lost, by its log; filings of which one path failed count with them. */
+/** Reads from the log the failed stocks of each stream over stocks; filings with one failed path count, too. */
 const lostIn = (log: string): ReadonlyMap<string, ReadonlySet<string>> => {
   const lost = new Map<string, Set<string>>(
     streams.filter(({ work }) => work.of === 'master-data').map(({ name }) => [name, new Set<string>()]),
@@ -140,13 +140,13 @@ interface Folders {
   readonly after: string
 }
 
-/** Files and records of the faulty stocks are those from before, all others those of the clean run. */
+/** Checks that files and records of faulty stocks are unchanged, and all others equal those of the clean run. */
 const expectKept = ({ before, clean, after }: Folders, symbols: readonly string[]): void => {
   const [earlier, now] = [treeOf(before), treeOf(after)]
   const isOfFaulty = (file: string): boolean => symbols.some((symbol) => new RegExp(`/${symbol}(_|\\.csv$)`).test(file))
-  const gathered = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']
+  const oneFileOutputs = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']
   for (const [file, digest] of Object.entries(treeOf(clean))) {
-    if (gathered.includes(file)) {
+    if (oneFileOutputs.includes(file)) {
       const recordsOf = (folder: string, isFaulty: boolean): readonly unknown[] =>
         (JSON.parse(readFileSync(join(folder, file), 'utf8')) as { Symbol: string }[]).filter(
           (record) => symbols.includes(record.Symbol) === isFaulty,

@@ -1,10 +1,10 @@
 import type { Fault } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
-/** How many stocks are listed; more of them by `npm run test:chaos -- 2775`. */
+/** The number of listed stocks; set it with `npm run test:chaos -- 2775`. */
 export const STOCKS = Number(process.env.STOCKS ?? 80)
 
-/** Calls that are never answered with nothing: there an empty answer is a fault that can be seen. */
+/** Endpoints that never answer with an empty list: there an empty answer is a detectable fault. */
 const NEVER_EMPTY = ['master', 'indices', 'sec_list', 'listing_dates', 'sheet']
 
 const MODES: readonly Omit<Fault, 'on'>[] = [
@@ -18,19 +18,19 @@ const MODES: readonly Omit<Fault, 'on'>[] = [
   { mode: 'null' },
   { mode: 'no-body' },
   { mode: 'hang' },
-  // Longer than the timeouts below, so that it counts as no byte for that time.
+  // Longer than the timeouts below: counts as an idle connection.
   { mode: 'drip', ms: 5_000 },
   { mode: 'slow', ms: 200 },
 ]
 
-/** Each item meets one of the faults, or none, with its first request: half of all of them do. */
+/** The chance of each fault per first request, so that half of all items get one. */
 const onHalf = 1 - 0.5 ** (1 / MODES.length)
 export const faultsOfFirstAnswers: readonly Fault[] = [
   ...MODES.map((fault) => ({ on: '*', ...fault, rate: onHalf, times: 1 })),
   ...NEVER_EMPTY.map((on): Fault => ({ on, mode: 'empty', times: 1 })),
 ]
 
-/** Settings of a run that meets them: it tries often and soon, and waits for a host that is away. */
+/** Settings for runs with these faults: many quick retries, and waiting for a host that is down. */
 export const HARDY = {
   SCRIPSTREAM_RETRIES: '10',
   SCRIPSTREAM_BACKOFF_MS: '20',
@@ -39,5 +39,5 @@ export const HARDY = {
   SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=1500`).join(),
 }
 
-/** With fewer attempts than an outage lasts: a run gets through one by waiting for the host, not by trying again and again. */
+/** Fewer retries than an outage lasts: a run survives it by waiting for the host, not by retrying. */
 export const PATIENT = { ...HARDY, SCRIPSTREAM_RETRIES: '8' }

@@ -9,22 +9,22 @@ import { differencesOf, temporariesIn } from '../crash/support.js'
 import { run } from '../e2e/command.js'
 import { accountOf, type Folders, type State, streamOfList } from './account.js'
 import { faultsOfFirstAnswers, PATIENT, STOCKS } from './faults.js'
-import { openWeather } from './weather.js'
+import { openFaultyNetwork } from './faulty-network.js'
 import { createWrongEndpoints, NOTHING_WRONG, pickWrongAnswers, RENAMED, type WrongAnswers } from './wrong-answers.js'
 
-/** Mixes of wrong answers, each with its own seed; more of them by `CHAOS_SEEDS=1,2,3,…`. */
+/** The seeds of the mixes of wrong answers; add more with `CHAOS_SEEDS=1,2,3,…`. */
 const SEEDS = (process.env.CHAOS_SEEDS ?? '1,2,3').split(',').map(Number)
 const MS_PER_STOCK = 2_000
 
-/** Every third mix comes among faults of all kinds and outages, which take their time; the others just over a slow line. */
+/** Every third mix comes with all faults and outages, which take time; the others only with a slow line. */
 const isStormy = (seed: number): boolean => seed % 3 === 1
 const slowLine = { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 }
 
-/** How the candles of another stock may be refused: as such, or by the first rule that they break. */
+/** The codes for rejected candles of another stock: as such, or by the first rule that they violate. */
 const SERIES_CODES = ['identity', 'rescale', 'prices', 'shrink']
 
-const FIRST_EVENING = '2026-02-11T20:00:00+05:30'
-const SECOND_EVENING = '2026-02-12T20:00:00+05:30'
+const FIRST_DAY = '2026-02-11T20:00:00+05:30'
+const SECOND_DAY = '2026-02-12T20:00:00+05:30'
 
 const root = mkdtempSync(join(tmpdir(), 'scripstream-chaos-'))
 const [before, clean] = [join(root, 'before'), join(root, 'clean')]
@@ -38,16 +38,16 @@ const collect = async (asOf: string, out: string, place: Record<string, string>)
   return { code, report: JSON.parse(stdout) as RunReport, stderr }
 }
 
-/** The first evening is collected without a fault, and the second one as it should be. */
+/** Collects the first day, and the second day as it should be, both without faults. */
 beforeAll(
   async () => {
-    const options = { stocks: STOCKS, candleDays: 60, cacheBytes: 0, asOf: Date.parse(FIRST_EVENING) }
+    const options = { stocks: STOCKS, candleDays: 60, cacheBytes: 0, asOf: Date.parse(FIRST_DAY) }
     simulator = await serveSimulator({ endpoints: wrong.endpoints, ...options })
     env = Object.fromEntries(simulator.environment.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
-    expect(await collect(FIRST_EVENING, before, env)).toMatchObject({ code: 0 })
+    expect(await collect(FIRST_DAY, before, env)).toMatchObject({ code: 0 })
     cpSync(before, clean, { recursive: true, preserveTimestamps: true })
-    simulator.control({ asOf: Date.parse(SECOND_EVENING) })
-    expect(await collect(SECOND_EVENING, clean, env)).toMatchObject({ code: 0 })
+    simulator.control({ asOf: Date.parse(SECOND_DAY) })
+    expect(await collect(SECOND_DAY, clean, env)).toMatchObject({ code: 0 })
   },
   60_000 + STOCKS * MS_PER_STOCK,
 )
@@ -57,14 +57,14 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-/** A copy of what the first evening left, for the second one. */
+/** Copies the outputs of the first day for a run of the second. */
 const secondEvening = (): Folders => {
   const after = mkdtempSync(join(root, 'after-'))
   cpSync(before, after, { recursive: true, preserveTimestamps: true })
   return { before, clean, after }
 }
 
-/** Items that a run named as lost or as lacking something, with the code, by stream; a stream that failed stands for all of its items. */
+/** The items that a run reported as failed or incomplete, with code, by stream; a failed stream represents all its items. */
 const namedIn = (log: string, { scripts }: RunReport) => {
   const codes = new Map<string, string>()
   for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
@@ -82,27 +82,27 @@ const namedIn = (log: string, { scripts }: RunReport) => {
   return { isNamed, codeOf: (stream: string, item: string) => codes.get(`${stream} ${item}`), streamCodes }
 }
 
-/** Items that were answered wrongly, and must therefore be as they were before: `stream item`. */
+/** The items with wrong answers, which must stay unchanged: `stream item`. */
 const wrongItems = (wrong: WrongAnswers, symbolOf: (isin: string) => string): readonly string[] => [
   ...[...wrong.newestTimes100, ...wrong.candlesOf.keys()].map((isin) => `all-ohlcv ${symbolOf(isin)}`),
   ...[...wrong.filingsOf.keys()].map((isin) => `company-filings ${symbolOf(isin)}`),
 ]
 
 describe.each(SEEDS)(
-  `wrong answers that are well-formed, on a slow line, some among faults and outages (${STOCKS} stocks, seed %i)`,
+  `wrong but well-formed answers on a slow network, some with faults and outages (${STOCKS} stocks, seed %i)`,
   (seed) => {
     it(
-      'never replace what is stored: each item is right, or as before and named with a code; the next run has everything',
+      'never replace stored data: each item is right, or unchanged and reported with a code; the next run completes',
       async () => {
         const folders = secondEvening()
         const { market } = simulator
         const mix = pickWrongAnswers(seed, market.stocks)
         wrong.choose(mix)
-        const weather = await openWeather(simulator.origin, env)
-        weather.begin({ seed, outages: isStormy(seed) ? 2 : 0, requestsBetween: STOCKS * 2, line: slowLine })
+        const network = await openFaultyNetwork(simulator.origin, env)
+        network.begin({ seed, outages: isStormy(seed) ? 2 : 0, requestsBetween: STOCKS * 2, line: slowLine })
         simulator.control({ faults: isStormy(seed) ? faultsOfFirstAnswers : [], reset: true })
-        const { code, report, stderr } = await collect(SECOND_EVENING, folders.after, { ...weather.env, ...PATIENT })
-        await weather.end()
+        const { code, report, stderr } = await collect(SECOND_DAY, folders.after, { ...network.env, ...PATIENT })
+        await network.end()
 
         const { isNamed, codeOf, streamCodes } = namedIn(stderr, report)
         const symbolOf = (isin: string): string => market.stockByIsin(isin)?.Symbol ?? ''
@@ -110,7 +110,7 @@ describe.each(SEEDS)(
         const states = Object.entries(account).flatMap(([stream, items]) => [...items].map(([item, state]) => ({ stream, item, state })))
         const having = (wanted: State): readonly string[] =>
           states.filter(({ state }) => state === wanted).map((one) => `${one.stream} ${one.item}`)
-        // Where the other stock has no filings, the answer is as empty as that of a stock that has none: the earlier file stays.
+        // If the other stock has no filings, the answer is empty, as for any stock without filings: the earlier file stays.
         const emptied = [...mix.filingsOf]
           .filter(([, other]) => !existsSync(join(folders.clean, `company_filings/${symbolOf(other)}_filings.json`)))
           .map(([isin]) => `company-filings ${symbolOf(isin)}`)
@@ -123,7 +123,7 @@ describe.each(SEEDS)(
         expect.soft(having('worse'), 'worse than before').toEqual([])
         expect.soft(silent, 'neither right nor named').toEqual([])
         const renamedStream = mix.renamed === undefined ? '' : RENAMED[mix.renamed].stream
-        // Filings of another stock change nothing where there were none, and are none.
+        // An empty list of another stock changes nothing if the stock had no filings either.
         const wanted = wrongItems(mix, symbolOf).filter((name) => name.startsWith('all-ohlcv') || !having('right').includes(name))
         expect
           .soft(
@@ -155,12 +155,12 @@ describe.each(SEEDS)(
           if (stream !== 'lists' && report.scripts[stream]?.outcome !== 'failed')
             expect.soft(itemsOf(report, stream), stream).toBe(items.size)
         expect.soft(code).toBe(3)
-        expect.soft(weather.outages.length).toBe(isStormy(seed) ? 2 : 0)
+        expect.soft(network.outages.length).toBe(isStormy(seed) ? 2 : 0)
         expect.soft(temporariesIn(folders.after)).toEqual([])
 
         wrong.choose(NOTHING_WRONG)
         simulator.control({ faults: [], reset: true })
-        expect((await collect(SECOND_EVENING, folders.after, env)).code).toBe(0)
+        expect((await collect(SECOND_DAY, folders.after, env)).code).toBe(0)
         expect(differencesOf(folders.after, folders.clean)).toEqual([])
       },
       60_000 + STOCKS * MS_PER_STOCK,
@@ -180,11 +180,11 @@ const hasProblems = ({ scripts }: RunReport, list: string): boolean => {
 
 describe(`a master list that is shorter than it says (${STOCKS} stocks)`, () => {
   it(
-    'is refused: no file and no record of any stock changes',
+    'is rejected: no file and no record of a stock changes',
     async () => {
       const folders = secondEvening()
       wrong.choose({ ...NOTHING_WRONG, isMasterCut: true })
-      const { code, report } = await collect(SECOND_EVENING, folders.after, env)
+      const { code, report } = await collect(SECOND_DAY, folders.after, env)
       expect.soft(code).not.toBe(0)
       expect.soft(report.scripts['master-data']?.problems.map(({ code }) => code)).toContain('count')
       expect(differencesOf(folders.after, folders.before)).toEqual([])

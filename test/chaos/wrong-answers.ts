@@ -3,23 +3,23 @@ import type { AnyEndpoint } from '../../src/provider/endpoint.js'
 import { streams } from '../../streams/index.js'
 import { seeded } from '../crash/support.js'
 
-/** Well-formed answers that are wrong: which, of whom. Texts are ISINs. */
+/** Well-formed but wrong answers, by ISIN of the stock. */
 export interface WrongAnswers {
-  /** Their newest candle is 100 times too high. */
+  /** Stocks whose newest candle is 100 times too high. */
   readonly newestTimes100: ReadonlySet<string>
-  /** They are answered the candles of another stock. */
+  /** Stocks that get the candles of another stock. */
   readonly candlesOf: ReadonlyMap<string, string>
-  /** They are answered the filings of another stock, on both paths. */
+  /** Stocks that get the filings of another stock, on both paths. */
   readonly filingsOf: ReadonlyMap<string, string>
-  /** A field of a call has another name in all answers. */
+  /** A field that is renamed in all answers of an endpoint. */
   readonly renamed: keyof typeof RENAMED | undefined
-  /** A page of deals is cut while its own count stays, or the count is gone. */
+  /** A page of deals is truncated and its count is unchanged or missing. */
   readonly deals: 'cut' | 'no-count' | undefined
-  /** The master list lacks its last quarter, and says how long it is. */
+  /** The master list lacks its last quarter, but states its full length. */
   readonly isMasterCut: boolean
 }
 
-/** A field of a call's answers, and the name that it gets. */
+/** A field of an endpoint's answers and its new name. */
 export const RENAMED = {
   news: { stream: 'market-news', field: 'title', as: 'headline' },
   lodr: { stream: 'company-filings', field: 'data', as: 'filings' },
@@ -35,7 +35,7 @@ export const NOTHING_WRONG: WrongAnswers = {
   isMasterCut: false,
 }
 
-/** A mix for a seed: a twentieth of the stocks for each fault of single stocks, one renamed field, one fault of the list of deals. */
+/** The mix for a seed: 5 % of the stocks for each fault of single stocks, one renamed field, and one fault of the deals list. */
 export const pickWrongAnswers = (seed: number, stocks: readonly SampleStock[]): WrongAnswers => {
   const random = seeded(seed)
   const shuffled = stocks
@@ -56,7 +56,7 @@ export const pickWrongAnswers = (seed: number, stocks: readonly SampleStock[]): 
   }
 }
 
-/** Endpoints whose samples are right until wrong ones are chosen. */
+/** Endpoints whose samples are right until wrong ones are selected. */
 export const createWrongEndpoints = () => {
   let wrong = NOTHING_WRONG
   const endpoints = streams

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { emptyFolder, provider, run } from '../e2e/command.js'
 import { killedAfter, seeded, temporariesIn, treeOf } from './support.js'
 
-/** How often the run is killed in all; more of them by `npm run test:crash -- 1000`. */
+/** The number of kills in all; set it with `npm run test:crash -- 1000`. */
 const KILLS = Number(process.env.KILLS ?? 20)
 const SEED = Number(process.env.CRASH_SEED ?? 1)
 const MS_PER_KILL = 10_000
 
-const FIRST_EVENING = '2026-02-11T20:00:00+05:30'
-const SECOND_EVENING = '2026-02-12T20:00:00+05:30'
+const FIRST_DAY = '2026-02-11T20:00:00+05:30'
+const SECOND_DAY = '2026-02-12T20:00:00+05:30'
 
 const MARKET = { stocks: 30, candleDays: 120, latencyMs: 4 }
 
@@ -17,11 +17,11 @@ interface Victim {
   readonly args: readonly string[]
   readonly env: Record<string, string>
   readonly random: () => number
-  /** What it takes undisturbed. */
+  /** The duration of an undisturbed run. */
   readonly wholeMs: number
 }
 
-/** Kills a run again and again, at any moment of the time that it takes, until it has ended by itself; tells how often. */
+/** Kills a run repeatedly at random moments until it ends by itself; returns the number of kills. */
 const runUntilDone = async ({ args, env, random, wholeMs }: Victim): Promise<number> => {
   const cwd = emptyFolder()
   for (let kills = 0; ; kills++) {
@@ -31,7 +31,7 @@ const runUntilDone = async ({ args, env, random, wholeMs }: Victim): Promise<num
   }
 }
 
-/** Runs to the end; tells how long it took. */
+/** Runs to the end; returns the duration. */
 const undisturbed = async (args: readonly string[], env: Record<string, string>): Promise<number> => {
   const began = performance.now()
   const { code, stderr } = await run(args, { cwd: emptyFolder(), env })
@@ -41,16 +41,16 @@ const undisturbed = async (args: readonly string[], env: Record<string, string>)
 
 describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (seed ${SEED})`, () => {
   it(
-    'leaves the very files of an undisturbed run, and nothing else, each time it is let come to its end',
+    'leaves the same files as an undisturbed run, and no others, when it finally ends',
     async () => {
       const random = seeded(SEED)
-      const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(SECOND_EVENING) })
+      const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(SECOND_DAY) })
       const whole = emptyFolder()
-      const wholeMs = await undisturbed(['run', '--as-of', SECOND_EVENING, '--out', whole], env)
+      const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
       const expected = treeOf(whole)
       for (let kills = 0; kills < KILLS / 2; ) {
         const out = emptyFolder()
-        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_EVENING, '--out', out], env, random, wholeMs })
+        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], env, random, wholeMs })
         expect(treeOf(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }
@@ -60,25 +60,25 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
   )
 
   it(
-    'does so on the second evening too, on which candles are continued',
+    'leaves the same files on the second day, when candles are appended',
     async () => {
       const random = seeded(SEED + 1)
-      const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(FIRST_EVENING) })
+      const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(FIRST_DAY) })
       const before = emptyFolder()
-      await undisturbed(['run', '--as-of', FIRST_EVENING, '--out', before], env)
-      simulator.control({ asOf: Date.parse(SECOND_EVENING), reset: true })
+      await undisturbed(['run', '--as-of', FIRST_DAY, '--out', before], env)
+      simulator.control({ asOf: Date.parse(SECOND_DAY), reset: true })
       const copied = (): string => {
         const folder = emptyFolder()
         cpSync(before, folder, { recursive: true, preserveTimestamps: true })
         return folder
       }
       const whole = copied()
-      const wholeMs = await undisturbed(['run', '--as-of', SECOND_EVENING, '--out', whole], env)
+      const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
       const expected = treeOf(whole)
       expect(expected).not.toEqual(treeOf(before))
       for (let kills = 0; kills < KILLS / 2; ) {
         const out = copied()
-        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_EVENING, '--out', out], env, random, wholeMs })
+        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], env, random, wholeMs })
         expect(treeOf(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { endOf, start } from '../e2e/command.js'
 
-/** Every output below a folder by its path, with a digest of its bytes. */
+/** All outputs in a folder: path and digest. */
 export const treeOf = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -18,17 +18,17 @@ export const treeOf = (folder: string): Readonly<Record<string, string>> =>
       ]),
   )
 
-/** Paths of files that are missing, are too many or have other bytes. */
+/** Paths of missing, extra or different files. */
 export const differencesOf = (one: string, other: string): readonly string[] => {
   const [seen, wanted] = [treeOf(one), treeOf(other)]
   return [...new Set([...Object.keys(seen), ...Object.keys(wanted)])].filter((path) => seen[path] !== wanted[path])
 }
 
-/** Files that were being written when someone stopped. */
+/** Temporary files of interrupted writes. */
 export const temporariesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp') || name.endsWith('.next'))
 
-/** Numbers in [0, 1), the same for the same seed. */
+/** A seeded random generator of numbers in [0, 1). */
 export const seeded = (seed: number): (() => number) => {
   let state = seed >>> 0
   return () => {
@@ -40,12 +40,12 @@ export const seeded = (seed: number): (() => number) => {
 }
 
 export interface Attempt {
-  /** Nothing if it was killed before it ended. */
+  /** `undefined` if the run was killed. */
   readonly code: number | null
   readonly stderr: string
 }
 
-/** Runs the command and kills it after a while, unless it has ended by then. */
+/** Runs the command and kills it after a delay unless it has ended. */
 export const killedAfter = async (
   ms: number,
   args: readonly string[],

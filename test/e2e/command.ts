@@ -12,7 +12,7 @@ import { streams } from '../../streams/index.js'
 const root = new URL('../../', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { readonly bin: { readonly scripstream: string } }
 
-/** The file that is run, as the package names it. */
+/** The executable, as named in package.json. */
 export const main = fileURLToPath(new URL(manifest.bin.scripstream, root))
 
 export interface Ended {
@@ -24,13 +24,13 @@ export interface Ended {
 interface Place {
   readonly cwd: string
   readonly env?: Record<string, string>
-  /** Whom to run it as. */
+  /** The user to run it as. */
   readonly uid?: number
-  /** How many files and sockets it may have open. */
+  /** The limit of open files and sockets. */
   readonly descriptors?: number
 }
 
-/** Starts the built command, in an environment without anything of ours. */
+/** Starts the built command with a clean environment. */
 export const start = (args: readonly string[], { env = {}, cwd, uid, descriptors }: Place) => {
   if (!existsSync(main)) throw new Error('the command is not built: npm run build')
   const { PATH = '' } = process.env
@@ -52,14 +52,14 @@ export const endOf = async (child: ReturnType<typeof start>): Promise<Ended> => 
 /** Runs the built command to its end. */
 export const run = (args: readonly string[], place: Place): Promise<Ended> => endOf(start(args, place))
 
-/** A folder that goes with the test. */
+/** Creates a folder that is deleted when the test ends. */
 export const emptyFolder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'scripstream-'))
   onTestFinished(() => rmSync(path, { recursive: true }))
   return path
 }
 
-/** An embedded provider that goes with the test, and the environment that leads to it. */
+/** Starts a simulator that stops when the test ends; returns it with the environment that points to it. */
 export const provider = async (
   options: Omit<SimulatorOptions, 'endpoints'> = {},
 ): Promise<{ simulator: Simulator; env: Record<string, string> }> => {

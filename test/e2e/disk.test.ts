@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder, provider, run } from './command.js'
 
-const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
-/** A file system of its own with so much room, as far as this machine lets us have one; says what it took away. */
+/** Mounts a file system of the given size if this machine allows it; unmounts it when the test ends. */
 const smallDisk = (size: string): { readonly path: string; readonly grow: (to: string) => void } | undefined => {
   const path = emptyFolder()
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status !== 0) return undefined
@@ -15,27 +15,27 @@ const smallDisk = (size: string): { readonly path: string; readonly grow: (to: s
   return { path, grow: (to) => void execFileSync('mount', ['-o', `remount,size=${to}`, path]) }
 }
 
-/** The summary breaks its lines. */
+/** Joins the wrapped lines of the summary. */
 const onOneLine = (text: string): string => text.replace(/\s+/g, ' ')
 
 const isRoot = process.getuid?.() === 0
 
 describe('a full disk', () => {
-  it('ends the run with its name, leaves good files whole, and the same command continues once there is room', async (context) => {
+  it('ends the run with an error that names it, leaves good files whole, and the same command resumes once there is space', async (context) => {
     const disk = smallDisk('1m')
     if (disk === undefined) return context.skip('a small file system of our own needs the right to mount one')
     const { env } = await provider()
     const cwd = emptyFolder()
     const whole = emptyFolder()
-    expect((await run(['run', ...EVENING, '--out', whole], { cwd, env })).code).toBe(0)
+    expect((await run(['run', ...DAY_ARGS, '--out', whole], { cwd, env })).code).toBe(0)
     const expected = treeOf(whole)
 
-    const { code, stdout } = await run(['run', ...EVENING, '--out', disk.path], { cwd, env })
+    const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
     expect(code).toBe(1)
     expect(onOneLine(stdout)).toMatch(/cannot be written: the disk is full/)
     expect(Object.entries(treeOf(disk.path)).filter(([file, digest]) => expected[file] !== digest)).toEqual([])
     disk.grow('64m')
-    const again = await run(['run', ...EVENING, '--out', disk.path], { cwd, env })
+    const again = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
     expect(treeOf(disk.path)).toEqual(expected)
@@ -43,22 +43,22 @@ describe('a full disk', () => {
   })
 })
 
-describe('a folder that may not be written', () => {
-  it('ends the run before anything is asked', async (context) => {
+describe('a read-only folder', () => {
+  it('ends the run before the first request', async (context) => {
     if (!isRoot) return context.skip('only root can become someone who may not write')
     const { simulator, env } = await provider()
     const cwd = emptyFolder()
     chmodSync(cwd, 0o755)
     mkdirSync(join(cwd, 'data'), { mode: 0o555 })
     chownSync(cwd, 0, 0)
-    const { code, stderr } = await run(['run', ...EVENING, '--out', join(cwd, 'data')], { cwd, env, uid: 65_534 })
+    const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', join(cwd, 'data')], { cwd, env, uid: 65_534 })
     expect(code).toBe(1)
     expect(stderr).toMatch(/data\/\.scripstream cannot be written: permission denied/)
     expect(simulator.stats().endpoints).toEqual({})
   })
 })
 
-describe('something in the way', () => {
+describe('a name conflict', () => {
   it.each([
     ['a folder where a file belongs', 'market_news', (path: string) => mkdirSync(path, { recursive: true }), 'a directory has that name'],
     [
@@ -67,42 +67,42 @@ describe('something in the way', () => {
       (path: string) => writeFileSync(path, 'mine'),
       'a file has the name of its folder',
     ],
-  ])('is named: %s', async (_, name, put, cause) => {
+  ])('is reported with path and cause: %s', async (_, name, put, cause) => {
     const { simulator, env } = await provider()
     const cwd = emptyFolder()
     const out = emptyFolder()
     const stock = simulator.market.stocks[0]?.Symbol ?? ''
     put(name === 'market_news' ? join(out, name, `${stock}_news.json`) : join(out, name))
-    const { code, stdout } = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(code).toBe(1)
     expect(onOneLine(stdout)).toContain(cause)
     expect(onOneLine(stdout)).toContain(join(out, name))
     expect(temporariesIn(out)).toEqual([])
 
     rmSync(join(out, name), { recursive: true })
-    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    const again = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
   })
 })
 
-describe('too few descriptors', () => {
-  it('end the run with the way out, and the same command continues with more', async () => {
+describe('too few file descriptors', () => {
+  it('end the run with advice, and the same command resumes with more', async () => {
     const { env } = await provider({ stocks: 120, latencyMs: 50 })
     const cwd = emptyFolder()
     const out = emptyFolder()
-    const { code, stdout } = await run(['run', ...EVENING, '--out', out], { cwd, env, descriptors: 140 })
+    const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env, descriptors: 140 })
     expect(code, stdout).toBe(1)
     expect(onOneLine(stdout)).toMatch(/too many open files.*ulimit -n/)
     expect(temporariesIn(out)).toEqual([])
-    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    const again = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
   })
 })
 
-describe('what a broken-off write left behind', () => {
-  it('is swept away by the next run, and nothing else is', async () => {
+describe('a temporary file of an interrupted write', () => {
+  it('is deleted by the next run, and no other file is', async () => {
     const { env } = await provider({ stocks: 3 })
     const cwd = emptyFolder()
     const out = emptyFolder()
@@ -112,19 +112,19 @@ describe('what a broken-off write left behind', () => {
       writeFileSync(join(out, name), 'x')
       writeFileSync(join(out, 'market_news', name), 'x')
     }
-    expect((await run(['run', ...EVENING, '--out', out], { cwd, env })).code).toBe(0)
+    expect((await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })).code).toBe(0)
     expect([...temporariesIn(out)].sort()).toEqual(['.mine.tmp', 'market_news/.mine.tmp', 'market_news/notes.tmp', 'notes.tmp'])
   })
 })
 
 describe('two runs into one folder', () => {
-  it('do not happen: the second ends with 1 and says who holds it', async () => {
+  it('are prevented: the second exits with 1 and names the lock holder', async () => {
     const { simulator, env } = await provider({ latencyMs: 2_000 })
     const cwd = emptyFolder()
     const out = emptyFolder()
-    const first = run(['run', ...EVENING, '--out', out, '--only', 'all-indices'], { cwd, env })
+    const first = run(['run', ...DAY_ARGS, '--out', out, '--only', 'all-indices'], { cwd, env })
     while (Object.keys(simulator.stats().endpoints).length === 0) await new Promise((resolve) => setImmediate(resolve))
-    const second = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    const second = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(second.code).toBe(1)
     expect(second.stderr).toMatch(/another run is using this folder: process \d+ on /)
     expect((await first).code).toBe(0)

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import { emptyFolder, endOf, provider, run, start } from './command.js'
 
-describe('a wrong call ends with 2 before anything is asked', () => {
+describe('wrong usage exits with 2 before the first request', () => {
   it.each([
     ['an unknown stream', ['run', '--only', 'market-new'], {}, /market-news/],
     ['an unknown option', ['run', '--onyl', 'market-news'], {}, /--only/],
@@ -23,14 +23,14 @@ describe('a wrong call ends with 2 before anything is asked', () => {
     expect(simulator.stats().endpoints).toEqual({})
   })
 
-  it('addresses that are not set', async () => {
+  it('missing provider addresses', async () => {
     const { code, stderr } = await run(['run'], { cwd: emptyFolder() })
     expect(code).toBe(2)
     for (const name of ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID', 'run --simulate']) expect(stderr).toContain(name)
   })
 })
 
-it('ends with 1 and asks nothing else when the master list cannot be had', async () => {
+it('exits with 1 and sends no other request if the master list is unavailable', async () => {
   const { simulator, env } = await provider({ faults: [{ on: 'master', mode: 'status', status: 503 }] })
   const { code, stdout } = await run(['run', '--json', '--patience', '0'], { cwd: emptyFolder(), env })
   expect(code).toBe(1)
@@ -38,7 +38,7 @@ it('ends with 1 and asks nothing else when the master list cannot be had', async
   expect(Object.keys(simulator.stats().endpoints)).toEqual(['master'])
 })
 
-it('ends with 3 when one stream fails and the rest is complete', async () => {
+it('exits with 3 if one stream fails and the rest is complete', async () => {
   const { env } = await provider({ faults: [{ on: 'deal', mode: 'status', status: 500 }] })
   const { code, stdout } = await run(['run', '--json', '--as-of', '2026-02-12', '--skip', 'all-ohlcv,indices-ohlcv'], {
     cwd: emptyFolder(),
@@ -52,7 +52,7 @@ it('ends with 3 when one stream fails and the rest is complete', async () => {
   expect(failed[0]?.[1].error).toContain('500')
 })
 
-it('ends with 1, the path and the cause when the outputs cannot be written', async () => {
+it('exits with 1, path and cause if the outputs cannot be written', async () => {
   const { env } = await provider()
   const cwd = emptyFolder()
   writeFileSync(join(cwd, 'data'), 'mine')
@@ -66,7 +66,7 @@ it('ends with 1, the path and the cause when the outputs cannot be written', asy
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('aborts what is in flight on %s, keeps an interrupted report and ends with %i', async (signal, expected) => {
+] as const)('aborts requests in flight on %s, saves an interrupted report and exits with %i', async (signal, expected) => {
   const { simulator, env } = await provider({ faults: [{ on: 'news', mode: 'hang' }] })
   const cwd = emptyFolder()
   const child = start(['run', '--json'], { cwd, env })
@@ -81,7 +81,7 @@ it.each([
   expect(existsSync(join(cwd, 'data/market_news'))).toBe(false)
 })
 
-it('goes on when nobody reads its output any more', async () => {
+it('continues after its output pipe is closed', async () => {
   const cwd = emptyFolder()
   const child = start(['run', '--simulate=4'], { cwd })
   child.stdout.destroy()
@@ -91,7 +91,7 @@ it('goes on when nobody reads its output any more', async () => {
   expect(existsSync(join(cwd, 'data/all_indices_list.json'))).toBe(true)
 })
 
-it('ends with 1, and says so, when something that it waits for never comes', async () => {
+it('exits with 1 and a message if it waits for something that never happens', async () => {
   const { env } = await provider()
   const never = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.promises.mkdir = () => new Promise(() => undefined); syncBuiltinESMExports()`
   const stuck = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` }

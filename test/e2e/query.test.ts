@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { duckdb } from '../tables/support.js'
 import { emptyFolder, main } from './command.js'
 
-/** What a shell makes of a query whose stdin is a pipe, a file or nothing; the command is `"$@"`. */
+/** Runs a query in a shell with a pipe, a file or nothing as stdin; the command is `"$@"`. */
 const ended = (line: string, ...args: readonly string[]) => {
   const { PATH = '' } = process.env
   const options = { encoding: 'utf8', timeout: 20_000, cwd: emptyFolder(), env: { PATH } } as const
@@ -11,18 +11,18 @@ const ended = (line: string, ...args: readonly string[]) => {
   return { status, stdout, stderr }
 }
 
-it.skipIf(!duckdb)('answers a statement that is piped in', () => {
+it.skipIf(!duckdb)('runs a statement from stdin', () => {
   expect(ended('echo "values (1), (2)" | "$@"', '--out', '.')).toEqual({ status: 0, stdout: 'col0\n1\n2\n', stderr: '' })
   expect(ended('echo "values (3)" | "$@"', '-', '--out', '.', '--json')).toMatchObject({ status: 0, stdout: '[\n{"col0":3}\n]\n' })
 })
 
-it.each([': | "$@"', '"$@" < /dev/null', '"$@" - < /dev/null', '"$@" <&-'])('ends with 2 where nothing is piped in: %s', (line) => {
+it.each([': | "$@"', '"$@" < /dev/null', '"$@" - < /dev/null', '"$@" <&-'])('exits with 2 if stdin has no statement: %s', (line) => {
   const { status, stdout, stderr } = ended(line)
   expect([status, stdout]).toEqual([2, ''])
   expect(stderr).toContain('error: query: no statement on stdin\n')
 })
 
-it('shows programs the tables, though their pipe stays open', () => {
+it('lists the tables for programs whose pipe stays open', () => {
   const { status, stdout } = ended('mkfifo pipe && exec 3<> pipe && "$@" <&3', '--json')
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ name: 'candles' }))

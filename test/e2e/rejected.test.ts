@@ -18,9 +18,9 @@ it('changes nothing in the output folder when a command is rejected', async () =
   const { env } = await provider()
   const place = { cwd: emptyFolder(), env }
   const out = join(place.cwd, 'data')
-  const evening = ['run', '--as-of', '2026-02-12T20:00:00+05:30']
+  const dayArgs = ['run', '--as-of', '2026-02-12T20:00:00+05:30']
   const only = ['--only', 'market-news,fundamental-data']
-  expect((await run([...evening, ...only], place)).code).toBe(0)
+  expect((await run([...dayArgs, ...only], place)).code).toBe(0)
   const before = hashOf(out)
   writeFileSync(join(place.cwd, 'wrong.json'), '{"newsLimit":"many"}')
   const rejected: readonly (readonly string[])[] = [
@@ -31,10 +31,10 @@ it('changes nothing in the output folder when a command is rejected', async () =
     ['--retry-failed', '--symbols', 'TCS'],
   ]
   for (const flags of rejected) {
-    const { code, stderr } = await run([...evening, ...flags], place)
+    const { code, stderr } = await run([...dayArgs, ...flags], place)
     expect(code, stderr).toBe(2)
     expect(hashOf(out), flags.join(' ')).toBe(before)
   }
-  const again = await run([...evening, ...only], place)
+  const again = await run([...dayArgs, ...only], place)
   expect(again.stdout).toContain('Up to date')
 })

@@ -6,7 +6,7 @@ import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
 import { emptyFolder, endOf, provider, run, start } from './command.js'
 
-const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
 const textsIn = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
@@ -19,21 +19,21 @@ const textsIn = (folder: string): Readonly<Record<string, string>> =>
 const requestsOf = (simulator: Simulator): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]))
 
-/** A market of 12 stocks, the command with its environment and a folder, and the same market as a clean run leaves it. */
+/** A market of 12 stocks, the command with environment and folder, and the outputs of a clean run. */
 const market = async () => {
   const { simulator, env } = await provider()
   const [cwd, out] = [emptyFolder(), emptyFolder()]
-  const command = (...args: readonly string[]) => run(['run', '--out', out, ...EVENING, ...args], { cwd, env })
+  const command = (...args: readonly string[]) => run(['run', '--out', out, ...DAY_ARGS, ...args], { cwd, env })
   const reported = async (...args: readonly string[]) => JSON.parse((await command('--json', ...args)).stdout) as RunReport
   const clean = async (): Promise<Readonly<Record<string, string>>> => {
     const other = emptyFolder()
-    await run(['run', '--out', other, ...EVENING], { cwd, env })
+    await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })
     return textsIn(other)
   }
   return { simulator, env, cwd, out, command, reported, clean, stocks: simulator.market.stocks }
 }
 
-it('asks for exactly what failed, of stocks, lists and whole streams, and comes to what a clean run leaves', async () => {
+it('requests exactly the failed stocks, lists and streams, and writes the files of a clean run', async () => {
   const { simulator, out, command, reported, clean, stocks } = await market()
   const [first, second, third] = stocks.map(({ ISIN }) => ISIN) as [string, string, string]
   simulator.control({
@@ -78,7 +78,7 @@ it('asks for exactly what failed, of stocks, lists and whole streams, and comes 
   expect(requestsOf(simulator)).toEqual({})
 })
 
-it('keeps in mind what still fails, whatever else is run in between', async () => {
+it('remembers what still fails, also after other runs in between', async () => {
   const { simulator, command, reported, stocks } = await market()
   const [first, second] = stocks.map(({ ISIN }) => ISIN) as [string, string]
   simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [first, second] }] })
@@ -95,11 +95,11 @@ it('keeps in mind what still fails, whatever else is run in between', async () =
   expect(requestsOf(simulator)).toEqual({ master: 1, news: 1 })
 })
 
-it('goes on with a run that was interrupted, and with a retry that was', async () => {
+it('resumes an interrupted run and an interrupted retry', async () => {
   const { simulator, env, cwd, out, command, clean, stocks } = await market()
   const [first = '', second = ''] = stocks.map(({ ISIN }) => ISIN)
   const interrupted = async (...args: readonly string[]): Promise<void> => {
-    const child = start(['run', '--out', out, ...EVENING, '--only', 'market-news,new-announcements', ...args], { cwd, env })
+    const child = start(['run', '--out', out, ...DAY_ARGS, '--only', 'market-news,new-announcements', ...args], { cwd, env })
     const ended = endOf(child)
     while ((simulator.stats().endpoints.news?.requests ?? 0) < 1) await new Promise((resolve) => setImmediate(resolve))
     child.kill('SIGINT')
@@ -126,7 +126,7 @@ it('goes on with a run that was interrupted, and with a retry that was', async (
   expect(announcements).toBe((await clean())['/all_company_announcements.json'])
 })
 
-it('tries everything again that could not begin without the master list', async () => {
+it('retries every stream that could not start without the master list', async () => {
   const { simulator, command, reported } = await market()
   simulator.control({ faults: [{ on: 'master', mode: 'status', status: 404 }] })
   const failed = await reported('--only', 'market-news', '--symbols', 'M&M,360ONE')
@@ -139,7 +139,7 @@ it('tries everything again that could not begin without the master list', async 
 it.each([
   [[], 'no run in '],
   [['--symbols', 'A'], 'leave out --symbols'],
-])('refuses what makes no sense %j', async (args, said) => {
+])('rejects conflicting options %j', async (args, said) => {
   const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], { cwd: emptyFolder() })
   expect(code).toBe(2)
   expect(stderr).toContain(said)

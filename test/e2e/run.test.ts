@@ -6,7 +6,7 @@ import type { RunReport } from '../../src/model/report.js'
 import { streams } from '../../streams/index.js'
 import { emptyFolder, provider, run } from './command.js'
 
-const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -20,7 +20,7 @@ const hashOf = (folder: string): string => {
   return hash.digest('hex')
 }
 
-it('runs the whole graph on the embedded provider and ends with 0', async () => {
+it('runs the whole graph on the simulator and exits with 0', async () => {
   const cwd = emptyFolder()
   const { code, stdout, stderr } = await run(['run', '--simulate=8', '--json'], { cwd })
   expect(code, stderr).toBe(0)
@@ -31,18 +31,18 @@ it('runs the whole graph on the embedded provider and ends with 0', async () => 
   expect(JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8'))).toEqual(report)
 })
 
-it('writes the same bytes in two runs over the same answers, and asks nothing that the contract does not know', async () => {
+it('writes the same bytes in two runs with the same answers, and sends only requests of the contract', async () => {
   const { simulator, env } = await provider()
   const [cwd, one, other] = [emptyFolder(), emptyFolder(), emptyFolder()]
-  expect((await run(['run', '--out', one, ...EVENING], { cwd, env })).code).toBe(0)
-  expect((await run(['run', '--out', other, ...EVENING], { cwd, env })).code).toBe(0)
+  expect((await run(['run', '--out', one, ...DAY_ARGS], { cwd, env })).code).toBe(0)
+  expect((await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })).code).toBe(0)
   expect(filesIn(one).length).toBeGreaterThan(200)
   expect(hashOf(other)).toBe(hashOf(one))
   expect(simulator.stats().violations).toEqual([])
   expect(simulator.stats().unknown).toEqual([])
 })
 
-it('asks on a second day for the missing candles and the one that joins them, and on the same evening for none', async () => {
+it('fetches on a second day the missing candles and one overlapping candle, and none on the same day', async () => {
   const { simulator, env } = await provider({ asOf: Date.parse('2026-02-11T20:00:00+05:30') })
   const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
   const candles = (folder: string, asOf: string) =>
@@ -61,10 +61,10 @@ it('asks on a second day for the missing candles and the one that joins them, an
   expect(simulator.stats().endpoints.ohlcv?.requests ?? 0).toBe(0)
 })
 
-it('asks nothing of an evening that is complete, and says so, until a file is missing', async () => {
+it('sends no request for a complete day and says so, until a file is missing', async () => {
   const { simulator, env } = await provider()
   const [cwd, out] = [emptyFolder(), emptyFolder()]
-  const again = (...args: readonly string[]) => run(['run', '--out', out, ...EVENING, ...args], { cwd, env })
+  const again = (...args: readonly string[]) => run(['run', '--out', out, ...DAY_ARGS, ...args], { cwd, env })
   expect((await again()).code).toBe(0)
   const report = readFileSync(join(out, '.scripstream/report.json'), 'utf8')
   simulator.control({ reset: true })
@@ -89,7 +89,7 @@ it('asks nothing of an evening that is complete, and says so, until a file is mi
 it.each([
   { actions: 'known', only: 'all-ohlcv,corporate-actions', further: 0 },
   { actions: 'unknown', only: 'all-ohlcv', further: 1 },
-])('fetches the history of a stock again that is split, its actions being $actions', async ({ only, further }) => {
+])('fetches the whole history of a split stock again, with actions $actions', async ({ only, further }) => {
   const { simulator, env } = await provider({ asOf: Date.parse('2026-02-12T20:00:00+05:30') })
   const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
   const candles = async (folder: string, asOf: string) => {
@@ -110,7 +110,7 @@ it.each([
 it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
   const { env } = await provider()
   const [cwd, out] = [emptyFolder(), emptyFolder()]
-  const args = ['run', '--out', out, '--json', ...EVENING]
+  const args = ['run', '--out', out, '--json', ...DAY_ARGS]
   const first = JSON.parse((await run(args, { cwd, env: { ...env, FETCH_OHLCV: 'false', NEWS_LIMIT: '7' } })).stdout) as RunReport
   expect(first.scripts['all-ohlcv']?.outcome).toBe('disabled')
   expect(existsSync(join(out, 'ohlcv_data'))).toBe(false)

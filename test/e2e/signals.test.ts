@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder, endOf, provider, run, start } from './command.js'
 
-const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
-/** Symbols that the journal of a stream holds. */
+/** Symbols in the journal of a stream. */
 const notedIn = (out: string, stream: string): readonly string[] =>
   readFileSync(join(out, '.scripstream', 'journals', `${stream}.ndjson`), 'utf8')
     .split('\n')
@@ -15,23 +15,23 @@ const notedIn = (out: string, stream: string): readonly string[] =>
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-describe('a run that is told to end', () => {
+describe('a run that gets a signal', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('by %s lets what is in flight end, and is continued without asking again for what it had', async (signal, expected) => {
+  ] as const)('finishes requests in flight after %s, and its resumed run does not repeat them', async (signal, expected) => {
     const { simulator, env } = await provider({ stocks: 80, latencyMs: 150 })
     const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
-    const child = start(['run', ...EVENING, '--out', out], { cwd, env })
+    const child = start(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     const ending = endOf(child)
     while ((simulator.stats().endpoints.news?.statuses[200] ?? 0) < 20) await turn()
     child.kill(signal)
     const { code, stdout, stderr } = await ending
     expect(code, stderr).toBe(expected)
     expect(stderr).toContain('Stopping: requests in flight have 5 s to finish')
-    expect(stdout).toContain(`To resume (finished items are not requested again):\n    scripstream run ${EVENING.join(' ')} --out ${out}`)
-    // Nothing that was in flight was thrown away.
+    expect(stdout).toContain(`To resume (finished items are not requested again):\n    scripstream run ${DAY_ARGS.join(' ')} --out ${out}`)
+    // No request in flight was aborted.
     const { statuses = {} } = simulator.stats().endpoints.news ?? {}
     expect(statuses.closed).toBeUndefined()
     const noted = notedIn(out, 'market-news')
@@ -39,19 +39,19 @@ describe('a run that is told to end', () => {
     expect(temporariesIn(out)).toEqual([])
 
     simulator.control({ latencyMs: 0, reset: true })
-    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    const again = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     const asked = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
     const isinOf = new Map(simulator.market.stocks.map(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
     expect(noted.filter((symbol) => asked.includes(isinOf.get(symbol) ?? ''))).toEqual([])
-    expect((await run(['run', ...EVENING, '--out', whole], { cwd, env })).code).toBe(0)
+    expect((await run(['run', ...DAY_ARGS, '--out', whole], { cwd, env })).code).toBe(0)
     expect(treeOf(out)).toEqual(treeOf(whole))
   })
 
-  it('twice ends at once, and is continued none the worse', async () => {
+  it('ends at once after two signals, and can be resumed', async () => {
     const { simulator, env } = await provider({ stocks: 20, faults: [{ on: 'news', mode: 'hang' }] })
     const [cwd, out] = [emptyFolder(), emptyFolder()]
-    const child = start(['run', ...EVENING, '--out', out], { cwd, env })
+    const child = start(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     const ending = endOf(child)
     let stderr = ''
     child.stderr.on('data', (text: Buffer) => {
@@ -65,7 +65,7 @@ describe('a run that is told to end', () => {
     expect(readdirSync(join(out, '.scripstream'))).toContain('lock')
 
     simulator.control({ faults: [] })
-    const again = await run(['run', ...EVENING, '--out', out], { cwd, env })
+    const again = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'previous', 'report.json', 'source.json'])

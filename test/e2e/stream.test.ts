@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { emptyFolder, endOf, provider, run, start } from './command.js'
 
-const EVENING = ['--as-of', '2026-02-12T20:00:00+05:30']
+const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
 const recordsIn = (stdout: string): readonly Record<string, unknown>[] =>
   stdout
@@ -11,9 +11,9 @@ const recordsIn = (stdout: string): readonly Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-it('writes every record as a line that says whose it is, and nothing else', async () => {
+it('writes every record as one line with its symbol, and nothing else', async () => {
   const { simulator, env } = await provider()
-  const { code, stdout, stderr } = await run(['stream', 'market-news', ...EVENING], { cwd: emptyFolder(), env })
+  const { code, stdout, stderr } = await run(['stream', 'market-news', ...DAY_ARGS], { cwd: emptyFolder(), env })
   expect([code, stderr]).toEqual([0, ''])
   const records = recordsIn(stdout)
   const isins = new Map(simulator.market.stocks.map(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
@@ -25,10 +25,10 @@ it('writes every record as a line that says whose it is, and nothing else', asyn
   expect(simulator.stats().endpoints.news?.requests).toBe(12)
 })
 
-it('writes candles with their day, and only of the stocks that were asked for', async () => {
+it('writes candles with their day, only for the requested stocks', async () => {
   const { simulator, env } = await provider()
   const { Symbol: symbol = '', ISIN } = simulator.market.stocks[3] ?? {}
-  const { code, stdout } = await run(['stream', 'all-ohlcv', '--symbols', symbol, ...EVENING], { cwd: emptyFolder(), env })
+  const { code, stdout } = await run(['stream', 'all-ohlcv', '--symbols', symbol, ...DAY_ARGS], { cwd: emptyFolder(), env })
   expect(code).toBe(0)
   const records = recordsIn(stdout)
   expect(records.at(-1)).toMatchObject({ Symbol: symbol, ISIN, Date: '2026-02-12', Timestamp: 1_770_834_600 })
@@ -39,18 +39,18 @@ it.each([
   ['surveillance-lists', { List: 'asm' }],
   ['indices-ohlcv', { Date: '2026-02-12' }],
   ['listing-dates', { SERIES: 'EQ' }],
-])('has records of %s that stand for themselves', async (name, facts) => {
+])('writes self-contained records of %s', async (name, facts) => {
   const { env } = await provider()
-  const { code, stdout } = await run(['stream', name, ...EVENING], { cwd: emptyFolder(), env })
+  const { code, stdout } = await run(['stream', name, ...DAY_ARGS], { cwd: emptyFolder(), env })
   expect(code).toBe(0)
   expect(recordsIn(stdout)).toContainEqual(expect.objectContaining(facts))
 })
 
-it('says of each stock that is lost why, in one line, and ends with 3', async () => {
+it('prints one line with the reason for each failed stock and exits with 3', async () => {
   const { simulator, env } = await provider()
   const lost = simulator.market.stocks.slice(2, 4)
   simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: lost.map(({ ISIN }) => ISIN) }] })
-  const { code, stdout, stderr } = await run(['stream', 'market-news', ...EVENING], { cwd: emptyFolder(), env })
+  const { code, stdout, stderr } = await run(['stream', 'market-news', ...DAY_ARGS], { cwd: emptyFolder(), env })
   expect(code).toBe(3)
   const lines = stderr.trimEnd().split('\n')
   expect(lines).toHaveLength(2)
@@ -58,9 +58,9 @@ it('says of each stock that is lost why, in one line, and ends with 3', async ()
   expect(recordsIn(stdout).length).toBeGreaterThan(10)
 })
 
-it('ends quietly and with 0 when its reader goes away', async () => {
+it('exits quietly with 0 when its reader closes the pipe', async () => {
   const { simulator, env } = await provider({ stocks: 300 })
-  const child = start(['stream', 'all-ohlcv', ...EVENING], { cwd: emptyFolder(), env })
+  const child = start(['stream', 'all-ohlcv', ...DAY_ARGS], { cwd: emptyFolder(), env })
   const stderr = text(child.stderr)
   await once(child.stdout, 'data')
   child.stdout.destroy()
@@ -69,11 +69,11 @@ it('ends quietly and with 0 when its reader goes away', async () => {
   expect(simulator.stats().endpoints.ohlcv?.requests).toBeLessThan(300)
 })
 
-it('stops at once upon Ctrl+C, with 130', async () => {
+it('stops at once on Ctrl+C, with 130', async () => {
   const { simulator, env } = await provider()
   const hung = simulator.market.stocks[0]?.ISIN ?? ''
   simulator.control({ faults: [{ on: 'news', mode: 'hang', items: [hung] }] })
-  const child = start(['stream', 'market-news', ...EVENING], { cwd: emptyFolder(), env })
+  const child = start(['stream', 'market-news', ...DAY_ARGS], { cwd: emptyFolder(), env })
   await once(child.stdout, 'data')
   child.kill('SIGINT')
   expect((await endOf(child)).code).toBe(130)
@@ -82,7 +82,7 @@ it('stops at once upon Ctrl+C, with 130', async () => {
 it.each([
   ['market-new', 'did you mean market-news?'],
   ['market-news,all-ohlcv', 'give one stream'],
-])('refuses %s, with a way out', async (name, said) => {
+])('rejects %s, with advice', async (name, said) => {
   const { code, stdout, stderr } = await run(['stream', name, '--simulate'], { cwd: emptyFolder() })
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(said)

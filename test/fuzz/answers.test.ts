@@ -19,7 +19,7 @@ const made: Readonly<Record<Kind, fc.Arbitrary<string>>> = {
   'wrapped JSON': wrappedPayload,
 }
 
-/** Reads it once, or fails as every reader may; anything else that is thrown goes on. */
+/** Decodes a payload once; rethrows everything except known errors. */
 const read = ({ endpoint, input }: Golden, text: string): boolean => {
   try {
     JSON.stringify(endpoint.read(text, input))
@@ -30,7 +30,7 @@ const read = ({ endpoint, input }: Golden, text: string): boolean => {
   }
 }
 
-/** How long the better of two attempts takes: the first may pay for the garbage of others. */
+/** The shorter duration of two attempts: the first may include a GC for earlier garbage. */
 const timed = (act: () => void): number => {
   const once = (): number => {
     const begun = performance.now()
@@ -50,7 +50,7 @@ describe.each(Object.keys(made) as Kind[])('a payload in place of a %s', (kind) 
   const readers = golden.filter((one) => kindOf(one) === kind)
   const bodies = readers.filter(({ text }) => text.length < 3_000)
 
-  it(`is an answer or a failure that was foreseen, ${runs} times`, async () => {
+  it(`is decoded or rejected with a known error, ${runs} times`, async () => {
     const seen = { answers: 0, failures: 0 }
     const holds = (one: Golden, text: string): void => {
       const ms = timed(() => {

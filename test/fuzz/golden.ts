@@ -9,7 +9,7 @@ import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/index.js'
 import { EVENING, SETTINGS } from '../streams/support.js'
 
-/** A call as a stream makes it, and what the embedded provider answers. */
+/** A stream's request and the simulator's answer. */
 export interface Golden {
   readonly endpoint: AnyEndpoint
   readonly input: unknown
@@ -20,7 +20,7 @@ const NOT_LONG = 4_000
 
 const market = createMarket({ seed: 1, stocks: 8, asOf: EVENING, exchange: 'NSE', candleDays: 5 })
 
-/** Every whole answer that a run gets, while the named calls fail. */
+/** Collects every whole answer of a run in which the named endpoints fail. */
 const answersWithout = async (failing: readonly string[]): Promise<readonly Golden[]> => {
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
   const answer = createAnswers(Number.POSITIVE_INFINITY)
@@ -42,7 +42,7 @@ const answersWithout = async (failing: readonly string[]): Promise<readonly Gold
   return golden
 }
 
-/** For each call of each stream the shortest answer that holds something, and another that is not long; all tiers included. */
+/** For each endpoint of each stream the shortest answer with content, and a second short one; all fallback tiers included. */
 export const goldenAnswers = async (): Promise<readonly Golden[]> => {
   const runs = await Promise.all([[], ['circuit', 'sheet'], ['circuit', 'sheet', 'web_data']].map(answersWithout))
   const byCall = new Map<string, Golden[]>()

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 
-/** `FUZZ_SEED=7 FUZZ_RUNS=300000` fuzzes elsewhere, and for longer. */
+/** Set `FUZZ_SEED=7 FUZZ_RUNS=300000` for other and more payloads. */
 export const seed = Number(process.env.FUZZ_SEED ?? 20_260_212)
 export const runs = Number(process.env.FUZZ_RUNS ?? 30_000)
 
-/** Keys and texts that have broken somebody's reader before. */
+/** Keys and texts that are known to break parsers. */
 const NASTY = [
   '__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'toJSON', 'hasOwnProperty', 'length', 'then',
   '', ' ', '0', '-1', 'null', 'NaN', '1e999', '../../x', 'CON', 'a\0b', '\u001b[2J', '\u2028', '\ud800', '\u202e', '=1+1', '😀', 'x'.repeat(300),
@@ -20,7 +20,7 @@ const text = fc.oneof(fc.constantFrom(...NASTY), fc.string({ maxLength: 8 }))
 const key = fc.oneof(fc.constantFrom(...FIELDS), fc.constantFrom(...NASTY), fc.string({ maxLength: 4 }))
 const leaf = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null))
 
-/** A record as JSON text: `__proto__` and the same key twice can be in it, which no object here could hold. */
+/** A record as JSON text, because objects cannot have duplicate keys or an own `__proto__` from a literal. */
 const { value } = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -36,10 +36,10 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
 
 const pollution = '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}'
 
-/** Records that have every field that is read of one, all with the same strange value. */
+/** Records with every field that is read, all with the same unusual value. */
 const strangeRecords = value.map((given) => `[{${FIELDS.map((field) => `"${field}":${given}`).join(',')}}]`)
 
-/** Any JSON, most of it in the envelope that the calls have. */
+/** Any JSON, mostly in the envelope of the endpoints. */
 export const jsonPayload = fc.oneof(
   value,
   value.map((data) => `{${pollution},"data":${data}}`),
@@ -72,7 +72,7 @@ export const tablePayload = fc
   )
   .map(([header, rows, end]) => [header, ...rows.map((cells) => cells.join(','))].join(end))
 
-/** Bytes put in, taken out, doubled and changed. The same numbers give the same text. */
+/** Inserts, removes, doubles and changes bytes. The same numbers give the same text. */
 export const mutated = (whole: string, changes: readonly (readonly [kind: number, at: number, what: number])[]): string =>
   changes.reduce((before, [kind, at, what]) => {
     const place = at % (before.length + 1)

@@ -10,7 +10,7 @@ import { type Golden, goldenAnswers } from './golden.js'
 
 const settings = settingsOf({ ...SETTINGS, retries: 0 })
 
-/** What a call makes of a reply that comes at once: the answer, or the error. */
+/** The result of a request with an immediate reply: the answer or the error. */
 const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { readonly answer?: unknown; readonly error?: unknown } => {
   const transport = () => of({ status: 200, body: Buffer.alloc(0), ...reply })
   const ask = askFreely({
@@ -38,13 +38,13 @@ const golden = await goldenAnswers()
 const isTable = ({ endpoint: { type } }: Golden): boolean => type === 'text/csv'
 const named = (list: readonly Golden[]) => list.map((one, place) => [`${one.endpoint.name} ${place} (${one.text.length})`, one] as const)
 
-it('every call of every stream has an answer to be cut', () => {
+it('every endpoint of every stream has an answer to truncate', () => {
   const asked = new Set(golden.map(({ endpoint }) => endpoint))
   for (const { endpoints } of streams) for (const endpoint of endpoints) expect(asked.has(endpoint), endpoint.name).toBe(true)
 })
 
-describe.each(named(golden.filter((one) => !isTable(one))))('an answer whose length nothing tells: %s', (_, one) => {
-  it('cut at any byte is refused, or the very same answer', () => {
+describe.each(named(golden.filter((one) => !isTable(one))))('an answer without a length: %s', (_, one) => {
+  it('truncated at any byte is rejected or equals the whole answer', () => {
     const body = Buffer.from(one.text)
     const whole = JSON.stringify(outcomeOf(one, { body }).answer)
     expect(whole).toBeDefined()
@@ -59,10 +59,10 @@ describe.each(named(golden.filter((one) => !isTable(one))))('an answer whose len
   })
 })
 
-// A table whose length was told, but which the provider itself cut at the end of a line, is a whole table to whoever reads it. What
-// guards the lists that are tables is that they must not shrink: test/streams/shrinking.test.ts.
+// A table that the provider itself truncated at a line end looks complete to any reader, even with a matching length. Lists that are tables
+// are protected by the shrink check: test/streams/shrinking.test.ts.
 describe.each(named(golden.filter(isTable)))('a table: %s', (_, one) => {
-  it('is refused at any length, and whole, where nothing tells its length', () => {
+  it('is rejected at any length, also complete, if it has no length', () => {
     const body = Buffer.from(one.text)
     for (let length = 0; length <= body.length; length += 1) {
       const { error } = outcomeOf(one, { body: body.subarray(0, length), isUnframed: true })
@@ -71,7 +71,7 @@ describe.each(named(golden.filter(isTable)))('a table: %s', (_, one) => {
     expect(outcomeOf(one, { body }).answer).toBeDefined()
   })
 
-  it('never has a cell more or another cell when it is cut, but for the last line’s', () => {
+  it('truncated, has no extra or changed cell, except in the last line', () => {
     const rowsOf = (text: string): readonly unknown[] | undefined =>
       outcomeOf(one, { body: Buffer.from(text) }).answer as readonly unknown[] | undefined
     const whole = rowsOf(one.text) ?? []

@@ -11,7 +11,7 @@ const RUNS = Math.ceil(runs / 400)
 
 const golden = await goldenAnswers()
 
-/** Stocks whose names are as bad as they can be. */
+/** Stocks with hostile names. */
 const hostile = ['../../x', 'CON', 'a\0b', '__proto__', '=1+1', '\u001b[2J', 'con', '\ud800'].map((symbol, place) =>
   stockNamed(symbol, place + 9),
 )
@@ -19,7 +19,7 @@ const hostile = ['../../x', 'CON', 'a\0b', '__proto__', '=1+1', '\u001b[2J', 'co
 const isInside = (file: string): boolean =>
   !file.startsWith('/') && posix.normalize(file) === file && !/(^|\/)\.\.(\/|$)|[\\:\0]/.test(file)
 
-/** Answers one payload after the other, whatever is asked. */
+/** Answers every request with the next payload. */
 const payloads = fc.array(
   fc.oneof(
     jsonPayload,
@@ -33,7 +33,7 @@ const payloads = fc.array(
 )
 
 describe.each(streams.map(({ name }) => name))('%s', (stream) => {
-  it('accounts for every item and writes nothing but its files, whatever is answered', async () => {
+  it('reports every item and writes only its own files, whatever the answers are', async () => {
     const own = golden.filter(({ endpoint }) => streams.find(({ name }) => name === stream)?.endpoints.includes(endpoint))
     const answers = fc.tuple(payloads, fc.array(fc.tuple(fc.constantFrom(...own), changes), { minLength: 1, maxLength: 6 }))
     await fc.assert(
@@ -62,7 +62,7 @@ describe.each(streams.map(({ name }) => name))('%s', (stream) => {
   })
 })
 
-/** Rows for a master list: what a payload holds, or a list that has it in the middle. */
+/** Rows for a master list: those of a payload, or a list that contains it in the middle. */
 const masterFrom = (body: string): readonly object[] => {
   try {
     const { data } = jsonOf(body) as { readonly data: unknown }

@@ -27,7 +27,7 @@ const symbols = (): readonly string[] => [...new Set(fc.sample(symbol, { numRuns
 
 const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)( *)(\.|$)/i
 
-/** Why a name cannot be a file's on Linux, macOS or Windows. */
+/** Why a name is not valid for a file on Linux, macOS or Windows. */
 const faultOf = (name: string): string | undefined => {
   if (/[^A-Za-z0-9 &._~-]/.test(name)) return 'a character'
   if (/^[. ]|[. ]$/.test(name) || name === '') return 'an end'
@@ -44,7 +44,7 @@ describe('a hundred thousand hostile symbols', () => {
     ['with the ISINs of stocks', (place: number) => `INE${String(place).padStart(9, '0')}`, false],
     ['that share one id', () => 'INE000000001', false],
     ['of indices, without any id', () => '', true],
-  ])('%s have safe file names, no two alike even where case and form do not count', (_, idOf, mayReplace) => {
+  ])('%s have safe, distinct file names, also on file systems that ignore case and Unicode form', (_, idOf, mayReplace) => {
     const names = fileNamesOf(
       all.map((key, place) => ({ key, id: idOf(place) })),
       { mayReplace },
@@ -57,7 +57,7 @@ describe('a hundred thousand hostile symbols', () => {
     }
   })
 
-  it('travel exactly as they are, in bodies and in addresses', () => {
+  it('are sent unchanged in bodies and URLs', () => {
     const settings = settingsOf({ urls: { static: 'http://static/base' } })
     const body = post({ name: 'body', host: 'static', path: '/x', input: z.strictObject({ SYM: z.string() }), read: String })
     const address = get({
@@ -70,7 +70,7 @@ describe('a hundred thousand hostile symbols', () => {
     const arrives = (SYM: string): boolean => {
       const { SYM: inBody } = JSON.parse(requestsTo(body, settings, 1)({ SYM }).body ?? '') as { readonly SYM: string }
       if (inBody !== SYM) return false
-      // No address holds these: a lone surrogate comes from no UTF-8, and the dots are ways within an address.
+      // No URL has these: UTF-8 has no lone surrogates, and dots are path steps.
       if (/\p{Surrogate}/u.test(SYM) || /(^|\/)\.{1,2}(\/|$)/.test(SYM)) return true
       const { pathname, search } = new URL(requestsTo(address, settings, 1)({ SYM }).url)
       return decodeURIComponent(pathname) === `/base/x/_${SYM}.csv` && new URLSearchParams(search).get('q') === SYM

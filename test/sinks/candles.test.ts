@@ -15,7 +15,7 @@ const candle = (time: number, close = 1): readonly number[] => [time, 1, 2, 0.5,
 const line = (time: number, close = 1): string => `${time},1,2,0.5,${close},100\n`
 const fileOf = (...lines: readonly string[]): string => HEADER + lines.join('')
 
-/** The same candles as lines of CSV. */
+/** The same candles as CSV lines. */
 const inLines = (rows: readonly (readonly number[])[]) =>
   candlesIn(Buffer.from(rows.map((cells) => `${cells.join(',')}\n`).join('')), rows.length)
 
@@ -45,7 +45,7 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     return text
   }
 
-  it('puts new candles behind the stored ones', async () => {
+  it('appends new candles to the stored ones', async () => {
     expect(await replaced(fileOf(line(1), line(2)), candle(3), candle(4))).toBe(fileOf(line(1), line(2), line(3), line(4)))
   })
 
@@ -62,7 +62,7 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     },
   )
 
-  it('puts a whole history in the place of whatever was there', async () => {
+  it('replaces the stored candles by a whole history', async () => {
     const history = [candle(2, 9), candle(3, 9)]
     for (const candles of [history, inLines(history)]) {
       const place = await holding(fileOf(line(1), line(2), line(3)))
@@ -71,11 +71,11 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     }
   })
 
-  it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])('writes anew over %j', async (stored) => {
+  it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])('replaces a file that contains %j', async (stored) => {
     expect(await replaced(stored, candle(4))).toBe(fileOf(line(4)))
   })
 
-  it('writes lines of candles as they are, whatever is in them', async () => {
+  it('writes CSV lines unchanged', async () => {
     const place = await holding('')
     const lines = Buffer.from('1,1.50,x\n')
     const wrote = await sink(place, output, [{ ...settled(0, candlesIn(lines, 1)), whole: true }])
@@ -89,7 +89,7 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     expect(place.files()[FILE]).toBe(fileOf(line(1)))
   })
 
-  it('tells the last line and the instant that it was written as of', async () => {
+  it('reads the last line and the modification time of a stored file', async () => {
     const place = await holding('')
     await sink(place, output, [settled(0, [candle(1), candle(2)])], contextOf(0, NOW - 12_345))
     const tail = await lastValueFrom(place.storage.stored.tail(FILE))
@@ -97,19 +97,19 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     expect(tail?.asOf).toBeCloseTo(NOW - 12_345, 0)
   })
 
-  it.each(['', '\n', HEADER, 'Timestamp', `${HEADER}1,2`])('knows no last line of %j', async (text) => {
+  it.each(['', '\n', HEADER, 'Timestamp', `${HEADER}1,2`])('finds no last line in %j', async (text) => {
     const place = await holding(text)
     expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ lines: [] })
     expect(await lastValueFrom(place.storage.stored.text(FILE))).toBe(text)
   })
 
-  it('knows neither end nor text of what is not there', async () => {
+  it('reads neither tail nor text of a missing file', async () => {
     const place = await holding('')
     expect(await lastValueFrom(place.storage.stored.tail('no.csv'))).toBeUndefined()
     expect(await lastValueFrom(place.storage.stored.text('no.csv'))).toBeUndefined()
   })
 
-  it('takes no torn last line for the last candle', async () => {
+  it('ignores a torn last line', async () => {
     const place = await holding(`${fileOf(line(1), line(2))}3,1,2,0.5,1,10`)
     expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ lines: [line(1).trim(), line(2).trim()] })
   })

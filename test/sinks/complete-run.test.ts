@@ -7,8 +7,8 @@ import { temporaryFolder } from './support.js'
 
 const run = { run: 'r', asOf: 0, configuration: 'c', report: runReport({}) }
 
-describe('the note of a complete run', () => {
-  it('holds size and date of every file in the places of its outputs, and of nothing else', async () => {
+describe('the record of a complete run', () => {
+  it('has size and modification time of every output file, and of no other file', async () => {
     const root = temporaryFolder()
     const path = join(root, 'complete.json')
     mkdirSync(join(root, 'news', 'a_folder.json'), { recursive: true })
@@ -22,7 +22,7 @@ describe('the note of a complete run', () => {
     expect(noted).toEqual({ run, files: { 'one.json': [8, 5_000], 'news/a_1.json': [13, 5_000], 'news/a_2.json': [13, 5_000] } })
   })
 
-  it('tells of many files the one that is not as it was', async () => {
+  it('finds the changed file among many', async () => {
     const root = temporaryFolder()
     const path = join(root, 'complete.json')
     const names = Array.from({ length: 1_200 }, (_, place) => `${place}.json`)

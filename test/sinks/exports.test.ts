@@ -60,7 +60,7 @@ async function postgresThere(): Promise<boolean> {
     await sql`SELECT 1`
     return true
   } catch {
-    process.stderr.write('skipped, for no PostgreSQL answers at 127.0.0.1:5432\n')
+    process.stderr.write('skipped: no PostgreSQL server at 127.0.0.1:5432\n')
     return false
   } finally {
     await sql.end({ timeout: 1 })
@@ -68,7 +68,7 @@ async function postgresThere(): Promise<boolean> {
 }
 
 describe.skipIf(!isThere)('an export to DuckDB', () => {
-  it('holds each candle once, the last of the file, and is the same when it is done again', async () => {
+  it('exports each candle once, the last one of the file, and the same when repeated', async () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
     for (const _ of ['once', 'again']) {
@@ -83,7 +83,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     ])
   })
 
-  it('leaves what was there where a file cannot be read, and tables that are not its own', async () => {
+  it('keeps the old content if a file is unreadable, and foreign tables always', async () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
     await loaded(duckdb(path), out)
@@ -99,7 +99,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     expect(await inFile(path, "SELECT x, (SELECT volume FROM candles WHERE symbol = 'TCS') FROM mine")).toEqual([['42', '70']])
   })
 
-  it('reads sound candle files fast, to the same rows as any others', async () => {
+  it('gets the same rows from the fast and the tolerant reader of candle files', async () => {
     const sound = `${DAY},1,2,0.5,1.5,10\n${DAY + 86_400},2,,1,2.5,12.7\n`
     const place = (name: string) => join(out, `${name}.duckdb`)
     const out = folder({ 'ohlcv_data/INFY.csv': HEADER + sound })
@@ -114,7 +114,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     expect(await inFile(place('any'), "SELECT count(*) FROM candles WHERE symbol = 'WIDE'")).toEqual([['2']])
   })
 
-  it('keeps a table of which no file is there, and says so', async () => {
+  it('keeps a table without files and reports it as skipped', async () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
     await loaded(duckdb(path), out)
@@ -125,14 +125,14 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     await expect(loaded(duckdb(path), folderWith({}))).rejects.toThrow(/has no outputs to load/)
   })
 
-  it('refuses a file that is no database', async () => {
+  it('rejects a file that is not a DuckDB database', async () => {
     const out = folder({ 'x.duckdb': 'notes '.repeat(1_000) })
     await expect(loaded(duckdb(join(out, 'x.duckdb')), out)).rejects.toThrow(UsageError)
   })
 })
 
 describe.skipIf(!isThere)('an export to Parquet', () => {
-  it('makes a folder for each table, candles by year, and is the same when it is done again', async () => {
+  it('creates a folder for each table, partitions candles by year, and exports the same when repeated', async () => {
     const out = folder()
     const place = join(out, 'parquet')
     for (const _ of ['once', 'again']) {
@@ -143,7 +143,7 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     }
   })
 
-  it('leaves what is not its own, and what was there where a file cannot be read', async () => {
+  it('keeps foreign files, and the old content if a file is unreadable', async () => {
     const out = folder({ 'parquet/notes.txt': 'mine' })
     const place = join(out, 'parquet')
     await loaded(parquet(place), out)
@@ -162,7 +162,7 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
   })
 })
 
-describe.skipIf(!isThere)('a move of Parquet that is broken off', () => {
+describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
   const moved = async () => {
     const out = folder()
     const place = join(out, 'parquet')
@@ -170,7 +170,7 @@ describe.skipIf(!isThere)('a move of Parquet that is broken off', () => {
     return { out, place, before: treeOf(place) }
   }
 
-  it('is taken back upon an error', async () => {
+  it('undoes the renames after an error', async () => {
     const { out, place, before } = await moved()
     const failing = vi.mocked(rename).mockImplementation(async (from, to) => {
       if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
@@ -181,7 +181,7 @@ describe.skipIf(!isThere)('a move of Parquet that is broken off', () => {
     expect(treeOf(place)).toEqual(before)
   })
 
-  it('by a kill leaves what was there, and the next export puts it back', async () => {
+  it('restores a table that a kill left in the backup folder', async () => {
     const { out, place, before } = await moved()
     renameSync(join(place, 'candles'), join(place, '.before-candles'))
     mkdirSync(join(place, '.before-master'))
@@ -193,7 +193,7 @@ describe.skipIf(!isThere)('a move of Parquet that is broken off', () => {
 })
 
 describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
-  const told = async (sql: string): Promise<readonly Record<string, unknown>[]> => {
+  const select = async (sql: string): Promise<readonly Record<string, unknown>[]> => {
     const { default: connect } = await import('postgres')
     const client = connect(URL, { max: 1, onnotice: () => undefined })
     try {
@@ -202,56 +202,58 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
       await client.end()
     }
   }
-  afterAll(() => told(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
+  afterAll(() => select(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
 
-  it('holds what the folder holds, typed and with comments, when it is done again too', async () => {
+  it('exports all rows with types and comments, and the same when repeated', async () => {
     const out = folder()
     const sink = postgres(URL, { schema: SCHEMA })
     const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
     for (const _ of ['once', 'again']) {
       expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
-      expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
-      expect(await told(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([{ name: 'Tab\tand \\ "line"\n', more: [1] }])
+      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
+      expect(await select(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([
+        { name: 'Tab\tand \\ "line"\n', more: [1] },
+      ])
     }
     expect(
-      await told(
+      await select(
         `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
       ),
     ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
     rmSync(join(out, 'ohlcv_data/TCS.csv'))
     await loaded(sink, out)
     await loaded(sink, out)
-    expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+    expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(sink, out)
-    expect((await told(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+    expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
   }, 20_000)
 
-  it('leaves every table as it was where one in their midst cannot be loaded', async () => {
+  it('leaves all tables unchanged if one of them fails', async () => {
     const schema = `${SCHEMA}_whole`
-    onTestFinished(() => told(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+    onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
     const out = folder()
     const sink = postgres(URL, { schema })
     await loaded(sink, out)
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
     await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
-    expect(await told(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
+    expect(await select(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
     const made = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
-    expect(await told(made)).toEqual([{ tables: 0 }])
+    expect(await select(made)).toEqual([{ tables: 0 }])
   }, 20_000)
 
-  it('takes any name for its schema', async () => {
+  it('accepts any schema name', async () => {
     const schema = `${SCHEMA} "x"; --`
-    onTestFinished(() => told(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined))
+    onTestFinished(() => select(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined))
     await loaded(postgres(URL, { schema }), folder())
     const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
-    expect(await told(names)).toEqual([{ table_name: 'master' }])
+    expect(await select(names)).toEqual([{ table_name: 'master' }])
   }, 20_000)
 })
 
 describe.skipIf(!isThere)('the password of an address', () => {
-  it('is never told', async () => {
+  it('never appears in an error or a name', async () => {
     const sink = postgres('postgres://me:hunter2secret@127.0.0.1:1/x')
     expect(sink.name).not.toContain('hunter2')
     const failure = await loaded(sink, folder()).catch((error: unknown) => error)

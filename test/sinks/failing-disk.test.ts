@@ -16,7 +16,7 @@ interface Handle {
   sync: () => Promise<void>
 }
 
-/** What all open files have in common, to be spied on until the test ends. */
+/** The prototype of all file handles; spies on it are removed when the test ends. */
 const everyHandle = async (): Promise<Handle> => {
   const path = join(temporaryFolder(), 'any')
   const handle = await open(path, 'w')
@@ -26,7 +26,7 @@ const everyHandle = async (): Promise<Handle> => {
   return Object.getPrototypeOf(handle) as Handle
 }
 
-/** One of the calls by which files are written, to be stood in for until the test ends. */
+/** Replaces one of the file calls until the test ends. */
 const spyOn = <Name extends keyof typeof fileCalls>(name: Name) => {
   onTestFinished(() => void vi.restoreAllMocks())
   return vi.spyOn(fileCalls, name)
@@ -37,8 +37,8 @@ const FULL = '/dev/full'
 
 const failure = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
 
-describe('a disk that', () => {
-  it('takes only half of what is written to it leaves the old file, and says how much it took', async () => {
+describe('a failing disk', () => {
+  it('leaves the old file after a short write and reports the written bytes', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.json'), 'old')
     const { write } = fileCalls
@@ -51,7 +51,7 @@ describe('a disk that', () => {
   it.each([
     ['EIO', 'the disk reports an error'],
     ['ENOSPC', 'the disk is full'],
-  ])('fails to keep what was written (%s) leaves the old file, and the file and the cause are named', async (code, cause) => {
+  ])('leaves the old file after a failed sync (%s) and names file and cause', async (code, cause) => {
     const root = temporaryFolder()
     const storage = folder(root)
     await lastValueFrom(storage.keep('a.json', { of: 'old' }))
@@ -64,7 +64,7 @@ describe('a disk that', () => {
     expect(filesIn(root)).toEqual(before)
   })
 
-  it('loses its power keeps the old file or the new one: the new one is on it before it takes the old one’s place', async () => {
+  it('syncs the new file before the rename, so that a power cut leaves the old or the new file', async () => {
     const root = temporaryFolder()
     const path = join(root, 'a.json')
     writeFileSync(path, 'old')
@@ -95,7 +95,7 @@ describe('a failure of the file system', () => {
     ['ENAMETOOLONG', /name is too long/],
     ['EIO', /the disk reports an error/],
     ['EOTHER', /it failed: EOTHER/],
-  ])('with the code %s ends the run, and names the file and the cause', (code, cause) => {
+  ])('turns %s into a StorageError that names file and cause', (code, cause) => {
     const error = storageErrorOf(failure(code), 'written', '/data/a.json') as StorageError
     expect(error).toBeInstanceOf(StorageError)
     expect(error.verdict).toBe('stop')
@@ -103,24 +103,21 @@ describe('a failure of the file system', () => {
     expect(error.message).toMatch(cause)
   })
 
-  it('is not what a bug is', () => {
+  it('leaves a bug as it is', () => {
     const bug = new TypeError('x is not a function')
     expect(storageErrorOf(bug, 'written', '/data/a.json')).toBe(bug)
   })
 
-  it.skipIf(!existsSync(FULL))(
-    'has no room for a journal ends the run with its path and the cause (where there is /dev/full)',
-    async () => {
-      const spool = openSpool(FULL)
-      const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
-      spool.flush()
-      await expect(appending).rejects.toThrow(StorageError)
-      await expect(appending).rejects.toThrow(`${FULL} cannot be written: the disk is full`)
-      spool.close()
-    },
-  )
+  it.skipIf(!existsSync(FULL))('ends the run if the journal does not fit on the disk (needs /dev/full)', async () => {
+    const spool = openSpool(FULL)
+    const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
+    spool.flush()
+    await expect(appending).rejects.toThrow(StorageError)
+    await expect(appending).rejects.toThrow(`${FULL} cannot be written: the disk is full`)
+    spool.close()
+  })
 
-  it('is not what a journal does that is closed: its lines go nowhere', async () => {
+  it('ignores lines of a closed journal', async () => {
     const path = join(temporaryFolder(), 'news.ndjson')
     const spool = openSpool(path)
     const appending = spool.append({ item: 'A' }, undefined).subscribe({ next: () => expect.fail('it was written') })

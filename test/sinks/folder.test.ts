@@ -16,21 +16,21 @@ function* failingAfter(text: string): Generator<string> {
 }
 
 describe('writing a file', () => {
-  it('makes its folders, dates it and tells its bytes', async () => {
+  it('creates folders, sets the modification time and emits the size', async () => {
     const path = join(temporaryFolder(), 'a', 'b', 'c.txt')
     expect(await writeWhole(path, ['₹', '1\n'], { asOf: NOW })).toBe(5)
     expect(readFileSync(path, 'utf8')).toBe('₹1\n')
     expect(statSync(path).mtimeMs).toBe(NOW)
   })
 
-  it('writes parts of any size as they are', async () => {
+  it('writes chunks of any size unchanged', async () => {
     const path = join(temporaryFolder(), 'big.txt')
     const parts = ['a'.repeat(700_000), '₹'.repeat(900_000), '', 'end']
     expect(await writeWhole(path, parts, { asOf: NOW })).toBe(700_000 + 2_700_000 + 3)
     expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
   })
 
-  it('is done with a long part before it asks for the next, which may lie in the same memory', async () => {
+  it('writes a large chunk before it requests the next one, which may reuse the buffer', async () => {
     const sizes = fc.array(fc.oneof(fc.nat(9), fc.integer({ min: LONG_PART - 2, max: LONG_PART + 2 })), { maxLength: 6 })
     const path = join(temporaryFolder(), 'a.txt')
     await fc.assert(
@@ -48,7 +48,7 @@ describe('writing a file', () => {
     )
   })
 
-  it('writes texts and bytes in their order, and leaves a file that holds them already', async () => {
+  it('writes texts and bytes in order, and does not touch a file with the same content', async () => {
     const path = join(temporaryFolder(), 'mixed.txt')
     for (const size of [1, 600_000, 2_000_000]) {
       const parts = ['₹', Buffer.from('b'.repeat(size)), 'c', '', 'd'.repeat(size), Buffer.alloc(0), Buffer.from('€'), Buffer.from('f')]
@@ -59,7 +59,7 @@ describe('writing a file', () => {
     }
   })
 
-  it('leaves the old file and nothing else when it fails', async () => {
+  it('leaves the old file and no temporary file after a failure', async () => {
     const root = temporaryFolder()
     const path = join(root, 'a.txt')
     writeFileSync(path, 'old')
@@ -67,21 +67,21 @@ describe('writing a file', () => {
     expect(filesIn(root)).toEqual({ 'a.txt': 'old' })
   })
 
-  it('leaves nothing when a folder is in its place', async () => {
+  it('leaves no temporary file if a folder has the name of the file', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'a.txt'))
     await expect(writeWhole(join(root, 'a.txt'), ['x'], { asOf: NOW })).rejects.toThrow()
     expect(readdirSync(root)).toEqual(['a.txt'])
   })
 
-  it('keeps apart files that are written at the same time and share the first hundred characters of their names', async () => {
+  it('writes two files with the same first hundred characters concurrently', async () => {
     const root = temporaryFolder()
     const names = Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}~${place}.csv`)
     await Promise.all(names.map((name, place) => writeWhole(join(root, name), [String(place).repeat(1_000 * (place + 1))], { asOf: NOW })))
     expect(filesIn(root)).toEqual(Object.fromEntries(names.map((name, place) => [name, String(place).repeat(1_000 * (place + 1))])))
   })
 
-  it('leaves one whole file when it is written twice at the same time', async () => {
+  it('leaves one whole file after two concurrent writes', async () => {
     const root = temporaryFolder()
     const texts = ['a'.repeat(2 << 20), 'b'.repeat(1 << 20)]
     await Promise.all(texts.map((text) => writeWhole(join(root, 'a.txt'), [text], { asOf: NOW })))
@@ -94,7 +94,7 @@ describe('a folder', () => {
   const output: Output = { shape: 'text', file: '{SYMBOL}.csv' }
   const named = (fileName: string) => ({ ...settled(0, ['x']), item: { ...settled(0, []).item, fileName } })
 
-  it('is made when the first file is written, and not before', async () => {
+  it('is created with the first file, not earlier', async () => {
     const root = join(temporaryFolder(), 'later')
     const storage = folder(root)
     expect(await lastValueFrom(storage.stored.exists('a.csv'))).toBe(false)
@@ -105,7 +105,7 @@ describe('a folder', () => {
     expect(filesIn(root)).toEqual({ '.scripstream/report.json': '{\n  "a": 1\n}\n' })
   })
 
-  it.each(['../x', '..', '../../etc/x', '/etc/x', 'a/../../x'])('lets nothing out: %s', async (fileName) => {
+  it.each(['../x', '..', '../../etc/x', '/etc/x', 'a/../../x'])('rejects a path outside the folder: %s', async (fileName) => {
     const parent = temporaryFolder()
     const place = inFolder(join(parent, 'out'))
     const file = { ...output, file: '{SYMBOL}' }
@@ -113,7 +113,7 @@ describe('a folder', () => {
     expect(readdirSync(parent)).toEqual([])
   })
 
-  it('names the file and what is in its way', async () => {
+  it('names the file and the folder that has its name', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'ohlcv'), 'a file')
     const error: unknown = await sink(inFolder(root), { ...output, file: 'ohlcv/{SYMBOL}.csv' }, [settled(0, ['x'])]).catch(
@@ -123,13 +123,13 @@ describe('a folder', () => {
     expect(String(error)).toContain(join(root, 'ohlcv', 'S0.csv'))
   })
 
-  it('reads a damaged document as an error of that document alone', async () => {
+  it('fails only for the damaged document', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.json'), '{"a":')
     await expect(lastValueFrom(folder(root).stored.document('a.json'))).rejects.toMatchObject({ name: 'DamagedFile', verdict: 'give-up' })
   })
 
-  it('dates what it writes by the run’s now', async () => {
+  it('uses the clock of the run as modification time', async () => {
     const root = temporaryFolder()
     await sink(inFolder(root), output, [settled(0, ['x'])], contextOf(0, NOW - 86_400_000))
     expect(statSync(join(root, 'S0.csv')).mtimeMs).toBe(NOW - 86_400_000)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { writeWhole } from '../../sinks/atomic-file.js'
 import { temporaryFolder } from './support.js'
 
-it('leaves the target as it was, and no temporary file, when a write is aborted before it is in place', async () => {
+it('leaves the target unchanged and no temporary file after an aborted write', async () => {
   const path = join(temporaryFolder(), 'deals.json')
   writeFileSync(path, 'earlier')
   const abort = new AbortController()
@@ -15,7 +15,7 @@ it('leaves the target as it was, and no temporary file, when a write is aborted 
   expect(readdirSync(join(path, '..'))).toEqual(['deals.json'])
 })
 
-it('puts the file in place, dated as asked, when nobody aborts', async () => {
+it('writes the file with the requested modification time', async () => {
   const path = join(temporaryFolder(), 'deals.json')
   expect(await writeWhole(path, ['lat', 'er'], { asOf: 0, isAborted: () => false })).toBe(5)
   expect(statSync(path).mtimeMs).toBe(0)

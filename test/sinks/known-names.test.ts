@@ -8,7 +8,7 @@ import { filesIn, temporaryFolder } from './support.js'
 
 const RECORD = { run: 'r', asOf: 0, configuration: 'c' }
 
-/** A folder in the hands of a run, and the way to give it back. */
+/** Locks a folder for a run; returns the function that releases it. */
 const held = async (root: string) => {
   const storage = folder(root)
   const begun$ = new Subject<Session>()
@@ -20,8 +20,8 @@ const held = async (root: string) => {
   return { storage, giveBack: () => holding.unsubscribe() }
 }
 
-describe('a folder that a run holds', () => {
-  it('has what lay there when it was taken, and what was put there since', async () => {
+describe('a locked folder', () => {
+  it('has the files from before the lock and those written since', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'news'))
     writeFileSync(join(root, 'news', 'a.json'), '[1]')
@@ -35,7 +35,7 @@ describe('a folder that a run holds', () => {
     giveBack()
   })
 
-  it('is not asked for names that were not in it: what others put there meanwhile is not read, and makes room', async () => {
+  it('does not look up names that were missing: files that others write meanwhile are not read and are replaced', async () => {
     const root = temporaryFolder()
     const { storage, giveBack } = await held(root)
     writeFileSync(join(root, 'a.json'), '[1]')

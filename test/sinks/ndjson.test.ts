@@ -30,7 +30,7 @@ describe('the ndjson sink', () => {
     { count: 0, rows: 0 },
     { count: 1, rows: 1 },
     { count: 50, rows: 3 },
-  ])('writes each of $rows records of $count items as a line, hands on each item and does not end the stream', async ({ count, rows }) => {
+  ])('writes each of $rows records of $count items as a line, emits each item and does not end the stream', async ({ count, rows }) => {
     const items = Array.from({ length: count }, (_, rank) =>
       settled(
         rank,
@@ -45,14 +45,14 @@ describe('the ndjson sink', () => {
     expect(passed).toEqual(items.map(kept))
   })
 
-  it('writes nothing for items that are lost or empty', async () => {
+  it('writes nothing for failed or empty items', async () => {
     const items = [settled(0, []), settled(1, [], 'error'), settled(2, [], 'skipped')]
     const { lines, passed } = await written(items)
     expect(lines).toBe('')
     expect(passed).toEqual(items.map(kept))
   })
 
-  it('writes a record as soon as its item is settled', async () => {
+  it('writes a record as soon as its item is finished', async () => {
     const out = new PassThrough()
     const item$ = new Subject<Kept>()
     const subscription = ndjson(out)(item$).subscribe()
@@ -62,20 +62,20 @@ describe('the ndjson sink', () => {
     subscription.unsubscribe()
   })
 
-  it('hands on an error', async () => {
+  it('forwards an error', async () => {
     await expect(lastValueFrom(ndjson(new PassThrough())(throwError(() => new Error('broken'))))).rejects.toThrow('broken')
   })
 })
 
-/** The turns of the event loop that streams need to hand something on. */
+/** Waits the turns of the event loop that streams need to forward a chunk. */
 const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 const items = (count: number): Kept[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
 
-describe('a writer that is slow', () => {
-  it('gets no more than it has room for, and the rest when it has taken that', async () => {
+describe('a slow writer', () => {
+  it('gets lines up to its buffer size, and the rest after it drains', async () => {
     const taken: (() => void)[] = []
     const lines: string[] = []
     const slow = new Writable({
@@ -105,7 +105,7 @@ describe('a writer that is slow', () => {
     expect(lines.map((line) => JSON.parse(line).item)).toEqual(items(50).map(({ settled: { item } }) => item.key))
   })
 
-  it('is waited for where it gives a promise', async () => {
+  it('delays the next line until its promise resolves', async () => {
     const taken: (() => void)[] = []
     let passed = 0
     const end = lastValueFrom(
@@ -122,7 +122,7 @@ describe('a writer that is slow', () => {
     await end
   })
 
-  it('stops the requests of a run while it takes nothing', async () => {
+  it('stops the requests of a run while it is full', async () => {
     const stocks = Array.from({ length: 200 }, (_, rank) => ({
       Sym: `S${rank}`,
       Isin: isinOf(rank),
@@ -157,7 +157,7 @@ describe('a writer that is slow', () => {
     expect(await end).toBeInstanceOf(StorageError)
   })
 
-  it('is listened to once, however many sinks write to it', async () => {
+  it('gets one listener for any number of sinks', async () => {
     const warned = vi.fn()
     process.on('warning', warned)
     onTestFinished(() => void process.off('warning', warned))
@@ -171,7 +171,7 @@ describe('a writer that is slow', () => {
   })
 })
 
-describe('a writer that fails', () => {
+describe('a failing writer', () => {
   const ended = (writer: LineWriter, item$: Observable<Kept> = from(items(3))): Promise<unknown> =>
     lastValueFrom(item$.pipe(ndjson(writer))).catch((error: unknown) => error)
   const closed = new PassThrough()
@@ -185,7 +185,7 @@ describe('a writer that fails', () => {
     ['emits an error', new Writable({ write: (_, __, done) => done(new Error('broken pipe')) }), 'broken pipe'],
     ['was closed before', closed, 'the stream is closed'],
     ['was ended before', finished, 'the stream is closed'],
-  ])('because it %s ends the run with a StorageError', async (_, writer, why) => {
+  ])('ends the run with a StorageError if it %s', async (_, writer, why) => {
     const error = await ended(writer)
     expect(error).toBeInstanceOf(StorageError)
     expect(String(error)).toContain(`the lines cannot be written: ${why}`)
@@ -194,7 +194,7 @@ describe('a writer that fails', () => {
   it.each<readonly [string, Observable<Kept>]>([
     ['a line waits for room', from(items(3))],
     ['nothing is written', NEVER],
-  ])('because it is closed while %s ends the run with a StorageError', async (_, item$) => {
+  ])('ends the run with a StorageError if it is closed while %s', async (_, item$) => {
     const stuck = new Writable({ highWaterMark: 1, write: () => undefined })
     const end = ended(stuck, item$)
     await turns()

@@ -13,7 +13,7 @@ const candle = (rank: number): readonly number[] => [1_770_834_600, 1.5, 2, 1, 1
 interface Kind {
   readonly output: Output
   readonly rowsOf: (rank: number) => readonly unknown[]
-  /** The files of that many items. */
+  /** The expected files for a number of items. */
   readonly files: (items: number) => Readonly<Record<string, string>>
 }
 
@@ -87,7 +87,7 @@ describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
     expect(report).toEqual({ files: Object.keys(expected).length, bytes })
   })
 
-  it('leaves the same bytes whatever the order in which items settle, and when it runs again', async () => {
+  it('writes the same bytes for any order of items, and when repeated', async () => {
     const [one, other] = [place.open(), place.open()]
     await sink(one, kind.output, itemsOf(kind, 30))
     await sink(other, kind.output, [...itemsOf(kind, 30)].reverse())
@@ -96,16 +96,19 @@ describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
     expect(one.files()).toEqual(other.files())
   })
 
-  it.each(['rate_limit', 'http_503', 'error', 'skipped'] as const)('leaves the file of an item that ended as %s alone', async (status) => {
-    const here = place.open()
-    const context = contextOf(3)
-    await sink(here, kind.output, itemsOf(kind, 3), context)
-    const before = here.files()
-    await sink(here, kind.output, [settled(0, [], status), settled(1, [], status), settled(2, [], status)], context)
-    expect(here.files()).toEqual(before)
-  })
+  it.each(['rate_limit', 'http_503', 'error', 'skipped'] as const)(
+    'does not change the file of an item that ended as %s',
+    async (status) => {
+      const here = place.open()
+      const context = contextOf(3)
+      await sink(here, kind.output, itemsOf(kind, 3), context)
+      const before = here.files()
+      await sink(here, kind.output, [settled(0, [], status), settled(1, [], status), settled(2, [], status)], context)
+      expect(here.files()).toEqual(before)
+    },
+  )
 
-  it('lets no key reach the prototypes, and stores it all the same', async () => {
+  it('stores keys such as __proto__ without changing a prototype', async () => {
     if (kind.output.shape === 'candles-per-item' || kind.output.shape === 'text') return
     const here = place.open()
     const row: unknown = JSON.parse(`{"ISIN":"${isinOf(0)}","__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}`)
@@ -125,7 +128,7 @@ describe('the sink of array-per-item', () => {
     expect(here.files()).toEqual({ 'S0.json': '[]\n' })
   })
 
-  it.each(places)('in $name leaves an empty array for a lost item where asked to, unless a file is there', async ({ open }) => {
+  it.each(places)('in $name writes an empty array for a failed item if configured, unless it has a file', async ({ open }) => {
     const here = open()
     await sink(here, output, [settled(0, [{ a: 1 }])])
     const report = await sink(here, output, [settled(0, [], 'error'), settled(1, [], 'http_503')])
@@ -133,7 +136,7 @@ describe('the sink of array-per-item', () => {
     expect(report).toEqual({ files: 1, bytes: 3 })
   })
 
-  it('writes what is selected of an item’s rows', async () => {
+  it('writes the selected rows of an item', async () => {
     const here = inMemory()
     await sink(here, { ...output, select: (rows) => rows.slice(1) }, [settled(0, [{ a: 1 }, { a: 2 }])])
     expect(here.files()).toEqual({ 'S0.json': '[\n{"a":2}\n]\n' })

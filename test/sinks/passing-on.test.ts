@@ -6,7 +6,7 @@ import { tiny, tinyCollector } from '../support/tiny.js'
 
 const SYMBOLS = Array.from({ length: 100 }, (_, place) => `S${place}`)
 const WORKERS = 2
-/** Items that may wait besides those that are asked for. */
+/** Items that may wait in addition to those being fetched. */
 const BACKLOG = 16
 
 const passingTo = (pass: (symbol: string) => Observable<unknown>) => {
@@ -15,7 +15,7 @@ const passingTo = (pass: (symbol: string) => Observable<unknown>) => {
 }
 
 it(
-  'asks no further while nobody takes what came, and goes on when someone does',
+  'sends no more requests while the consumer is busy, and continues when it is ready',
   marbles((m) => {
     const taken$ = new Subject<void>()
     const passed: string[] = []

@@ -8,12 +8,12 @@ vi.mock('node:fs', async (original) => {
   return { ...all, linkSync: vi.fn(all.linkSync), copyFileSync: vi.fn(all.copyFileSync) }
 })
 
-// Whichever test came before, it had these modules without the disk that fails.
+// Earlier tests loaded these modules without the mock.
 vi.resetModules()
 const { keepPrevious, previousOutputs } = await import('../../sinks/previous-outputs.js')
 const { linkSync: link, copyFileSync: copy } = await vi.importActual<typeof import('node:fs')>('node:fs')
 
-/** Makes a disk fail with a code, from the second file on. */
+/** Makes a call fail with a code, from the second file on. */
 const failing =
   (act: (from: string, to: string) => void, code: string) =>
   (from: unknown, to: unknown): void => {
@@ -24,7 +24,7 @@ const failing =
 const OUTPUTS = ['one.json', 'news/*.json', 'ohlcv_data/*.csv']
 const FILES = ['news/A.json', 'news/B.json', 'ohlcv_data/A.csv', 'one.json']
 
-/** A folder with outputs, of which an earlier run had kept what was before. */
+/** A folder with outputs, and the saved outputs of an earlier run. */
 const folderToKeep = async (): Promise<{
   readonly root: string
   readonly state: string
@@ -44,8 +44,8 @@ beforeEach(() => {
   vi.mocked(copyFileSync).mockImplementation(copy)
 })
 
-describe('what diff compares with', () => {
-  it('is kept under a second name, without candles', async () => {
+describe('the previous outputs for diff', () => {
+  it('are saved as hard links, without candles', async () => {
     const { root, state } = await folderToKeep()
     const kept = await previousOutputs(state)
     expect(Object.keys(filesIn(kept?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
@@ -53,7 +53,7 @@ describe('what diff compares with', () => {
     expect(copyFileSync).not.toHaveBeenCalled()
   })
 
-  it.each(['EXDEV', 'EPERM', 'EMLINK'])('is copied where the system makes no link (%s)', async (code) => {
+  it.each(['EXDEV', 'EPERM', 'EMLINK'])('are copied where the system cannot link (%s)', async (code) => {
     const { root, state, keep } = await folderToKeep()
     vi.mocked(linkSync).mockImplementation(failing(link, code))
     expect(await keep()).toBeUndefined()
@@ -71,7 +71,7 @@ describe('what diff compares with', () => {
         vi.mocked(copyFileSync).mockImplementation(failing(copy, 'ENOSPC'))
       },
     ],
-  ])('is nothing at all where the disk is full at %s, and that is said', async (_, fill) => {
+  ])('are deleted with a warning if the disk is full while %s', async (_, fill) => {
     const { root, state, keep } = await folderToKeep()
     fill()
     expect(await keep()).toBe('the previous outputs could not be saved for diff: the disk is full')

@@ -19,13 +19,13 @@ const storing = (...rows: readonly unknown[]) => {
 }
 
 describe('the sink of rows-in-one-file', () => {
-  it('orders records by their stocks’ ranks, and keeps a stock’s own in the order given', async () => {
+  it('sorts records by the rank of their stock, and keeps the order within a stock', async () => {
     const place = inMemory()
     await sink(place, output, [settled(2, [row(2, 'x')]), settled(0, [row(0, 'b'), row(0, 'a')]), settled(1, [row(1, 'y')])])
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'b'), row(0, 'a'), row(1, 'y'), row(2, 'x')) })
   })
 
-  it('orders them by what they are to be sorted by first, greatest first', async () => {
+  it('sorts records by key first, greatest first', async () => {
     const place = inMemory()
     const items = [settled(1, [row(1, 'x', '2026-02-12')]), settled(0, [row(0, 'a', '2026-02-11'), row(0, 'b', '2026-02-12'), row(0, 'c')])]
     await sink(place, sorted, items)
@@ -33,19 +33,19 @@ describe('the sink of rows-in-one-file', () => {
     expect(place.files()).toEqual({ [FILE]: textOf(...order) })
   })
 
-  it('keeps the records of listed stocks that were not asked for', async () => {
+  it('keeps the records of listed stocks that were not requested', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
     await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(3))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
   })
 
-  it('keeps the records of stocks that were lost or skipped', async () => {
+  it('keeps the records of failed or skipped stocks', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
     await sink(place, output, [settled(0, [], 'error'), settled(1, [], 'skipped'), settled(2, [row(2, 'new')])], contextOf(3))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'old'), row(2, 'new')) })
   })
 
-  it('writes nothing at all when every stock was lost', async () => {
+  it('writes nothing if every stock failed', async () => {
     for (const files of [new Map(), new Map([[FILE, { text: '[\n{"kept":1}\n]\n', asOf: 0 }]])]) {
       const place = inMemory(files)
       const before = place.files()
@@ -66,19 +66,19 @@ describe('the sink of rows-in-one-file', () => {
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new')) })
   })
 
-  it('puts kept records in their stocks’ present places', async () => {
+  it('sorts kept records by the present rank of their stock', async () => {
     const place = storing(row(2, 'old'), row(0, 'old'))
     await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(3))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
   })
 
-  it('keeps the records of a stock that has another symbol now', async () => {
+  it('keeps the records of a stock with a new symbol', async () => {
     const place = storing({ ...row(0, 'old'), Symbol: 'BEFORE' })
     await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf({ ...row(0, 'old'), Symbol: 'BEFORE' }, row(1, 'new')) })
   })
 
-  it('keeps the records of a stock that has another ISIN now, if nobody else has its symbol', async () => {
+  it('keeps the records of a stock with a new ISIN if no other stock has its symbol', async () => {
     const listed = contextOf(2).listed
     const own = (rank: number): string => (listed[rank]?.value as Stock | undefined)?.Symbol ?? ''
     const [changed, gone] = [
@@ -95,24 +95,24 @@ describe('the sink of rows-in-one-file', () => {
     expect(other.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
-  it('does not read the earlier file when every listed stock was answered for', async () => {
+  it('does not read the earlier file if every listed stock was answered', async () => {
     const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
     await sink(place, output, [settled(0, [row(0, 'new')]), settled(1, [])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
-  it.each(['', '{', '{"a":1}', '[\n{"ISIN"'])('does not write over %j, whose records it cannot keep', async (text) => {
+  it.each(['', '{', '{"a":1}', '[\n{"ISIN"'])('does not overwrite %j, from which it cannot keep records', async (text) => {
     const place = inMemory(new Map([[FILE, { text, asOf: 0 }]]))
     await expect(sink(place, output, [settled(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
     expect(place.files()).toEqual({ [FILE]: text })
   })
 
-  describe('when many stocks that had records answer nothing now', () => {
+  describe('when many stocks with earlier records have none now', () => {
     const emptied = (count: number, of: number) =>
       Array.from({ length: of }, (_, rank) => settled(rank, rank < count ? [] : [row(rank, 'new')]))
     const earlier = (of: number) => storing(...Array.from({ length: of }, (_, rank) => row(rank, 'old')))
 
-    it('keeps their records, and says so', async () => {
+    it('keeps their records and reports it', async () => {
       const place = earlier(60)
       const said: string[] = []
       await sink(place, output, emptied(20, 60), { ...contextOf(60), refuse: (code, text) => void said.push(`${code}: ${text}`) })
@@ -122,10 +122,10 @@ describe('the sink of rows-in-one-file', () => {
     })
 
     it.each([
-      ['so few', 19, 30, {}],
-      ['less than a third', 20, 67, {}],
-      ['it is accepted', 20, 60, { accepts: () => true }],
-    ])('lets them go where %s', async (_, count, of, context) => {
+      ['they are too few', 19, 30, {}],
+      ['they are less than a third', 20, 67, {}],
+      ['shrinking is accepted', 20, 60, { accepts: () => true }],
+    ])('drops their records if %s', async (_, count, of, context) => {
       const place = earlier(of)
       await sink(place, output, emptied(count, of), { ...contextOf(of), ...context })
       expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: of - count }, (__, rank) => row(rank + count, 'new'))) })
@@ -135,7 +135,7 @@ describe('the sink of rows-in-one-file', () => {
       [19, 0],
       [20, 1],
       [40, 1],
-    ])('reads the earlier file, where %i do, so many times: %i', async (count, times) => {
+    ])('with %i empty stocks, reads the earlier file so many times: %i', async (count, times) => {
       let reads = 0
       const owners = defer(() => {
         reads += 1
@@ -150,7 +150,7 @@ describe('the sink of rows-in-one-file', () => {
       expect(reads).toBe(times)
     })
 
-    it('does not mind a damaged earlier file', async () => {
+    it('ignores a damaged earlier file', async () => {
       const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
       await sink(place, output, emptied(20, 60), contextOf(60))
       expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: 40 }, (_, rank) => row(rank + 20, 'new'))) })

@@ -16,14 +16,14 @@ const reading = (bytes: Buffer) => {
   return (slices: readonly Slice[]): readonly Buffer[] => {
     const parts: Buffer[] = []
     for (const part of readSlices({ fd, path }, slices, BETWEEN)) {
-      // Only a short one has to hold until all are there.
+      // The buffer of a large chunk is reused: copy it.
       parts.push(part.length < LONG_PART ? part : Buffer.from(part))
     }
     return parts
   }
 }
 
-/** Bytes that tell where they stand. */
+/** Bytes that depend on their position. */
 const bytesOf = (length: number): Buffer =>
   Buffer.from(Uint32Array.from({ length: length / 4 }, (_, place) => place * 2_654_435_761).buffer)
 
@@ -34,8 +34,8 @@ function* separated(parts: readonly Buffer[]): Generator<Buffer> {
 const expected = (bytes: Buffer, slices: readonly Slice[]): Buffer =>
   Buffer.concat([...separated(slices.map(({ at, length }) => bytes.subarray(at, at + length)))])
 
-describe('slices of a file', () => {
-  it('are the bytes that lie there with a separator between them, in whichever order they are wanted and whatever they reach over', () => {
+describe('byte ranges of a file', () => {
+  it('are read in any order, with separators, also across blocks', () => {
     const bytes = bytesOf(400_000)
     const read = reading(bytes)
     const slice = fc.tuple(fc.nat(bytes.length - 1), fc.oneof(fc.nat(300), fc.nat(200_000)))
@@ -47,7 +47,7 @@ describe('slices of a file', () => {
     )
   })
 
-  it('are all there, also where they are more than is fetched at a time', () => {
+  it('are complete if they exceed one window', () => {
     const bytes = bytesOf(30_000_000)
     const slices = Array.from({ length: 3_000 }, (_, place) => ({ at: ((place * 7_919) % 3_000) * 10_000, length: 10_000 }))
     const parts = reading(bytes)(slices)
@@ -55,7 +55,7 @@ describe('slices of a file', () => {
     expect(Buffer.concat([...parts]).equals(expected(bytes, slices))).toBe(true)
   })
 
-  it('are all there, also where they are so many and so short that their number is what bounds a fetch', () => {
+  it('are complete if their number exceeds one batch', () => {
     const bytes = bytesOf(400_000)
     const slices = Array.from({ length: 70_000 }, (_, place) => ({ at: ((place * 7_919) % 70_000) * 5, length: 5 }))
     const parts = reading(bytes)(slices)
@@ -63,7 +63,7 @@ describe('slices of a file', () => {
     expect(Buffer.concat([...parts]).equals(expected(bytes, slices))).toBe(true)
   })
 
-  it('that lie beyond its end are an error', () => {
+  it('fail beyond the end of the file', () => {
     expect(() => reading(Buffer.from('short'))([{ at: 2, length: 9 }])).toThrow(/records is shorter than it was when written/)
   })
 })

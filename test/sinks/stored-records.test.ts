@@ -39,12 +39,12 @@ const ownerOf = (row: Row): readonly unknown[] => [row.Symbol, row.ISIN]
 
 describe('the records of a stored array', () => {
   it.each([
-    ['a record a line, as we write it', linesOf],
+    ['one record per line, as a run writes it', linesOf],
     ['on one line', JSON.stringify],
     ['indented', (all: readonly unknown[]) => JSON.stringify(all, null, 2)],
-    ['with other line ends', (all: readonly unknown[]) => linesOf(all).replaceAll('\n', '\r\n')],
-    ['with no line end behind it', (all: readonly unknown[]) => linesOf(all).trimEnd()],
-  ])('are those that it holds, %s', async (_, textOf) => {
+    ['with CRLF line ends', (all: readonly unknown[]) => linesOf(all).replaceAll('\n', '\r\n')],
+    ['without a final line end', (all: readonly unknown[]) => linesOf(all).trimEnd()],
+  ])('are read completely: %s', async (_, textOf) => {
     const read = reading()
     await fc.assert(
       fc.asyncProperty(rows, async (all) => {
@@ -58,8 +58,8 @@ describe('the records of a stored array', () => {
   it.each([
     ['all records on the second line', (all: readonly string[]) => `[\n${all.join(',')}]\n`],
     ['the same without a line end', (all: readonly string[]) => `[\n${all.join(',')}]`],
-    ['a record a line', (all: readonly string[]) => `[\n${all.join(',\n')}\n]\n`],
-  ])('are all there where lines are longer than what is read at once: %s', async (_, textOf) => {
+    ['one record per line', (all: readonly string[]) => `[\n${all.join(',\n')}\n]\n`],
+  ])('are complete if lines are longer than a chunk: %s', async (_, textOf) => {
     const read = reading()
     for (const length of [1, 300_000, 1_000_000]) {
       const all = Array.from({ length: 3 }, (__, nth) => ({ Symbol: `S${nth}`, ISIN: 'INE009A01021', events: 'x'.repeat(length) }))
@@ -69,7 +69,7 @@ describe('the records of a stored array', () => {
     }
   })
 
-  it('of one that is cut anywhere are an error, whether they are read as a whole or not', async () => {
+  it('are an error if the array is cut anywhere, for both readers', async () => {
     const read = reading()
     const whole = linesOf([
       { Symbol: 'INFY', ISIN: 'INE009A01021', events: 'a]' },
@@ -80,7 +80,7 @@ describe('the records of a stored array', () => {
         await expect(read(whole.slice(0, length), how), `${length} characters`).rejects.toBeInstanceOf(DamagedFile)
   })
 
-  it('that are none are passed over', async () => {
+  it('are only objects: other elements are ignored', async () => {
     expect(await reading()('[\n1,\n{"Symbol":"INFY"},\nnull\n]\n')).toEqual([{ Symbol: 'INFY' }])
   })
 })

@@ -14,7 +14,7 @@ import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
 export const NOW = instantOf('2026-02-12', '20:00')
 export const isinOf = (rank: number): string => `INE${String(rank).padStart(9, '0')}`
 
-/** What became of the item at a rank; its value is a stock. */
+/** The outcome of the item at a rank; its value is a stock. */
 export const settled = (rank: number, rows: RowList, status: Settled['status'] = rows.length > 0 ? 'success' : 'empty'): Settled => ({
   item: { key: `S${rank}`, rank, fileName: `S${rank}`, value: { Symbol: `S${rank}`, ISIN: isinOf(rank) } },
   status,
@@ -22,7 +22,7 @@ export const settled = (rank: number, rows: RowList, status: Settled['status'] =
   ...(['success', 'empty', 'skipped'].includes(status) ? {} : { reason: 'it failed' }),
 })
 
-/** What a sink is told of the run, all but its journal and whom it tells what it wrote. */
+/** The context of a sink, without journal and `wrote`. */
 export type Context = Omit<SinkContext, 'journal' | 'wrote'>
 
 export const contextOf = (listed = 0, asOf = NOW): Context => ({
@@ -34,7 +34,7 @@ export const contextOf = (listed = 0, asOf = NOW): Context => ({
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
 
-/** A folder of its own, gone when the test ends. */
+/** Creates a folder that is deleted when the test ends. */
 export const temporaryFolder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'scripstream-sinks-'))
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
@@ -64,7 +64,7 @@ export const inMemory = (files: MemoryFiles = new Map()): Place => ({
 
 export const inFolder = (path = temporaryFolder()): Place => ({ name: 'a folder', storage: folder(path), files: () => filesIn(path) })
 
-/** What a sink wrote. */
+/** The files and bytes that a sink wrote. */
 export interface Wrote {
   readonly files: number
   readonly bytes: number
@@ -72,7 +72,7 @@ export interface Wrote {
 
 const kept = (settled: Settled): Kept => ({ settled, files: {} })
 
-/** Runs the sink of an output over items that are in a journal; fails unless it hands on each of them once. */
+/** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
 export const sink = async (place: Place, output: Output, items: readonly Settled[], context = contextOf()): Promise<Wrote> => {
   const isGathered = output.shape === 'rows-in-one-file'
   const newestBy = isGathered ? output.newestBy : undefined

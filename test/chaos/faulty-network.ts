@@ -6,39 +6,39 @@ import { createOutages, type OutageKind, unavailable } from '../bench/provider/o
 import { readRequests } from '../bench/provider/requests.js'
 import { seeded } from '../crash/support.js'
 
-/** What lies between the product and the provider. */
-export interface Weather {
-  /** The environment that leads through it. */
+/** A faulty network between the collector and the provider. */
+export interface FaultyNetwork {
+  /** The environment that routes requests through it. */
   readonly env: Record<string, string>
-  /** From here on the provider is away from time to time, and the line as slow as given. */
-  begin(options: WeatherOptions): void
+  /** Starts outages of the provider and limits the speed of the line. */
+  begin(options: FaultyNetworkOptions): void
   end(): Promise<void>
-  /** The outages that have begun. */
+  /** The outages so far. */
   readonly outages: readonly OutageKind[]
 }
 
-export interface WeatherOptions {
+export interface FaultyNetworkOptions {
   readonly seed: number
   readonly outages: number
-  /** About so many requests lie between two outages. */
+  /** The approximate number of requests between two outages. */
   readonly requestsBetween: number
   readonly line: LineSpeed | null
 }
 
 const KINDS: readonly OutageKind[] = ['503', 'killed', 'frozen']
-const LEAST_MS = 1_000
-const MOST_MS = 2_000
+const MIN_OUTAGE_MS = 1_000
+const MAX_OUTAGE_MS = 2_000
 
-/** A line in front of the provider: outages begin by the count of requests, not by the clock, so that a seed gives the same mix. */
-export const openWeather = async (origin: string, env: Record<string, string>): Promise<Weather> => {
+/** Opens a proxy in front of the provider. Outages start by request count, not by clock, so that a seed reproduces the same mix. */
+export const openFaultyNetwork = async (origin: string, env: Record<string, string>): Promise<FaultyNetwork> => {
   const port = Number(new URL(origin).port)
   const line = createLine()
-  const begun: OutageKind[] = []
+  const started: OutageKind[] = []
   let plan: (() => void) | undefined
 
   const pass = (near: Socket): void => {
     const far = connect({ port, host: '127.0.0.1', noDelay: true })
-    // A frozen connection stays silent for good, like one whose state a router has lost.
+    // A frozen connection stays silent for ever, as if a router had lost its state.
     let isDead = false
     const isFrozen = (): boolean => {
       isDead ||= outages.activeKind() === 'frozen'
@@ -64,18 +64,18 @@ export const openWeather = async (origin: string, env: Record<string, string>): 
   })
   return {
     env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, value.replace(origin, `http://127.0.0.1:${front.port}`)])),
-    outages: begun,
+    outages: started,
     begin: ({ seed, outages: most, requestsBetween, line: speed }) => {
       const random = seeded(seed)
       const gap = (): number => Math.ceil(requestsBetween * (0.5 + random()))
       let left = gap()
       line.setSpeed(speed)
       plan = () => {
-        if (begun.length >= most || outages.activeKind() !== undefined || --left > 0) return
+        if (started.length >= most || outages.activeKind() !== undefined || --left > 0) return
         left = gap()
-        const kind = KINDS[begun.length % KINDS.length] ?? 'killed'
-        begun.push(kind)
-        void outages.plan({ kind, ms: LEAST_MS + random() * (MOST_MS - LEAST_MS) })
+        const kind = KINDS[started.length % KINDS.length] ?? 'killed'
+        started.push(kind)
+        void outages.plan({ kind, ms: MIN_OUTAGE_MS + random() * (MAX_OUTAGE_MS - MIN_OUTAGE_MS) })
       }
     },
     end: async () => {
