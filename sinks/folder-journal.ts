@@ -17,7 +17,7 @@ export interface OpenJournal {
 
 interface Found {
   readonly earlier: Map<string, Earlier>
-  readonly lots: Map<string, Lot<LinePlace>>
+  readonly groups: Map<string, Lot<LinePlace>>
 }
 
 /**
@@ -27,7 +27,7 @@ interface Found {
 export const openJournal = async (path: string, facts: JournalFacts, root: string): Promise<OpenJournal> => {
   const temporary = `${path}.next`
   const spool = openSpool(temporary)
-  const found: Found = { earlier: new Map(), lots: new Map() }
+  const found: Found = { earlier: new Map(), groups: new Map() }
   try {
     for await (const line of linesIn(path)) if (isLine(line) && isInPlace(line.files, root)) await takeOver(line, { facts, spool, found })
     await rename(temporary, path)
@@ -57,14 +57,14 @@ interface TakingOver {
 
 const takeOver = async (
   { rows = [], ...line }: Line & { readonly rows?: readonly unknown[] },
-  { facts, spool, found: { earlier, lots } }: TakingOver,
+  { facts, spool, found: { earlier, groups } }: TakingOver,
 ): Promise<void> => {
   const written = firstValueFrom(
     facts.carriesRows ? appended(line, rows, facts, spool) : spool.append(line, undefined).pipe(map(() => undefined)),
   )
   spool.flush()
-  const lot = await written
-  if (lot) lots.set(line.item, lot)
+  const group = await written
+  if (group) groups.set(line.item, group)
   // An item that may lack rows is fetched again; its records stay valid until then.
   const { item, status, files, remark } = line
   if (line.degraded !== undefined) earlier.delete(item)

@@ -26,11 +26,11 @@ export interface Spool<Place> {
 /** An item that an unfinished run stored. */
 export type Earlier = Pick<Settled, 'status' | 'rows' | 'remark'> & Pick<Kept, 'files'>
 
-/** Creates the journal of a stream over a spool. `lots` are the records that the spool already has, by item. */
+/** Creates the journal of a stream over a spool. `groups` are the records that the spool already has, by item. */
 export const journalOver = <Place>(
   facts: JournalFacts,
   spool: Spool<Place>,
-  { earlier, lots }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly lots: Map<string, Lot<Place>> },
+  { earlier, groups }: { readonly earlier: ReadonlyMap<string, Earlier>; readonly groups: Map<string, Lot<Place>> },
 ): Journal => {
   // Records are stored by item name: the rank of an item may have changed since an unfinished run.
   const ranks = new Map<string, number>()
@@ -48,23 +48,23 @@ export const journalOver = <Place>(
       const { item, rows } = kept.settled
       if (!facts.carriesRows) return spool.append(lineOf(kept), undefined).pipe(map(() => kept))
       return appended(lineOf(kept), [...rows], facts, spool).pipe(
-        map((lot) => {
+        map((group) => {
           ranks.set(item.fileName, item.rank)
-          lots.set(item.fileName, lot)
+          groups.set(item.fileName, group)
           return kept
         }),
       )
     },
     carry: (rank, record) =>
-      appended({ rank, status: 'carried' }, [record], facts, spool).pipe(map((lot) => void carried.push([rank, lot]))),
+      appended({ rank, status: 'carried' }, [record], facts, spool).pipe(map((group) => void carried.push([rank, group]))),
     takeRecords: () => {
       const noted: typeof carried = []
       for (const [item, rank] of ranks) {
-        const lot = lots.get(item)
-        if (lot) noted.push([rank, lot])
+        const group = groups.get(item)
+        if (group) noted.push([rank, group])
       }
       const all = inOrder([...noted, ...carried.splice(0)])
-      for (const known of [ranks, lots]) known.clear()
+      for (const known of [ranks, groups]) known.clear()
       return spool.read(all)
     },
   }

@@ -27,10 +27,10 @@ const keysOf = (keys: readonly string[]): Keys => {
 /** The length of the head of a key: day and hour of a date. */
 const HEAD = 13
 
-const headOf = (lot: Lot<unknown>, index: number): string => partOf(lot, index, 0, HEAD)
+const headOf = (group: Lot<unknown>, index: number): string => partOf(group, index, 0, HEAD)
 
 /** The rest of a key, which orders records with the same head. V8 copies so short a string; a copy compares much faster than a slice. */
-const tailOf = (lot: Lot<unknown>, index: number): string => partOf(lot, index, HEAD)
+const tailOf = (group: Lot<unknown>, index: number): string => partOf(group, index, HEAD)
 
 const partOf = ({ keys = [] }: Lot<unknown>, index: number, from: number, to = Number.POSITIVE_INFINITY): string => {
   if (!('joined' in keys)) return keys[index]?.slice(from, to) ?? ''
@@ -39,8 +39,8 @@ const partOf = ({ keys = [] }: Lot<unknown>, index: number, from: number, to = N
 }
 
 /** Sorts all records by key, greatest first, then by rank. Stable: records of a line stay in order, and so do lines of one rank. */
-export function* inOrder<Place>(ranked: readonly (readonly [rank: number, lot: Lot<Place>])[]): Generator<RecordAt<Place>, undefined> {
-  const groups = [...ranked].sort(([one], [other]) => one - other).map(([, lot]) => lot)
+export function* inOrder<Place>(ranked: readonly (readonly [rank: number, group: Lot<Place>])[]): Generator<RecordAt<Place>, undefined> {
+  const groups = [...ranked].sort(([one], [other]) => one - other).map(([, group]) => group)
   if (groups.every(({ keys }) => keys === undefined)) {
     for (const { place, count } of groups) for (let index = 0; index < count; index += 1) yield [place, index]
     return

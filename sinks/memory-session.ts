@@ -10,7 +10,7 @@ export const memorySession: Storage['begin'] = ({ choose, streams }) =>
     const session: Session = {
       record: choose(undefined),
       isContinued: false,
-      journals: new Map(streams.map((facts) => [facts.stream, journalOver(facts, spool, { earlier: new Map(), lots: new Map() })])),
+      journals: new Map(streams.map((facts) => [facts.stream, journalOver(facts, spool, { earlier: new Map(), groups: new Map() })])),
       finish: () => of(undefined),
     }
     return concat(of(session), NEVER)
