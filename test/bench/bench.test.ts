@@ -9,7 +9,7 @@ import { chartOf } from './report/chart.js'
 import { merged, type ScalePoint } from './report/results.js'
 import { machinesText, tableOf } from './report/table.js'
 
-const counts = { requests: 30, duplicates: 0, mostInFlight: 1, latencyMs: 1_500, measuredMs: 1_500 }
+const counts = { requests: 30, duplicates: 0, maxInFlight: 1, latencyMs: 1_500, measuredMs: 1_500 }
 const stats = { violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 }
 const { stocks } = marketOf(30)(Date.parse(EVENING))
 
@@ -50,7 +50,7 @@ describe('the checks', () => {
   it.each([
     ['too few', { requests: 29 }, '29 requests of news instead of 30'],
     ['one twice', { duplicates: 1 }, '1 repeated requests of news'],
-    ['too many at once', { mostInFlight: 16 }, '16 requests of news at once instead of 15'],
+    ['too many at once', { maxInFlight: 16 }, '16 requests of news at once instead of 15'],
   ])('report requests: %s', (_, wrong, said) => {
     expect(wrongRequests({ ...stats, endpoints: { news: { ...counts, ...wrong } } }, 30)).toEqual([said])
   })

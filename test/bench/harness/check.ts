@@ -7,13 +7,13 @@ const INDICES = 194
 
 /** Errors in the requests that the provider counted: missing, repeated, unknown, or too many in flight. */
 export const wrongRequests = ({ endpoints, violations }: ProviderStats, stocks: number): readonly string[] => {
-  const counted = Object.entries(endpoints).flatMap(([name, { requests, duplicates, mostInFlight }]) => {
+  const counted = Object.entries(endpoints).flatMap(([name, { requests, duplicates, maxInFlight }]) => {
     const wanted = name === 'ohlcv' || isShared(name) ? stocks : name === 'index_ohlcv' ? INDICES : requests
     const workers = streams.find((stream) => stream.endpoints.some((endpoint) => endpoint.name === name))?.workers ?? 0
     return [
       ...(requests === wanted ? [] : [`${requests} requests of ${name} instead of ${wanted}`]),
       ...(duplicates === 0 ? [] : [`${duplicates} repeated requests of ${name}`]),
-      ...(mostInFlight <= workers ? [] : [`${mostInFlight} requests of ${name} at once instead of ${workers}`]),
+      ...(maxInFlight <= workers ? [] : [`${maxInFlight} requests of ${name} at once instead of ${workers}`]),
     ]
   })
   return [...counted, ...violations]

@@ -6,7 +6,7 @@ export interface EndpointCounts {
   /** Repeated requests. */
   duplicates: number
   /** Maximum number of requests in flight. */
-  mostInFlight: number
+  maxInFlight: number
   /** Sums of configured and measured latencies; milliseconds. */
   latencyMs: number
   measuredMs: number
@@ -37,7 +37,7 @@ export const createLedger = () => {
     const entry = entries.get(endpoint) ?? {
       requests: 0,
       duplicates: 0,
-      mostInFlight: 0,
+      maxInFlight: 0,
       latencyMs: 0,
       measuredMs: 0,
       inFlight: 0,
@@ -56,7 +56,7 @@ export const createLedger = () => {
       if (entry.keys.has(key)) entry.duplicates += 1
       else entry.keys.add(key)
       entry.latencyMs += latencyMs
-      entry.mostInFlight = Math.max(entry.mostInFlight, ++entry.inFlight)
+      entry.maxInFlight = Math.max(entry.maxInFlight, ++entry.inFlight)
       return () => {
         entry.inFlight -= 1
         entry.measuredMs += performance.now() - at
