@@ -1,7 +1,7 @@
 import { type Change, SECTIONS, type Section } from '../changes/change.js'
 import type { Difference } from '../changes/diff.js'
 import { minuteAt } from '../model/trading-day.js'
-import { count, counted } from './format.js'
+import { formatCount, formatQuantity } from './format.js'
 import type { Line } from './terminal.js'
 import { clean, wrap } from './text.js'
 
@@ -17,10 +17,10 @@ export const changeLines = (difference: Difference, columns: number): readonly L
     return plain(`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`)
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
-  const sums = kinds.map(([section, number]) => `${section} ${count(number)}`).join(', ')
+  const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')
   const what = `run ${run}${asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))},`} compared with run ${since.run}${since.asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(since.asOf))}`}`
   return [
-    ...plain(`${kinds.length === 0 ? 'No change' : counted(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
+    ...plain(`${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
     ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),
     ...kinds.flatMap(([section]) => sectionLines(section, changes, columns)),
     ...(notes.length === 0 ? [] : [[], [['Not compared', 'bold'] as const], ...notes.flatMap((note) => plain(`  ${clean(note)}`))]),
@@ -32,7 +32,7 @@ const sectionLines = (section: Section, changes: readonly Change[], columns: num
   const rest = own.length - SHOWN
   const lines = [
     ...own.slice(0, SHOWN).map(({ symbol, detail }) => `  ${clean(symbol)}: ${clean(detail)}`),
-    ...(rest > 0 ? [`  and ${count(rest)} more (--json shows all)`] : []),
+    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--json shows all)`] : []),
   ]
   const [title = '', ...more] = wrap(`${section}: ${SECTIONS[section]}`, columns)
   return [

@@ -6,7 +6,7 @@ import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Storage } from '../pipeline/storage.js'
 import { driftText } from './drift.js'
-import { counted } from './format.js'
+import { formatQuantity } from './format.js'
 import type { Command, Shell } from './parts.js'
 import { settingsFor } from './provider.js'
 import { sizeOf } from './terminal.js'
@@ -82,7 +82,7 @@ export const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, io, dep
   })
 
 const acceptedLines = (fresh: readonly DriftName[], drift: readonly Drift[]): readonly string[] => [
-  `Accepted: ${counted(fresh.length, 'change')} in the answers of the last run.`,
+  `Accepted: ${formatQuantity(fresh.length, 'change')} in the answers of the last run.`,
   ...(drift.some(({ required, accepted }) => required && !accepted)
     ? ['Answers without required fields are still refused; run with --accept fields to store them.']
     : []),

@@ -1,5 +1,5 @@
 import type { Drift } from '../model/report.js'
-import { count, counted } from './format.js'
+import { formatCount, formatQuantity } from './format.js'
 import { clean } from './text.js'
 
 const LINES_SHOWN = 6
@@ -9,13 +9,15 @@ export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
   const shown = drift.filter(({ accepted }) => accepted !== true)
   return [
     ...shown.slice(0, LINES_SHOWN).map((one) => `  ${one.stream}: ${driftText(one)}`),
-    ...(shown.length > LINES_SHOWN ? [`  and ${counted(shown.length - LINES_SHOWN, 'further change')}: see drift in report.json`] : []),
+    ...(shown.length > LINES_SHOWN
+      ? [`  and ${formatQuantity(shown.length - LINES_SHOWN, 'further change')}: see drift in report.json`]
+      : []),
   ]
 }
 
 /** For example `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
 export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {
-  const where = `${count(answers)} of ${counted(of, 'answer')}${example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`}`
+  const where = `${formatCount(answers)} of ${formatQuantity(of, 'answer')}${example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`}`
   const what = {
     gone: `is gone from ${where}`,
     new: `is new in ${where}`,

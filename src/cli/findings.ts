@@ -1,7 +1,7 @@
 import { CHECKS, type CheckName, type Finding } from '../checks/finding.js'
 import type { Verification } from '../checks/verification.js'
 import { minuteAt } from '../model/trading-day.js'
-import { count, counted, duration } from './format.js'
+import { formatCount, formatDuration, formatQuantity } from './format.js'
 import { tableOf } from './table.js'
 import type { Line, Style } from './terminal.js'
 import { clean, wrap } from './text.js'
@@ -24,7 +24,7 @@ export const findingLines = (verification: Verification, { columns, tookMs }: Sh
     ...section('Not checked', verification.notes, columns),
     ...section(
       'Limits exceeded',
-      verification.passed.map(({ limit, allowed, found }) => `${limit}: ${count(found)} found, ${count(allowed)} allowed`),
+      verification.passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} found, ${formatCount(allowed)} allowed`),
       columns,
     ),
   ]
@@ -44,16 +44,16 @@ const headLines = (
 ): readonly Line[] => {
   const hasErrors = findings.some(({ severity }) => severity === 'error')
   const [word, style]: [string, Style] = hasErrors ? ['Errors', 'red'] : findings.length > 0 ? ['Review', 'yellow'] : ['OK', 'green']
-  const until = sessions.last === undefined ? '' : ` of ${counted(sessions.count, 'session')} to ${sessions.last}`
-  const what = `${counted(stocks, 'stock')}, ${counted(files, 'file')}, ${counted(candles, 'candle')}${until}`
+  const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
+  const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}`
   const run = asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))}`
-  const text = `${word}: ${findings.length === 0 ? 'no findings' : counted(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${duration(tookMs)}).`
+  const text = `${word}: ${findings.length === 0 ? 'no findings' : formatQuantity(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`
   const [first = '', ...more] = wrap(text, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
 }
 
 const tableOfChecks = (checks: readonly (readonly [CheckName, Counts])[]): readonly Line[] => {
-  const number = (value: number): string => (value === 0 ? '-' : count(value))
+  const number = (value: number): string => (value === 0 ? '-' : formatCount(value))
   return tableOf(
     [
       { title: 'check', align: 'left', cell: ([name]) => name },
@@ -75,7 +75,7 @@ const checkLines = (check: CheckName, findings: readonly Finding[], columns: num
   const rest = own.length - SHOWN
   const lines = [
     ...own.slice(0, SHOWN).map((finding) => `  ${nameOf(finding)}: ${clean(finding.detail)}`),
-    ...(rest > 0 ? [`  and ${count(rest)} more (--json shows all)`] : []),
+    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--json shows all)`] : []),
   ]
   const [title = '', ...more] = wrap(`${check}: ${CHECKS[check]}`, columns)
   return [

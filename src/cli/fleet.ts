@@ -24,7 +24,7 @@ import { misspelt } from '../config.js'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
-import { count, counted, rate } from './format.js'
+import { formatCount, formatQuantity, formatRate } from './format.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { settingsFor } from './provider.js'
 import { clean } from './text.js'
@@ -95,16 +95,16 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
   const total = active.length > 1 ? ` ${paceOf(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
   const named = active.slice(0, MOST_NAMED).map(({ name, perSecond }) => `${clean(name)} ${paceOf(perSecond)}`)
   return [
-    `${counted(active.length, 'worker')}${total}`,
-    ...(fleet.stalled > 0 ? [`${counted(fleet.stalled, 'item')} reassigned`] : []),
+    `${formatQuantity(active.length, 'worker')}${total}`,
+    ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned`] : []),
     ...named,
-    ...(active.length > MOST_NAMED ? [`${count(active.length - MOST_NAMED)} more`] : []),
+    ...(active.length > MOST_NAMED ? [`${formatCount(active.length - MOST_NAMED)} more`] : []),
   ].join(gap)
 }
 
 const MOST_NAMED = 8
 
-const paceOf = (perSecond: number): string => rate(perSecond, 1_000) || '0/s'
+const paceOf = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
 /** The workers of a finished run, one line each. */
 export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
@@ -113,9 +113,9 @@ export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
     : [
         ...fleet.workers.map(
           ({ name, items, perSecond, isThere }) =>
-            `${clean(name)}: ${counted(items, 'item')}, ${paceOf(perSecond)}${isThere ? '' : ', gone'}`,
+            `${clean(name)}: ${formatQuantity(items, 'item')}, ${paceOf(perSecond)}${isThere ? '' : ', gone'}`,
         ),
-        ...(fleet.stalled > 0 ? [`${counted(fleet.stalled, 'item')} reassigned from lost or stalled workers`] : []),
+        ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned from lost or stalled workers`] : []),
       ]
 
 export interface WorkerFlags extends FleetFlags {
@@ -162,7 +162,7 @@ export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
         // At the end, the last count is printed at once.
         const counts$ = merge(periodic$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
           distinctUntilChanged(),
-          tap((items) => say(`${counted(items, 'item')} finished since this worker joined`)),
+          tap((items) => say(`${formatQuantity(items, 'item')} finished since this worker joined`)),
         )
         const lines$ = news$.pipe(
           tap((news) => {

@@ -2,7 +2,7 @@ import type { FleetState } from '../model/report.js'
 import type { StreamTally } from '../model/tally.js'
 import type { Course } from './course.js'
 import { fleetText } from './fleet.js'
-import { count, countdown, counted, duration, bytes as inBytes, rate } from './format.js'
+import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
 import { heldText } from './held.js'
 import type { Glyphs, Line, Size, Span, Style } from './terminal.js'
 import { clean, padEnd, padStart } from './text.js'
@@ -85,8 +85,8 @@ const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, estimator
   const elapsed = finishedAt - startedAt
   const full = Math.floor(share * layout.bar)
   const isRunning = state === 'running'
-  const pace = isRunning ? rate(perSecond ?? 0, 1_000) : rate(settled - takenOver, elapsed)
-  const [time, style] = isRunning ? timeLeft(stream, estimator, now) : [duration(elapsed)]
+  const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(settled - takenOver, elapsed)
+  const [time, style] = isRunning ? timeLeft(stream, estimator, now) : [formatDuration(elapsed)]
   return [
     [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
@@ -102,25 +102,25 @@ const timeLeft = (stream: StreamTally, estimator: Course, now: number): Span => 
   const { leftMs, pausedUntil } = estimator.of(stream)
   const { settled, total } = stream
   if (total !== undefined && total > 0 && settled >= total) return ['finishing']
-  if (pausedUntil !== undefined) return [`waits ${countdown(Math.max(1, pausedUntil - now))}`, 'yellow']
-  return [leftMs === undefined ? '' : `${countdown(Math.max(1, leftMs))} left`]
+  if (pausedUntil !== undefined) return [`waits ${formatCountdown(Math.max(1, pausedUntil - now))}`, 'yellow']
+  return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
 }
 
 const lossCell = ({ lost, degraded }: StreamTally, { isWide }: Layout): Span => {
-  const text = lost > 0 ? `  ${count(lost)} lost` : degraded > 0 ? `  ${count(degraded)} partly` : ''
+  const text = lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
   return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
 }
 
 const countOf = ({ settled, total }: StreamTally): string =>
-  total === undefined ? (settled > 0 ? count(settled) : '') : `${count(Math.min(settled, total))}/${count(total)}`
+  total === undefined ? (settled > 0 ? formatCount(settled) : '') : `${formatCount(Math.min(settled, total))}/${formatCount(total)}`
 
 const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamTally, { isWide }: Layout): Line =>
   isWide
     ? [
-        [padStart(counted(requests, 'request'), 16), 'dim'],
-        [padEnd(files > 0 ? `  ${counted(files, 'file')}, ${inBytes(bytes)}` : '', 24), 'dim'],
-        [retries > 0 ? `  ${count(retries)} retried` : '', 'yellow'],
-        [rateLimited > 0 ? `  ${count(rateLimited)} x 429` : '', 'yellow'],
+        [padStart(formatQuantity(requests, 'request'), 16), 'dim'],
+        [padEnd(files > 0 ? `  ${formatQuantity(files, 'file')}, ${formatBytes(bytes)}` : '', 24), 'dim'],
+        [retries > 0 ? `  ${formatCount(retries)} retried` : '', 'yellow'],
+        [rateLimited > 0 ? `  ${formatCount(rateLimited)} x 429` : '', 'yellow'],
       ]
     : []
 
@@ -132,11 +132,13 @@ const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, si
   const [requests, limited] = [sum((stream) => stream.requests), sum(({ rateLimited }) => rateLimited)]
   const gap = ` ${glyphs.dot} `
   return [
-    [`  ${duration(now - startedAt)}${gap}${ended} of ${counted(streams.length, 'stream')}${gap}${counted(items, 'item')}`],
+    [
+      `  ${formatDuration(now - startedAt)}${gap}${ended} of ${formatQuantity(streams.length, 'stream')}${gap}${formatQuantity(items, 'item')}`,
+    ],
     [failed > 0 ? `${gap}${failed} failed` : '', 'red'],
-    [lost > 0 ? `${gap}${count(lost)} lost` : '', 'red'],
-    [limited > 0 ? `${gap}${count(limited)} x 429` : '', 'yellow'],
-    [size.columns < 100 ? '' : `${gap}${counted(requests, 'request')}`, 'dim'],
+    [lost > 0 ? `${gap}${formatCount(lost)} lost` : '', 'red'],
+    [limited > 0 ? `${gap}${formatCount(limited)} x 429` : '', 'yellow'],
+    [size.columns < 100 ? '' : `${gap}${formatQuantity(requests, 'request')}`, 'dim'],
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { filesOf } from './files.js'
-import { counted } from './format.js'
+import { formatQuantity } from './format.js'
 import { byPhase, type PhaseOfStreams } from './phases.js'
 
 /**
@@ -23,7 +23,11 @@ const subgraphOf = ({ phase, title, note, members }: PhaseOfStreams): readonly s
   `  subgraph ${phase}["${label(`${title} (${note})`)}"]`,
   ...members.map(
     ({ name, workers, endpoints }) =>
-      `    ${idOf(name)}["${[name, counted(workers, 'worker'), ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`)]
+      `    ${idOf(name)}["${[
+        name,
+        formatQuantity(workers, 'worker'),
+        ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`),
+      ]
         .map(label)
         .join('<br/>')}"]`,
   ),

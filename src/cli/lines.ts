@@ -2,7 +2,7 @@ import type { FleetState } from '../model/report.js'
 import type { StreamTally } from '../model/tally.js'
 import type { Course } from './course.js'
 import { fleetText } from './fleet.js'
-import { count, countdown, counted, duration, bytes as inBytes } from './format.js'
+import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity } from './format.js'
 import { heldText } from './held.js'
 import { clean } from './text.js'
 
@@ -12,10 +12,10 @@ export const endLine = (stream: StreamTally): string => {
   if (state === 'failed') return `${name}: failed: ${clean(error ?? 'unknown reason')}`
   if (state !== 'success' && state !== 'partial') return `${name}: ${state}`
   const parts = [
-    `${count(settled)}/${counted(total, 'item')} in ${duration(finishedAt - startedAt)}`,
-    ...(lost > 0 ? [`${count(lost)} lost`] : []),
-    ...(degraded > 0 ? [`${count(degraded)} partly`] : []),
-    ...(files > 0 ? [`${counted(files, 'file')} (${inBytes(bytes)})`] : []),
+    `${formatCount(settled)}/${formatQuantity(total, 'item')} in ${formatDuration(finishedAt - startedAt)}`,
+    ...(lost > 0 ? [`${formatCount(lost)} lost`] : []),
+    ...(degraded > 0 ? [`${formatCount(degraded)} partly`] : []),
+    ...(files > 0 ? [`${formatQuantity(files, 'file')} (${formatBytes(bytes)})`] : []),
   ]
   return `${name}: ${state === 'success' ? 'done' : state}, ${parts.join(', ')}`
 }
@@ -35,8 +35,8 @@ export const stateLine = (streams: readonly StreamTally[], { startedAt, now, est
   const running = active.filter(({ state }) => state === 'running').map((stream) => workOf(stream, estimator))
   const held = heldText(estimator.held(), now, '; ')
   return [
-    `${duration(now - startedAt)}: ${ended} of ${counted(active.length, 'stream')} done`,
-    lost > 0 ? `, ${counted(lost, 'item')} lost` : '',
+    `${formatDuration(now - startedAt)}: ${ended} of ${formatQuantity(active.length, 'stream')} done`,
+    lost > 0 ? `, ${formatQuantity(lost, 'item')} lost` : '',
     running.length > 0 ? `; ${running.join(', ')}` : '',
     held === '' ? '' : `; ${held}`,
     fleet === undefined ? '' : `; ${fleetText(fleet, ', ')}`,
@@ -45,8 +45,8 @@ export const stateLine = (streams: readonly StreamTally[], { startedAt, now, est
 
 const workOf = (stream: StreamTally, estimator: Course): string => {
   const { name, settled, total } = stream
-  if (total === undefined) return `${name} ${count(settled)}`
+  if (total === undefined) return `${name} ${formatCount(settled)}`
   const { leftMs, pausedUntil } = estimator.of(stream)
-  const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${countdown(Math.max(1, leftMs))} left)`
-  return `${name} ${count(Math.min(settled, total))}/${count(total)}${left}`
+  const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${formatCountdown(Math.max(1, leftMs))} left)`
+  return `${name} ${formatCount(Math.min(settled, total))}/${formatCount(total)}${left}`
 }

@@ -1,7 +1,7 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { MASTER } from '../pipeline/work.js'
 import { filesOf } from './files.js'
-import { counted } from './format.js'
+import { formatQuantity } from './format.js'
 import { byPhase } from './phases.js'
 import type { Line } from './terminal.js'
 import { wrap } from './text.js'
@@ -17,7 +17,7 @@ export const listLines = (streams: readonly StreamDefinition[], columns: number)
 const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] => {
   const { name, summary, workers, work, endpoints } = stream
   const facts = [
-    counted(workers, 'worker'),
+    formatQuantity(workers, 'worker'),
     ...(work.of === undefined ? [] : [`follows ${work.of}`]),
     ...(name === MASTER ? ['the run stops if it fails'] : []),
   ]

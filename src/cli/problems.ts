@@ -2,7 +2,7 @@ import type { Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
 import { kindOf } from '../model/reason.js'
 import type { Problem, Rewritten, RunReport, ScriptReport } from '../model/report.js'
-import { count, counted } from './format.js'
+import { formatCount, formatQuantity } from './format.js'
 import { clean } from './text.js'
 
 const KEYS_SHOWN = 5
@@ -48,7 +48,7 @@ export const missingLines = ({ missing = {}, scripts }: RunReport): readonly str
     const script = scripts[name]
     if (items === 'all') return script === undefined || script.outcome !== 'failed' ? [`  ${name}: all of it`] : []
     const earlier = items - (script === undefined ? 0 : lostOf(script) + script.degraded)
-    return earlier > 0 ? [`  ${name}: ${counted(earlier, 'item')}`] : []
+    return earlier > 0 ? [`  ${name}: ${formatQuantity(earlier, 'item')}`] : []
   })
 
 /** One line per kind of reason: the full reason for one item, else the first items and their number. */
@@ -62,7 +62,7 @@ const kindsOf = (rewritten: readonly Rewritten[]): readonly string[] => {
   }
   return [...kinds].map(([kind, all]) => {
     const named = all.slice(0, KEYS_SHOWN).map(({ item }) => clean(item))
-    const more = all.length > KEYS_SHOWN ? ` and ${count(all.length - KEYS_SHOWN)} more` : ''
+    const more = all.length > KEYS_SHOWN ? ` and ${formatCount(all.length - KEYS_SHOWN)} more` : ''
     return `${clean(all.length === 1 ? (all[0]?.reason ?? '') : kind)}: ${named.join(', ')}${more}`
   })
 }
@@ -73,11 +73,11 @@ const sumOf = (script: ScriptReport): string => {
   const lost = lostOf(script)
   const statuses = Object.entries(script.items)
     .filter(([status, n]) => n > 0 && isLost({ status: status as Status }))
-    .map(([status, n]) => `${count(n)} ${status}`)
+    .map(([status, n]) => `${formatCount(n)} ${status}`)
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
-    ...(lost > 0 ? [`${count(lost)} of ${counted(itemsOf(script), 'item')} lost (${statuses.join(', ')})`] : []),
-    ...(script.degraded > 0 ? [`${counted(script.degraded, 'item')} with a path or page that failed`] : []),
+    ...(lost > 0 ? [`${formatCount(lost)} of ${formatQuantity(itemsOf(script), 'item')} lost (${statuses.join(', ')})`] : []),
+    ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} with a path or page that failed`] : []),
   ].join('; ')
 }
 

@@ -1,5 +1,5 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
-import { count, duration, bytes as inBytes } from './format.js'
+import { formatBytes, formatCount, formatDuration } from './format.js'
 import { isIdle, lostOf, wasStopped } from './problems.js'
 import { type Column, tableOf, widestOf } from './table.js'
 import type { Line, Style } from './terminal.js'
@@ -59,7 +59,7 @@ const styles: Readonly<Record<string, Style>> = {
 const figure = (title: string, read: (row: Row) => number, style?: Style): Column<Row> => ({
   title,
   align: 'right',
-  cell: (row) => (read(row) === 0 ? '-' : count(read(row))),
+  cell: (row) => (read(row) === 0 ? '-' : formatCount(read(row))),
   style: (row) => (read(row) === 0 ? 'dim' : style),
 })
 
@@ -75,11 +75,11 @@ const columnsFor = (rows: readonly Row[]): readonly Column<Row>[] => {
     ...[empty, unchanged, partly].filter(isUsed),
     figure('lost', lostOf, 'red'),
     figure('files', ({ files }) => files),
-    { title: 'size', align: 'right', cell: ({ bytes, files }) => (files === 0 ? '-' : inBytes(bytes)) },
+    { title: 'size', align: 'right', cell: ({ bytes, files }) => (files === 0 ? '-' : formatBytes(bytes)) },
     {
       title: 'time',
       align: 'right',
-      cell: ({ durationMs }) => duration(durationMs),
+      cell: ({ durationMs }) => formatDuration(durationMs),
     },
   ]
 }

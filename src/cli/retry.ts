@@ -9,7 +9,7 @@ import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { MISSING, type Missing, missingIn } from '../pipeline/missing.js'
 import type { Chosen } from '../pipeline/session.js'
 import type { Storage } from '../pipeline/storage.js'
-import { counted } from './format.js'
+import { formatQuantity } from './format.js'
 import type { Shell } from './parts.js'
 
 /** The result of `--retry-failed`: a run with a note, or nothing to do, with the last report. */
@@ -87,7 +87,7 @@ const failedOf = (
   const items = Object.values(pairs).reduce((total, { length }) => total + length, 0)
   const whole = names.length - Object.keys(pairs).length
   const parts = [
-    ...(items > 0 ? [`${counted(items, 'item')} of ${counted(names.length - whole, 'stream')}`] : []),
+    ...(items > 0 ? [`${formatQuantity(items, 'item')} of ${formatQuantity(names.length - whole, 'stream')}`] : []),
     ...(whole > 0 ? [`all of ${names.filter((name) => missing[name] === 'all').join(', ')}`] : []),
   ]
   return { run: { ...run, only: names, pairs }, note: `Retrying what failed: ${parts.join(', and ')}.` }

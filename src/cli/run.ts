@@ -11,7 +11,7 @@ import { conduct, type Ending } from './conduct.js'
 import { loadedAfter } from './export/after-run.js'
 import { exportInto } from './export/targets.js'
 import { engineOf, fleetOf } from './fleet.js'
-import { counted } from './format.js'
+import { formatQuantity } from './format.js'
 import type { Command, Parts, Shell } from './parts.js'
 import { createProgress, type Progress, resolveMode } from './progress.js'
 import { asking, settingsFor } from './provider.js'
@@ -135,7 +135,7 @@ const eventsOf = ({ flags, settings: own, dependencies, env, stop$, ...watching 
  * and that a stream retries its failed items.
  */
 const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): readonly string[] => {
-  if (event.type === 'second-pass') return [`${event.stream}: retrying ${counted(event.items, 'item')}`]
+  if (event.type === 'second-pass') return [`${event.stream}: retrying ${formatQuantity(event.items, 'item')}`]
   if (event.type !== 'run-started') return []
   const { run, isContinued, givenUp, changed, streams } = event
   const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)

@@ -4,7 +4,7 @@ import { UsageError } from '../model/errors.js'
 import { Fault } from '../simulator/faults.js'
 import type { Simulator } from '../simulator/index.js'
 import { Limits } from '../simulator/limits.js'
-import { counted } from './format.js'
+import { formatQuantity } from './format.js'
 import type { Command, Shell } from './parts.js'
 import { whileServing } from './serving.js'
 import { exitCodeOf, untilSignal } from './signals.js'
@@ -46,7 +46,7 @@ export const simulateCommand: Command<SimulateFlags> = (
 
 const told = ({ environment, origin }: Simulator, stocks: number, { stdout, stderr }: Shell): Observable<never> => {
   stdout.write(environment.map((line) => `export ${line}\n`).join(''))
-  stderr.write(`Serving ${counted(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
+  stderr.write(`Serving ${formatQuantity(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
   return NEVER
 }
 

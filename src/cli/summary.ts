@@ -1,7 +1,7 @@
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { driftLines } from './drift.js'
 import { fleetLines } from './fleet.js'
-import { count, counted, duration, bytes as inBytes } from './format.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity } from './format.js'
 import { hintsOf } from './hints.js'
 import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
 import { commandLine, continuing, inFolder, retrying, withOnly } from './rerun.js'
@@ -59,30 +59,30 @@ const headLines = (report: RunReport, columns: number): readonly Line[] => {
 /** Why no request was sent; undefined if some were. */
 export const nothingAsked = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
-  const ago = duration(Date.parse(finishedAt) - Date.parse(finishedBefore))
+  const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))
   const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
-  return `run ${run} finished ${ago} ago, all ${counted(files, 'file')} present`
+  return `run ${run} finished ${ago} ago, all ${formatQuantity(files, 'file')} present`
 }
 
 const sentenceOf = (report: RunReport): string => {
   const ran = scriptsThatRan(report)
   const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
-  const before = takenOver > 0 ? `, ${counted(takenOver, 'item')} already fetched` : ''
-  const scope = `(${counted(report.stocks, 'stock')}, ${duration(report.durationMs)}${before})`
+  const before = takenOver > 0 ? `, ${formatQuantity(takenOver, 'item')} already fetched` : ''
+  const scope = `(${formatQuantity(report.stocks, 'stock')}, ${formatDuration(report.durationMs)}${before})`
   switch (report.outcome) {
     case 'complete':
-      return `${nothingAsked(report) ?? `${counted(ran.length, 'stream')} ${scope}`}.`
+      return `${nothingAsked(report) ?? `${formatQuantity(ran.length, 'stream')} ${scope}`}.`
     case 'partial':
       return ran.some(isIncomplete)
-        ? `something is missing from ${count(ran.filter(isIncomplete).length)} of ${counted(ran.length, 'stream')} ${scope}.`
+        ? `something is missing from ${formatCount(ran.filter(isIncomplete).length)} of ${formatQuantity(ran.length, 'stream')} ${scope}.`
         : `all files are written, but answers have changed ${scope}.`
     case 'failed':
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
-      return `${count(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${counted(
+      return `${formatCount(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${formatQuantity(
         Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not started').length,
         'stream',
-      )} finished in ${duration(report.durationMs)}. Written files are complete; all others are unchanged.`
+      )} finished in ${formatDuration(report.durationMs)}. Written files are complete; all others are unchanged.`
   }
 }
 
@@ -110,7 +110,7 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   if (files === 0 && !context.isReportStored) return []
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
-  const amount = `${isStopped ? 'at least ' : ''}${counted(files, 'file')}, ${inBytes(size)}`
+  const amount = `${isStopped ? 'at least ' : ''}${formatQuantity(files, 'file')}, ${formatBytes(size)}`
   const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : amount}`
   const lines = [
     ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),

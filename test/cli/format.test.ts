@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bytes, count, countdown, counted, duration, rate } from '../../src/cli/format.js'
+import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from '../../src/cli/format.js'
 
 describe('numbers for people', () => {
   test.each([
@@ -7,13 +7,13 @@ describe('numbers for people', () => {
     [999, '999'],
     [2775, '2,775'],
     [1_234_567, '1,234,567'],
-  ])('the number %s reads %s', (value, text) => expect(count(value)).toBe(text))
+  ])('the number %s reads %s', (value, text) => expect(formatCount(value)).toBe(text))
 
   test.each([
     [0, '0 files'],
     [1, '1 file'],
     [2775, '2,775 files'],
-  ])('%s things are counted as %s', (value, text) => expect(counted(value, 'file')).toBe(text))
+  ])('%s things are counted as %s', (value, text) => expect(formatQuantity(value, 'file')).toBe(text))
 
   test.each([
     [-5, '0.0s'],
@@ -27,14 +27,14 @@ describe('numbers for people', () => {
     [3_600_000, '1h00m'],
     [5_400_000, '1h30m'],
     [360_000_000, '100h00m'],
-  ])('%s ms last %s', (ms, text) => expect(duration(ms)).toBe(text))
+  ])('%s ms last %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
   test.each([
     [0, '0s'],
     [1, '1s'],
     [1_001, '2s'],
     [59_001, '1m00s'],
-  ])('%s ms to go are %s', (ms, text) => expect(countdown(ms)).toBe(text))
+  ])('%s ms to go are %s', (ms, text) => expect(formatCountdown(ms)).toBe(text))
 
   test.each([
     [0, 1_000, ''],
@@ -43,7 +43,7 @@ describe('numbers for people', () => {
     [99, 10_000, '9.9/s'],
     [995, 100_000, '10/s'],
     [2_775, 1_000, '2,775/s'],
-  ])('%s items in %s ms go at "%s"', (done, ms, text) => expect(rate(done, ms)).toBe(text))
+  ])('%s items in %s ms go at "%s"', (done, ms, text) => expect(formatRate(done, ms)).toBe(text))
 
   test.each([
     [0, '0 B'],
@@ -56,5 +56,5 @@ describe('numbers for people', () => {
     [31_000_000, '31 MB'],
     [1_300_000_000, '1.3 GB'],
     [5e15, '5,000 TB'],
-  ])('%s bytes read %s', (size, text) => expect(bytes(size)).toBe(text))
+  ])('%s bytes read %s', (size, text) => expect(formatBytes(size)).toBe(text))
 })

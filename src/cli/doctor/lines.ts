@@ -1,5 +1,5 @@
 import { driftText } from '../drift.js'
-import { bytes, count, counted } from '../format.js'
+import { formatBytes, formatCount, formatQuantity } from '../format.js'
 import { type Column, tableOf } from '../table.js'
 import type { Line, Style } from '../terminal.js'
 import { clean, cut, wrap } from '../text.js'
@@ -16,7 +16,7 @@ export const doctorLines = (
   [['This machine', 'bold']],
   ...checks.flatMap((check) => checkLines(check, columns)),
   [],
-  [['The provider', 'bold'], [` (one request to each of ${counted(probes.length, 'endpoint')})`]],
+  [['The provider', 'bold'], [` (one request to each of ${formatQuantity(probes.length, 'endpoint')})`]],
   ...tableOf(columnsFor(columns, probes), probes),
   ...probes.flatMap((probe) => troubleLines(probe, columns)),
   [],
@@ -38,8 +38,8 @@ const columnsFor = (columns: number, probes: readonly Canary[]): readonly Column
     { title: 'endpoint', align: 'left', cell: ({ endpoint }) => endpoint },
     { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
     { title: 'status', align: 'right', cell: ({ status }) => (status === undefined ? '-' : String(status)) },
-    { title: 'time', align: 'right', cell: ({ ms }) => (ms === undefined ? '-' : `${count(ms)} ms`) },
-    { title: 'size', align: 'right', cell: ({ bytes: size }) => (size === undefined ? '-' : bytes(size)) },
+    { title: 'time', align: 'right', cell: ({ ms }) => (ms === undefined ? '-' : `${formatCount(ms)} ms`) },
+    { title: 'size', align: 'right', cell: ({ bytes: size }) => (size === undefined ? '-' : formatBytes(size)) },
     { title: 'request', align: 'left', cell: ({ method, host, path }) => cut(`${method} ${host} ${path}`, room), style: () => 'dim' },
   ]
 }
@@ -65,7 +65,7 @@ const troubleLines = (probe: Canary, columns: number): readonly Line[] => {
 const verdictOf = (checks: readonly Check[], probes: readonly Canary[]): Line => {
   const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'unasked').length
   const drifted = probes.filter(({ result }) => result === 'drift').length
-  if (broken > 0) return [[`${counted(broken, 'problem')} found.`, 'red']]
-  if (drifted > 0) return [[`Everything works, but the answers of ${counted(drifted, 'endpoint')} have changed.`, 'yellow']]
+  if (broken > 0) return [[`${formatQuantity(broken, 'problem')} found.`, 'red']]
+  if (drifted > 0) return [[`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, 'yellow']]
   return [['Everything works.', 'green']]
 }

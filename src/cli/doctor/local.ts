@@ -9,7 +9,7 @@ import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { planRun } from '../../pipeline/plan.js'
 import { checkRequirements } from '../../pipeline/requirements.js'
 import { freeBytes, nearestExisting } from '../disk.js'
-import { bytes } from '../format.js'
+import { formatBytes } from '../format.js'
 
 /** A check of this machine: a requirement of a run, or useful to know. */
 export interface Check {
@@ -81,7 +81,7 @@ const diskCheck = (existing: string): Check => {
     return {
       what: 'disk',
       result: isEnough ? 'ok' : 'warn',
-      found: `${bytes(free)} free${isEnough ? '' : `, a first run of a whole market may need ${bytes(NEEDED_BYTES)}`}`,
+      found: `${formatBytes(free)} free${isEnough ? '' : `, a first run of a whole market may need ${formatBytes(NEEDED_BYTES)}`}`,
     }
   } catch (error) {
     return { what: 'disk', result: 'warn', found: `the free space is unknown: ${messageOf(error)}` }

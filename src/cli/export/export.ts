@@ -1,7 +1,7 @@
 import { concat, concatMap, defer, from, map, type Observable, tap, toArray } from 'rxjs'
 import type { Export, Loaded } from '../../../sinks/export.js'
 import { jsonText } from '../../model/json-text.js'
-import { count, counted, duration } from '../format.js'
+import { formatCount, formatDuration, formatQuantity } from '../format.js'
 import type { Command } from '../parts.js'
 import { settingsFor } from '../provider.js'
 import { exitCodeOf, untilSignal } from '../signals.js'
@@ -68,8 +68,8 @@ export const exportedLines = (one: Exported): readonly Line[] => [
   ...tableOf(
     [
       { title: 'table', align: 'left', cell: ({ table }: Loaded) => table },
-      { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: Loaded) => (isSkipped ? '-' : count(rows)) },
-      { title: 'time', align: 'right', cell: ({ ms, isSkipped }: Loaded) => (isSkipped ? '-' : duration(ms)) },
+      { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: Loaded) => (isSkipped ? '-' : formatCount(rows)) },
+      { title: 'time', align: 'right', cell: ({ ms, isSkipped }: Loaded) => (isSkipped ? '-' : formatDuration(ms)) },
     ],
     one.tables,
   ),
@@ -82,9 +82,9 @@ export const endingLines = ({ sink, ms, tables }: Exported): readonly Line[] => 
   const rows = tables.reduce((total, table) => total + table.rows, 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
   const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
-  const head = ` into ${clean(sink)}: ${counted(rows, 'row')} in ${counted(tables.length - skipped.length, 'table')}, ${duration(ms)}`
+  const head = ` into ${clean(sink)}: ${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length, 'table')}, ${formatDuration(ms)}`
   const notes = [
-    ...(leftOut > 0 ? [`${counted(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
+    ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
   return [[['Loaded', 'green'], [head]], ...notes.map((text): Line => [[text, 'yellow']])]

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { catchError, defer, EMPTY, ignoreElements, type Observable, of, switchMap, tap } from 'rxjs'
 import { goneSince, notedRun } from '../../../sinks/complete-run.js'
-import { counted } from '../format.js'
+import { formatQuantity } from '../format.js'
 import type { Shell } from '../parts.js'
 import { commandLine } from '../rerun.js'
 import { clean } from '../text.js'
@@ -19,7 +19,7 @@ export const tellGone = (out: string, { stderr }: Pick<Shell, 'stderr'>): Observ
       if (first === undefined) return
       const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
       const more = commandLine(['verify', '--out', out])
-      stderr.write(`warning: ${counted(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}\n`)
+      stderr.write(`warning: ${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}\n`)
     }),
     ignoreElements(),
   )

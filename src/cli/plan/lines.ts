@@ -1,5 +1,5 @@
 import type { Settings } from '../../model/settings.js'
-import { bytes, count, counted, duration } from '../format.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity } from '../format.js'
 import { byPhase } from '../phases.js'
 import { type Column, tableOf, widestOf } from '../table.js'
 import type { Line, Style } from '../terminal.js'
@@ -70,21 +70,21 @@ const streamTable = (forecast: Forecast, columns: number): readonly Line[] => {
 const rowOf = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): Row => ({
   kind: 'stream',
   name: `  ${stream.name}`,
-  requests: spanText(requests, count),
+  requests: spanText(requests, formatCount),
   services: [...new Set([...demand.calls].filter(([, { most }]) => most > 0).map(([{ host }]) => host))].join(', '),
-  workers: count(workers),
-  time: spanText(time, duration),
-  disk: footprint === undefined ? '?' : bytes(footprint.bytes),
+  workers: formatCount(workers),
+  time: spanText(time, formatDuration),
+  disk: footprint === undefined ? '?' : formatBytes(footprint.bytes),
 })
 
 const totalOf = ({ streams, time }: Forecast): Row => ({
   kind: 'total',
-  name: counted(streams.length, 'stream'),
-  requests: spanText(sumOf(streams.map(({ requests }) => requests)), count),
+  name: formatQuantity(streams.length, 'stream'),
+  requests: spanText(sumOf(streams.map(({ requests }) => requests)), formatCount),
   services: '',
   workers: '',
-  time: spanText(time, duration),
-  disk: bytes(streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)),
+  time: spanText(time, formatDuration),
+  disk: formatBytes(streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)),
 })
 
 /** One text if both bounds read the same. */
@@ -110,6 +110,6 @@ const FIGURES: readonly Column<Row>[] = [
 
 const hostColumns = (columns: number): readonly Column<HostForecast>[] => [
   { title: 'service', align: 'left', cell: ({ service }) => service },
-  { title: 'requests', align: 'right', cell: ({ requests }) => spanText(requests, count) },
+  { title: 'requests', align: 'right', cell: ({ requests }) => spanText(requests, formatCount) },
   { title: 'address', align: 'left', cell: ({ at }) => (at === undefined ? 'not set' : cut(clean(at), columns - 32)), style: () => 'dim' },
 ]

@@ -1,4 +1,4 @@
-import { bytes, count, counted } from '../format.js'
+import { formatBytes, formatCount, formatQuantity } from '../format.js'
 import type { Latency } from './estimate.js'
 import type { Forecast } from './forecast.js'
 import type { Worklist } from './items.js'
@@ -17,7 +17,7 @@ export const notesOf = (forecast: Forecast, free: number | undefined): readonly 
     ...(resume.continues === undefined ? [] : [continued(forecast)]),
     ...(stocks === undefined ? [] : [`Stocks: ${stocksText(stocks)}`]),
     ...assumedLists(forecast),
-    `Time: ${count(latency.ms)} ms per request (${LATENCIES[latency.from]}), divided among the workers. The total is phase 1 stream by stream, then the longest parallel chain.`,
+    `Time: ${formatCount(latency.ms)} ms per request (${LATENCIES[latency.from]}), divided among the workers. The total is phase 1 stream by stream, then the longest parallel chain.`,
     ...streams.flatMap(({ stream, perSecond }) =>
       perSecond === undefined
         ? []
@@ -36,32 +36,32 @@ export const notesOf = (forecast: Forecast, free: number | undefined): readonly 
 }
 
 const continued = ({ resume, streams }: Forecast): string =>
-  `Resumes the unfinished run ${resume.continues}: ${counted(
+  `Resumes the unfinished run ${resume.continues}: ${formatQuantity(
     streams.reduce((total, { demand }) => total + demand.inPlace, 0),
     'item',
   )} already fetched (--fresh starts from scratch).`
 
 const stocksText = ({ items: { length }, known }: Worklist): string =>
   known === 'stored'
-    ? `${count(length)}, from the master list in the folder.`
+    ? `${formatCount(length)}, from the master list in the folder.`
     : known === 'given'
-      ? `${count(length)}, as given; the folder has no master list.`
-      : `${count(length)} assumed, the folder has no master list; set the number with --stocks.`
+      ? `${formatCount(length)}, as given; the folder has no master list.`
+      : `${formatCount(length)} assumed, the folder has no master list; set the number with --stocks.`
 
 const assumedLists = ({ streams }: Forecast): readonly string[] =>
   streams.flatMap(({ stream: { name, work }, demand: { items, known } }) => {
     if (work.of === undefined || work.of === 'master-data') return []
-    if (known === 'assumed') return [`${name}: ${count(items)} items assumed, the folder has no list of ${work.of}.`]
+    if (known === 'assumed') return [`${name}: ${formatCount(items)} items assumed, the folder has no list of ${work.of}.`]
     return known === 'unknown' ? [`${name}: not counted, the folder has no list of ${work.of}.`] : []
   })
 
-const rateText = (perSecond: number): string => (perSecond < 9.95 ? perSecond.toFixed(1) : count(perSecond))
+const rateText = (perSecond: number): string => (perSecond < 9.95 ? perSecond.toFixed(1) : formatCount(perSecond))
 
 const diskText = ({ streams }: Forecast, free: number | undefined): string => {
   const sources = new Set(streams.flatMap(({ footprint }) => footprint?.from ?? []))
   const needed = streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)
   const measured = ['last run', 'captured'].filter((source) => sources.has(source as 'captured'))
   const from = measured.map((source) => (source === 'captured' ? 'a captured run of the whole market' : 'the last run')).join(' and ')
-  const room = free === undefined ? '' : ` ${bytes(free)} free${free < needed ? ', which is not enough' : ''}.`
+  const room = free === undefined ? '' : ` ${formatBytes(free)} free${free < needed ? ', which is not enough' : ''}.`
   return `Disk: size of the finished files, based on ${from === '' ? 'no known sizes' : from}.${room}`
 }

@@ -56,8 +56,8 @@ export const print = async (
   const isPlan = columns[0]?.name === 'explain_key'
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
   if (how === 'table') {
-    const { shown } = await import('./shown.js')
-    const lines = await shown(columns, cellsOf(result), { columns: sizeOf(stdout).columns, rows })
+    const rowsTable = await import('./shown.js')
+    const lines = await rowsTable.shown(columns, cellsOf(result), { columns: sizeOf(stdout).columns, rows })
     stdout.write(lines.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`).join(''))
     return
   }

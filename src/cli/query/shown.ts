@@ -1,4 +1,4 @@
-import { count, counted } from '../format.js'
+import { formatCount, formatQuantity } from '../format.js'
 import { tableOf } from '../table.js'
 import type { Line } from '../terminal.js'
 import { clean, cut, width } from '../text.js'
@@ -95,7 +95,8 @@ const footer = (
   { total, left, fitting }: { readonly total: number; readonly left: number; readonly fitting: number },
 ): readonly Line[] => {
   const hidden = columns.slice(fitting).map(({ name }) => clean(name))
-  const rows = `${counted(total, 'row')}${left > 0 ? ` (${count(total - left)} shown)` : ''}`
-  const columnsText = hidden.length > 0 ? `, ${counted(columns.length, 'column')} (${count(fitting)} shown; not ${hidden.join(', ')})` : ''
+  const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
+  const columnsText =
+    hidden.length > 0 ? `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting)} shown; not ${hidden.join(', ')})` : ''
   return [[], [[`${rows}${columnsText}`, 'dim']]]
 }
