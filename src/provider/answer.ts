@@ -4,7 +4,7 @@ import { BadAnswer, messageOf } from '../model/errors.js'
 import { isRow, type Row, textOf } from '../model/row.js'
 import { isDeeperThan } from './depth.js'
 import { findNextData } from './next-data.js'
-import type { Seen } from './shape.js'
+import type { AnswerInspector } from './shape.js'
 
 /** Far deeper than any real answer, and still safe for recursive code. */
 const MAX_DEPTH = 64
@@ -14,21 +14,21 @@ const MAX_DEPTH = 64
 /** Reads JSON and validates it by a schema. */
 export const json =
   <T>(shape: z.ZodType<T>) =>
-  (text: string, _?: unknown, seen?: Seen): T => {
+  (text: string, _?: unknown, inspect?: AnswerInspector): T => {
     const value = assertSuccess(parseBoundedJson(text))
-    seen?.(value)
+    inspect?.(value)
     return applySchema(shape, value)
   }
 
 /** Reads JSON inside a function call, as the spreadsheet service sends it: `…setResponse({…});`. */
 export const wrappedJson =
   <T>(shape: z.ZodType<T>) =>
-  (text: string, _?: unknown, seen?: Seen): T => {
+  (text: string, _?: unknown, inspect?: AnswerInspector): T => {
     const from = text.indexOf('setResponse(')
     const to = text.lastIndexOf(')')
     if (from < 0 || to < from) throw toBadAnswer(text, 'no setResponse(…)')
     const value = parseBoundedJson(text.slice(from + 'setResponse('.length, to))
-    seen?.(value)
+    inspect?.(value)
     return applySchema(shape, value)
   }
 
@@ -44,12 +44,12 @@ export const pageJson =
 /** Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns` must be in the header. */
 export const csv =
   (columns: readonly string[]) =>
-  (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
+  (text: string, _?: unknown, inspect?: AnswerInspector): readonly Row[] => {
     if (text.trimStart().startsWith('<')) throw toBadAnswer(text, 'a page')
     const rows = parseTable(text)
     const header = (rows.shift() ?? []).map((name) => name.trim())
     const columnNames = Object.fromEntries(header.map((name) => [name, '']))
-    seen?.([columnNames, ...rows.slice(1, 3).map(() => columnNames)])
+    inspect?.([columnNames, ...rows.slice(1, 3).map(() => columnNames)])
     const missing = columns.filter((column) => !header.includes(column))
     if (missing.length > 0) throw new BadAnswer('schema', `the CSV has no column ${missing.join(', ')}`)
     return rows.map((cells) => Object.fromEntries(header.map((name, index) => [name, (cells[index] ?? '').trim()])))
@@ -58,8 +58,8 @@ export const csv =
 /** Reads a CSV; one without rows is an error. */
 export const filledCsv = (columns: readonly string[]) => {
   const read = csv(columns)
-  return (text: string, _?: unknown, seen?: Seen): readonly Row[] => {
-    const rows = read(text, undefined, seen)
+  return (text: string, _?: unknown, inspect?: AnswerInspector): readonly Row[] => {
+    const rows = read(text, undefined, inspect)
     if (rows.length === 0) throw new BadAnswer('schema', 'the CSV has a header but no rows')
     return rows
   }

@@ -3,12 +3,12 @@ import type { SampleMarket, SampleStock } from '../model/market.js'
 import type { Row } from '../model/row.js'
 import { compactDmy, type Day, instantOf } from '../model/trading-day.js'
 import { get } from './endpoint.js'
-import { type Fields, rows, type Seen } from './shape.js'
+import { type AnswerInspector, type Fields, rows } from './shape.js'
 
 /** Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`. */
 export const dailyCsv = (
   name: string,
-  read: (text: string, input: unknown, seen?: Seen) => readonly Row[],
+  read: (text: string, input: unknown, inspect?: AnswerInspector) => readonly Row[],
   columns: Fields,
   sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
 ) =>

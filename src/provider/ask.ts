@@ -42,7 +42,7 @@ export interface AskDependencies {
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
-  readonly tell: (what: 'requested' | 'retried' | 'rate-limited') => void
+  readonly tell: (type: 'requested' | 'retried' | 'rate-limited') => void
   /** Receives the end of each request. */
   readonly watch?: ((end: RequestEnd) => void) | undefined
 }
@@ -51,11 +51,11 @@ export interface AskDependencies {
 export const createAsk = ({
   transport,
   settings,
-  gates,
+  gates: limiters,
   timeoutMs,
   random,
   clock,
-  tell,
+  tell: onRequestEvent,
   drift,
   watch,
   isList = false,
@@ -64,7 +64,7 @@ export const createAsk = ({
   const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
   const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
   const prepare = (endpoint: AnyEndpoint): PreparedEndpoint => {
-    const target = prepared.get(endpoint) ?? { request: requestsTo(endpoint, settings, timeoutMs), limiter: gates.of(endpoint) }
+    const target = prepared.get(endpoint) ?? { request: requestsTo(endpoint, settings, timeoutMs), limiter: limiters.of(endpoint) }
     prepared.set(endpoint, target)
     return target
   }
@@ -73,7 +73,7 @@ export const createAsk = ({
     if (reply.status === 200) return reply
     const pauseMs = parseRetryAfter(reply.retryAfter, clock())
     if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
-    tell('rate-limited')
+    onRequestEvent('rate-limited')
     throw new Throttled(pauseMs)
   }
   return (slot, item = '') =>
@@ -82,11 +82,11 @@ export const createAsk = ({
       const request = toRequest(input)
       const options = { item, isList, idleMs: timeoutMs, failFast }
       return new Observable((subscriber) => {
-        const { hold, give } = slot.use()
+        const use = slot.use()
         let sent = 0
         const attempt$ = defer(() => {
-          if (sent++ > 0) tell('retried')
-          tell('requested')
+          if (sent++ > 0) onRequestEvent('retried')
+          onRequestEvent('requested')
           // No Subject: every minor GC would copy the state that each waiting request keeps.
           let notifyArrival = (): void => undefined
           const arrived$ = new Observable<void>((observer) => {
@@ -95,16 +95,16 @@ export const createAsk = ({
           const arrived = (): void => {
             notifyArrival()
             // While the host recovers, retries of started items go before requests of new ones.
-            if (!limiter.isInTrouble()) give()
+            if (!limiter.isInTrouble()) use.give()
           }
-          const transfer = createTransfer(gates.line)
+          const transfer = createTransfer(limiters.line)
           return transport({ ...request, arrived, transfer }).pipe(
             deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
             decodeReply(endpoint, (reply) => readAnswer(endpoint, acceptReply(reply), input, drift?.(endpoint), item), { clock, watch }),
           )
         })
-        hold(limiter.through(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
-        subscriber.add(give)
+        use.hold(limiter.through(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
+        subscriber.add(use.give)
       })
     }
 }

@@ -35,7 +35,7 @@ export const candlesOf = (name: string, instrument: z.ZodType<string>) =>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text, _, seen): Candles => toCandles(json(CandleAnswer)(text, undefined, seen).data ?? []),
+    read: (text, _, inspect): Candles => toCandles(json(CandleAnswer)(text, undefined, inspect).data ?? []),
     shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?!': oneOrMore(COLUMN_FIELDS) }),
     readBytes: toCandleCsv,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),

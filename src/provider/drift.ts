@@ -30,9 +30,9 @@ export const createDriftWatch = (policy?: RequiredFieldPolicy): DriftWatch => {
       const watchEndpoint = (endpoint: AnyEndpoint): ShapeWatch | undefined => {
         const known = watches.get(endpoint)
         if (known || endpoint.shape === undefined) return known
-        const { watch, found } = createShapeWatch({ stream, endpoint: endpoint.name, shape: endpoint.shape }, policy)
+        const { watch, listDrifts } = createShapeWatch({ stream, endpoint: endpoint.name, shape: endpoint.shape }, policy)
         watches.set(endpoint, watch)
-        watched.push(found)
+        watched.push(listDrifts)
         return watch
       }
       streams.set(stream, watchEndpoint)
@@ -42,7 +42,7 @@ export const createDriftWatch = (policy?: RequiredFieldPolicy): DriftWatch => {
       if (sumAnswers(seen) >= sumAnswers(byProcess.get(source) ?? [])) byProcess.set(source, seen)
     },
     found: () =>
-      mergeDrifts([...watched.flatMap((found) => found()), ...[...byProcess.values()].flat()])
+      mergeDrifts([...watched.flatMap((list) => list()), ...[...byProcess.values()].flat()])
         .sort((one, other) => other.answers - one.answers)
         .slice(0, MAX_REPORTED),
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
-import type { Seen, Shape } from './shape.js'
+import type { AnswerInspector, Shape } from './shape.js'
 
 /** The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a browser's. */
 export type HeaderSet = 'usual' | 'origin' | 'bare' | 'browser'
@@ -25,7 +25,7 @@ export interface Endpoint<Input, Answer> {
    *
    * @throws BadAnswerError the text is not an answer of this endpoint, or not to this input
    */
-  readonly read: (text: string, input: Input, seen?: Seen) => Answer
+  readonly read: (text: string, input: Input, inspect?: AnswerInspector) => Answer
   /** The shape of an answer, for the drift check: `read` passes the parsed answer to its third parameter. */
   readonly shape?: Shape
   /**

@@ -24,13 +24,13 @@ export interface ConnectionOptions {
 }
 
 /** Opens keep-alive connections, one pool per origin. */
-export const openConnections = ({ redirect = () => undefined, most = new Map() }: ConnectionOptions = {}): Connections => {
+export const openConnections = ({ redirect = () => undefined, most: maxConnections = new Map() }: ConnectionOptions = {}): Connections => {
   const pools = new Map<string, Pool>()
   const { connect, abandon } = createConnector()
   const findPool = (origin: string): Pool => {
     const pool =
       pools.get(origin) ??
-      new Pool(origin, { connections: most.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: MAX_BODY_BYTES })
+      new Pool(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: MAX_BODY_BYTES })
     pools.set(origin, pool)
     return pool
   }

@@ -21,7 +21,7 @@ export interface FieldRules {
 export interface RequiredFieldPolicy {
   readonly rules: FieldRules
   /** Throws unless the run accepts such answers. */
-  readonly refuse: (why: string) => void
+  readonly refuse: (reason: string) => void
 }
 
 /** The fault of a required field: absent, wrong type, null in all records, or wrong format. */

@@ -1,13 +1,13 @@
 import type { Drift } from '../model/report.js'
 import { isRow, type Row } from '../model/row.js'
 import { createRequiredFieldCheck, type FieldProblem, formatFieldProblem, type RequiredFieldPolicy } from './required.js'
-import type { Seen, Shape } from './shape.js'
+import type { AnswerInspector, Shape } from './shape.js'
 import { createShapeNode, describeKind, joinPath, type KnownField, type ShapeNode, toKindBit, toMask } from './shape-node.js'
 
 /** Compares the answers of one endpoint with its declared shape. */
 export interface ShapeWatch {
   /** Returns the check for the answers of an item; its name becomes the example of a drift. */
-  readonly of: (item: string) => Seen
+  readonly of: (item: string) => AnswerInspector
   /** Counts an answer that was read by a fast path, which works for the declared shape only. */
   readonly asExpected: () => void
 }
@@ -124,7 +124,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
       if (value.length > 1) checkOne(node, value[value.length - 1])
     }
   }
-  const seen: Seen = (value) => {
+  const inspect: AnswerInspector = (value) => {
     answer += 1
     const bit = toKindBit(value)
     if ((bit & ~rootMask) !== 0) wrongKind({ field: 'the answer', expected: shape.allows.join('|'), node: root }, value)
@@ -142,7 +142,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
   const watch: ShapeWatch = {
     of: (name) => {
       item = name
-      return seen
+      return inspect
     },
     asExpected: () => {
       asExpected += 1
@@ -161,8 +161,8 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
       example,
     },
   })
-  const found = (): readonly Drift[] => [...entries.values()].filter(isReported).map(toDrift)
-  return { watch, found }
+  const listDrifts = (): readonly Drift[] => [...entries.values()].filter(isReported).map(toDrift)
+  return { watch, listDrifts }
 }
 
 const matchesLayout = (row: Row, layout: FieldLayout | undefined): layout is FieldLayout => {

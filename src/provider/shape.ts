@@ -30,4 +30,4 @@ export const maybeDataOf = (fields: Fields, more: Fields = {}): Shape => createE
 const createEnvelope = (fields: Fields): Shape => record({ 'code?': 'number', 'status?': 'text|number', 'tot_rec?': 'number', ...fields })
 
 /** Receives the parsed answer for the drift check; throws if the answer must be refused. */
-export type Seen = (answer: unknown) => void
+export type AnswerInspector = (answer: unknown) => void

@@ -24,7 +24,7 @@ export const toTransportError = (error: unknown, hasBegun: boolean): TransportEr
   const code = (error as { readonly code?: unknown }).code
   const reason = toTransportReason(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
   const advice = reason === 'fd' ? ': too many open files; raise the limit with `ulimit -n`, or use fewer workers' : ''
-  return new TransportError(reason, messageOf(error) + advice, { cause: error })
+  return new TransportError(reason, messageOf(error) + advice, { cause: error, hasBegun })
 }
 
 const toTransportReason = (code: string, name: string, hasBegun: boolean): TransportReason => {

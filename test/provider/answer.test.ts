@@ -15,7 +15,7 @@ const GOLDEN = [
 ]
 
 describe('json', () => {
-  it.each(GOLDEN)('hands on the data of %s as they are, in their key order', (text) => {
+  it.each(GOLDEN)('returns the data of %s unchanged, in their key order', (text) => {
     expect(JSON.stringify(json(Any)(text).data)).toBe(JSON.stringify(JSON.parse(text).data))
   })
 
@@ -27,7 +27,7 @@ describe('json', () => {
     }
   })
 
-  it('refuses every prefix of any answer whatever', () => {
+  it('refuses every prefix of a generated answer', () => {
     const answer = fc.record({ data: fc.jsonValue() }).map((value) => JSON.stringify(value))
     fc.assert(
       fc.property(answer, fc.nat(), (text, length) => badAnswerOf(json(Any), text.slice(0, length % text.length)) !== undefined),
@@ -36,21 +36,21 @@ describe('json', () => {
   })
 
   it.each(['<html><body>Service unavailable</body></html>', '\n  <!DOCTYPE html>', '<HTML><TITLE>Access Denied'])(
-    'says that a page came instead: %j',
+    'rejects an HTML page with the reason html: %j',
     (text) => {
       expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'html' })
     },
   )
 
-  it.each(['', ' \n'])('says that %j is empty', (text) =>
+  it.each(['', ' \n'])('rejects %j as empty', (text) =>
     expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'parse', message: expect.stringContaining('empty') }),
   )
 
-  it.each(['NaN', '{"data":Infinity}', "{'data':1}", '{"data":1}}', 'Too Many Requests'])('says that %j is no JSON', (text) => {
+  it.each(['NaN', '{"data":Infinity}', "{'data':1}", '{"data":1}}', 'Too Many Requests'])('rejects %j as invalid JSON', (text) => {
     expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'parse', message: expect.stringContaining('JSON') })
   })
 
-  it('names the field that has another shape', () => {
+  it('names the field with the wrong shape', () => {
     const Rows = z.looseObject({ data: z.array(z.looseObject({ Sym: z.string() })) })
     expect(badAnswerOf(json(Rows), '{"data":[{"Sym":"A"},{"Sym":1}]}')).toMatchObject({
       reason: 'schema',
@@ -59,12 +59,12 @@ describe('json', () => {
     expect(badAnswerOf(json(Rows), '[]')).toMatchObject({ reason: 'schema' })
   })
 
-  it('takes the last of two fields, or columns, of one name', () => {
+  it('uses the last of two fields or columns with the same name', () => {
     expect(json(Any)('{"data":1,"data":2}').data).toBe(2)
     expect(csv(['Symbol'])('Symbol,Symbol\nA,B\n')).toEqual([{ Symbol: 'B' }])
   })
 
-  it('lets no key of an answer reach the prototypes', () => {
+  it('never lets a key of an answer reach a prototype', () => {
     const read = json(z.looseObject({ data: z.array(z.unknown()) }))(
       '{"data":[{"__proto__":{"isAdmin":true}}],"__proto__":{"isAdmin":true}}',
     )
@@ -83,19 +83,19 @@ describe('an answer that is nested', () => {
   it.each([
     ['lists', '[', ']'],
     ['records', '{"a":', '}'],
-  ])('64 deep in %s is read, one level more is refused', (_, open, close) => {
+  ])('reads 64 levels of %s and refuses one more', (_, open, close) => {
     expect(badAnswerOf(json(Free), nestedIn('1', open, close, 63))).toBeUndefined()
     expect(badAnswerOf(json(Free), nestedIn('1', open, close, 64))).toMatchObject(tooDeep)
   })
 
-  it('is refused wherever the depth lies, and whatever brackets stand around it in its texts', () => {
+  it('is refused wherever the deep part is, whatever brackets its strings contain', () => {
     const deep = `${'[1,{"a":'.repeat(40)}0${',"b":2}]'.repeat(40)}`
     for (const before of ['', '"}}]]",', `${'{"a":[]},'.repeat(200)}`, `"${']}'.repeat(500)}",`])
       for (const after of ['', ',"[[{{"', `${',{"a":[]}'.repeat(200)}`, `,"${'[{'.repeat(500)}"`])
         expect(badAnswerOf(json(Free), `{"data":[${before}${deep}${after}]}`), before + after).toMatchObject(tooDeep)
   })
 
-  it('finds the depth that a plain walk finds', () => {
+  it('measures the same depth as a plain walk', () => {
     const depthOf = (value: unknown): number =>
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
     const value = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.nat(70), fc.nat(3), fc.string()).map(([inner, levels, lists, text]) => {
@@ -114,14 +114,14 @@ describe('an answer that is nested', () => {
     ['json', json(Free), (deep: string) => `{"data":${deep}}`],
     ['wrappedJson', wrappedJson(Free), (deep: string) => `setResponse({"data":${deep}});`],
     ['pageJson', pageJson(Free), (deep: string) => `<script id="__NEXT_DATA__">{"data":${deep}}</script>`],
-  ])('200,000 deep is refused by %s before anything walks it', (_, read, around) => {
+  ])('200,000 levels deep is refused by %s before anything recurses over it', (_, read, around) => {
     expect(badAnswerOf(read, around('['.repeat(200_000) + ']'.repeat(200_000)))).toMatchObject(tooDeep)
     expect(badAnswerOf(read, around(`${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`))).toMatchObject(tooDeep)
     expect(badAnswerOf(read, around('['.repeat(200_000)))).toBeInstanceOf(BadAnswer)
   })
 })
 
-it.each(['success', 'status', 'code', 'error', 'errors', 'message'])('takes a record in place of %s for what it is', (field) => {
+it.each(['success', 'status', 'code', 'error', 'errors', 'message'])('accepts a record in the field %s', (field) => {
   const text = JSON.stringify({ data: null, [field]: { toString: 1, valueOf: 2 } })
   const failure = badAnswerOf(json(Any), text)
   if (failure !== undefined) expect(failure.reason).toBe('schema')
@@ -138,12 +138,12 @@ describe('wrappedJson', () => {
     `setResponse( ${inside} ) ;\n`,
   ])('reads the JSON inside %j', (text) => expect(read(text)).toEqual(JSON.parse(inside)))
 
-  it('refuses every prefix that does not hold all of the JSON', () => {
+  it('refuses every prefix without the complete JSON', () => {
     const text = `/*O_o*/\ngoogle.visualization.Query.setResponse(${inside});`
     for (let length = 0; length < text.length - 2; length += 1) expect(badAnswerOf(read, text.slice(0, length))).toBeInstanceOf(BadAnswer)
   })
 
-  it('says that a page came instead', () => expect(badAnswerOf(read, '<html>Sign in</html>')).toMatchObject({ reason: 'html' }))
+  it('rejects an HTML page with the reason html', () => expect(badAnswerOf(read, '<html>Sign in</html>')).toMatchObject({ reason: 'html' }))
 })
 
 describe('csv', () => {
@@ -160,7 +160,7 @@ describe('csv', () => {
     expect(read('Symbol,Band\n"A, ""B""\nC",2\n')).toEqual([{ Symbol: 'A, "B"\nC', Band: '2' }])
   })
 
-  it('reads past a byte order mark and empty lines', () => {
+  it('skips a byte order mark and empty lines', () => {
     expect(read('\uFEFFSymbol,Band\n\nA,2\n\n')).toEqual([{ Symbol: 'A', Band: '2' }])
   })
 
@@ -169,7 +169,7 @@ describe('csv', () => {
     ['Symbol,Band\nA,2\r\nB,5\rC,10'],
     ['Symbol,Band\rA,2\nB,5\r\nC,10\r\n'],
     ['Symbol,Band\r\r\nA,2\r\r\nB,5\n\rC,10\r'],
-  ])('reads every record of %j, whose line ends differ', (text) => {
+  ])('reads every record of %j with mixed line ends', (text) => {
     expect(read(text)).toEqual([
       { Symbol: 'A', Band: '2' },
       { Symbol: 'B', Band: '5' },
@@ -183,15 +183,16 @@ describe('csv', () => {
   })
 
   it.each(['Symbol,Band\nA,2\nB\n', 'Symbol,Band\nA,2,3\n', 'Symbol,Band\n"A,2\n'])(
-    'refuses %j, whose rows have not its columns',
+    'refuses %j, whose rows do not match the header',
     (text) => {
       expect(badAnswerOf(read, text)).toBeInstanceOf(BadAnswer)
     },
   )
 
-  it('says that a page came instead', () => expect(badAnswerOf(read, '<html>Symbol,Band</html>')).toMatchObject({ reason: 'html' }))
+  it('rejects an HTML page with the reason html', () =>
+    expect(badAnswerOf(read, '<html>Symbol,Band</html>')).toMatchObject({ reason: 'html' }))
 
-  it('takes a column named like a prototype’s for a column', () => {
+  it('accepts a column named like a property of Object.prototype', () => {
     const [row] = read('Symbol,Band,__proto__\nA,2,x\n')
     expect(JSON.stringify(row)).toBe('{"Symbol":"A","Band":"2","__proto__":"x"}')
   })

@@ -13,7 +13,7 @@ const INPUT = { data: { isin: 'INE000000001' } }
 const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
 
 const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
-  const told: string[] = []
+  const events: string[] = []
   const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
   const ask = askFreely({
     transport,
@@ -22,12 +22,12 @@ const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') 
     timeoutMs,
     random: () => 0,
     clock: () => 0,
-    tell: (what) => told.push(what),
+    tell: (type) => events.push(type),
   })
-  return { told, ask }
+  return { events, ask }
 }
 
-/** Answers one reply after the other; the last one for ever. */
+/** Replies in order; the last reply repeats. */
 const inTurn = (...replies: readonly ReturnType<typeof replying>[]): Transport => {
   let turn = 0
   return () => {
@@ -37,69 +37,69 @@ const inTurn = (...replies: readonly ReturnType<typeof replying>[]): Transport =
   }
 }
 
-describe('asking', () => {
-  it('gives the answer as its endpoint reads it', async () => {
-    const { ask, told } = asking(inTurn(replying('{"data":[1]}')))
+describe('a request through ask', () => {
+  it('emits the answer that the endpoint reads', async () => {
+    const { ask, events } = asking(inTurn(replying('{"data":[1]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [1] })
-    expect(told).toEqual(['requested'])
+    expect(events).toEqual(['requested'])
   })
 
   it.each([
-    { what: 'a page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: the answer is an HTML page$/ },
-    { what: 'cut JSON', body: '{"data":[1,', says: /^parse: / },
-    { what: 'nothing', body: '', says: /^empty: / },
+    { what: 'an HTML page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: the answer is an HTML page$/ },
+    { what: 'truncated JSON', body: '{"data":[1,', says: /^parse: / },
+    { what: 'empty', body: '', says: /^empty: / },
     { what: 'NaN', body: '{"data":[NaN]}', says: /^parse: / },
-    { what: 'another shape', body: '{"data":7}', says: /^schema: data/ },
+    { what: 'of another shape', body: '{"data":7}', says: /^schema: data/ },
     { what: 'null', body: 'null', says: /^schema: / },
-  ])('tries three times when $what comes for an answer, and says what came', async ({ body, says }) => {
-    const { ask, told } = asking(inTurn(replying(body)))
+  ])('tries three times when the answer is $what, and describes the reply', async ({ body, says }) => {
+    const { ask, events } = asking(inTurn(replying(body)))
     const error = await failureOf(ask(call, INPUT))
     expect(error).toMatchObject({ status: 'error', message: expect.stringMatching(says) })
-    expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+    expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
   })
 
   it.each([
     ['Latin-1', Buffer.from('{"data":["é"]}', 'latin1')],
     ['UTF-16', Buffer.from('\ufeff{"data":[]}', 'utf16le')],
     ['gzip that is not called so', gzipSync('{"data":[]}')],
-  ])('does not take bytes that are no UTF-8 for text: %s', async (_, body) => {
+  ])('rejects bytes that are not UTF-8: %s', async (_, body) => {
     const { ask } = asking(() => of({ status: 200, body }))
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
   })
 
-  it('takes whole JSON for an answer although nothing told its length, and cut JSON for none', async () => {
+  it('accepts complete JSON of unknown length and rejects truncated JSON', async () => {
     const unframed = (text: string) => () => of({ status: 200, body: Buffer.from(text), isUnframed: true })
     expect(await firstValueFrom(asking(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })
     expect(await failureOf(asking(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({ reason: 'parse' })
   })
 
-  it('takes no CSV for whole when nothing told its length', async () => {
+  it('rejects a CSV of unknown length, complete or not', async () => {
     const table = { ...call, read: (text: string) => text, type: 'text/csv' } as const
-    const { ask, told } = asking(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
+    const { ask, events } = asking(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
     expect(await failureOf(ask(table, INPUT))).toMatchObject({ reason: 'truncated', status: 'error' })
-    expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+    expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
     expect(await firstValueFrom(asking(inTurn(replying('A,B\n'))).ask(table, INPUT))).toBe('A,B\n')
   })
 
-  it('hands on to the reader what was asked', async () => {
+  it('passes the input to the reader', async () => {
     const echo = { ...call, read: (text: string, input: typeof INPUT) => `${text} of ${input.data.isin}` }
     expect(await firstValueFrom(asking(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
   })
 
-  it('reads the bytes themselves where the call can, and the text where that is left to it', async () => {
+  it('uses readBytes where the endpoint has it, and falls back to read', async () => {
     const bytes = {
       ...call,
       read: (text: string) => `text ${text}`,
       readBytes: (body: Uint8Array) => (body[0] === 91 ? 'bytes' : undefined),
     }
-    const { ask, told } = asking(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
+    const { ask, events } = asking(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('bytes')
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')
     expect(await failureOf(ask(bytes, INPUT))).toMatchObject({ status: 'http_404' })
-    expect(told).toEqual(['requested', 'requested', 'requested'])
+    expect(events).toEqual(['requested', 'requested', 'requested'])
   })
 
-  it('reads past a byte order mark', async () => {
+  it('skips a byte order mark', async () => {
     const { ask } = asking(inTurn(replying('\uFEFF{"data":[]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
   })
@@ -114,20 +114,20 @@ describe('asking', () => {
     { status: 206, attempts: 1, ends: 'http_206' },
     { status: 304, attempts: 1, ends: 'http_304' },
     { status: 999, attempts: 3, ends: 'http_999' },
-  ])('asks $attempts times when the provider answers $status', async ({ status, attempts, ends }) => {
-    const { ask, told } = asking(inTurn(replying('{"data":[]}', status)))
+  ])('makes $attempts attempts when the provider answers $status', async ({ status, attempts, ends }) => {
+    const { ask, events } = asking(inTurn(replying('{"data":[]}', status)))
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ status: ends })
-    expect(told.filter((what) => what === 'requested')).toHaveLength(attempts)
-    expect(told.filter((what) => what === 'rate-limited')).toHaveLength(status === 429 ? attempts : 0)
+    expect(events.filter((what) => what === 'requested')).toHaveLength(attempts)
+    expect(events.filter((what) => what === 'rate-limited')).toHaveLength(status === 429 ? attempts : 0)
   })
 
-  it('takes the answer that follows failures', async () => {
-    const { ask, told } = asking(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
+  it('emits the answer that follows failures', async () => {
+    const { ask, events } = asking(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
-    expect(told).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+    expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
   })
 
-  it('gives up on an answer that does not come in time, and closes its socket', async () => {
+  it('times out a reply that does not arrive in time, and closes its socket', async () => {
     const closed: Promise<unknown>[] = []
     const { url } = await serveHttp((_, response) => {
       closed.push(new Promise((resolve) => response.once('close', resolve)))
@@ -143,25 +143,25 @@ describe('asking', () => {
     await Promise.all(closed)
   })
 
-  it('asks nothing before it is subscribed to, and anew for each subscription', async () => {
-    const { ask, told } = asking(inTurn(replying('{"data":[]}')))
+  it('sends nothing before subscription, and one request for each subscription', async () => {
+    const { ask, events } = asking(inTurn(replying('{"data":[]}')))
     const answer$ = ask(call, INPUT)
-    expect(told).toEqual([])
+    expect(events).toEqual([])
     await firstValueFrom(answer$)
     await firstValueFrom(answer$)
-    expect(told).toEqual(['requested', 'requested'])
+    expect(events).toEqual(['requested', 'requested'])
   })
 
-  it('lets an error that is nobody’s failure pass without a further attempt', async () => {
+  it('passes on an unexpected error without a retry', async () => {
     const bug = { ...call, read: () => JSON.parse('null').data }
-    const { ask, told } = asking(inTurn(replying('{}')))
+    const { ask, events } = asking(inTurn(replying('{}')))
     await expect(firstValueFrom(ask(bug, INPUT))).rejects.toThrow(TypeError)
-    expect(told).toEqual(['requested'])
+    expect(events).toEqual(['requested'])
   })
 })
 
-describe('the worker of an item that asks', () => {
-  /** What happens, in its order, when answers arrive some time before they are handed on; each comes after its `failures`. */
+describe('the worker slot of an item', () => {
+  /** Logs the order of events when answers arrive before they are emitted; each follows its `failures`. */
   const workedOver = async (failures: number) => {
     const log: string[] = []
     let sent = 0
@@ -188,11 +188,11 @@ describe('the worker of an item that asks', () => {
     return log
   }
 
-  it('is free when the answer has arrived, before it is read', async () => {
+  it('is released when the answer has arrived, before it is decoded', async () => {
     expect((await workedOver(0))[0]).toBe('worker given')
   })
 
-  it('stays with it until the answer is read where the host did not answer the last time: its others are asked for first', async () => {
+  it('is kept until the answer is decoded while the host is unhealthy: requests of started items go first', async () => {
     expect(await workedOver(1)).toEqual(['answer handed on', 'answer read', 'worker given'])
   })
 })

@@ -6,7 +6,7 @@ const LIMIT = 100
 const LARGEST = 60
 const CHUNK = 5
 
-/** An answer of so many bytes that comes in chunks while it is read, and is given back once it is whole. */
+/** A body that arrives in chunks while its socket is read, and is released when complete. */
 const answersOf = (sizes: readonly number[]) => {
   const budget = createBodyBudget(LIMIT)
   return sizes.map((size) => {
@@ -34,8 +34,8 @@ const answersOf = (sizes: readonly number[]) => {
   })
 }
 
-describe('the budget of bodies', () => {
-  it('holds no more than the limit and one answer, and lets every answer end', () => {
+describe('the memory budget of bodies', () => {
+  it('never exceeds the limit plus one body, and every body completes', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: LARGEST }), { minLength: 1, maxLength: 30 }),
@@ -45,7 +45,7 @@ describe('the budget of bodies', () => {
           for (let steps = 0; answers.some(({ isDone }) => !isDone); steps += 1) {
             if (steps > 20_000) throw new Error('an answer never ended')
             answers[Number(turns.next().value) % answers.length]?.step()
-            // Each paused answer holds the chunk with which it went over the limit.
+            // Each paused body includes the chunk that exceeded the limit.
             const held = answers.reduce((sum, answer) => sum + answer.held, 0)
             expect(held).toBeLessThanOrEqual(LIMIT + LARGEST + CHUNK * answers.length)
           }
@@ -55,14 +55,14 @@ describe('the budget of bodies', () => {
     )
   })
 
-  it('pauses nothing below the limit', () => {
+  it('pauses no socket below the limit', () => {
     const paused: number[] = []
     const budget = createBodyBudget(LIMIT)
     for (let place = 0; place < 10; place += 1) budget.open({ pause: () => paused.push(place), resume: () => undefined }).take(10)
     expect(paused).toEqual([])
   })
 
-  it('goes on when the answer that is read alone is given up', () => {
+  it('resumes the others when the only body being received is cancelled', () => {
     const budget = createBodyBudget(LIMIT)
     let isResumed = false
     const alone = budget.open({ pause: () => undefined, resume: () => undefined })

@@ -12,7 +12,7 @@ const INPUT = { EXCH: 'NSE', SYM: 'A', SEG: 'E', INST: 'EQUITY', SEC_ID: '1', EX
 
 const NAMES = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
 
-/** What is parsed from a body; nothing if it is no answer. */
+/** The parsed answer; nothing if the body is invalid. */
 const parsed = (body: Buffer): readonly Candle[] | undefined => {
   try {
     return [...read(new TextDecoder('utf-8', { fatal: true }).decode(body), INPUT)]
@@ -22,7 +22,7 @@ const parsed = (body: Buffer): readonly Candle[] | undefined => {
   }
 }
 
-/** Whether an answer is taken as lines; fails unless they are then what parsing it and the library make of it. */
+/** Whether the fast path accepts an answer; fails if its lines differ from those of the parser and the CSV library. */
 const isTaken = (answer: string | Buffer): boolean => {
   const body = Buffer.from(answer as string)
   const before = Buffer.from(body)
@@ -43,7 +43,7 @@ const columnsOf = (rows: readonly (readonly string[])[]): Columns =>
 const columnText = (name: string, cells: readonly string[]): string => `"${name}":[${cells.join(',')}]`
 const answerOf = (columns: Columns, names: readonly (keyof Columns)[] = NAMES): string =>
   `{"success":true,"data":{${names.map((name) => columnText(name, columns[name])).join(',')}}}`
-/** Two candles, one cell of which is as given. */
+/** Two candles with one given cell. */
 const with1 = (cell: string, name: keyof Columns = 'c'): string => {
   const rows = [
     ['1', '1', '1', '1', '1', '1'],
@@ -69,10 +69,10 @@ const usual: fc.Arbitrary<Columns> = times.chain((Time) => {
 const names = fc.shuffledSubarray([...NAMES], { minLength: NAMES.length })
 const usualAnswer = fc.tuple(usual, names).map(([columns, order]) => answerOf(columns, order))
 
-/** White space between the tokens of a text that holds none in its strings. */
+/** Inserts white space between the tokens of a text without white space in its strings. */
 const spaced = (text: string, space: string): string => text.replace(/[{}[\]:,]/g, (token) => `${space}${token}${space}`)
 
-/** Answers in the shapes that are seen: prices in paise, `12.0` of an index, high volumes, an index without any volume. */
+/** Real shapes of answers: prices in paise, `12.0` of an index, high volumes, an index without any volume. */
 const SEEN: readonly string[] = [
   answerOf({
     Time: ['1062700200', '1062959400', '1770834600'],
@@ -93,12 +93,12 @@ const SEEN: readonly string[] = [
   answerOf(columnsOf([['1662489000', '0.05', '0.1', '0.05', '0.1', '4294967296']])),
 ]
 
-describe('the lines of candles', () => {
-  it.each(SEEN)('are those of the parsed answer: %s', (answer) => {
+describe('the fast path from a candle answer to CSV', () => {
+  it.each(SEEN)('equals the parsed answer: %s', (answer) => {
     expect(isTaken(answer)).toBe(true)
   })
 
-  it('are those of any usual answer, in whatever order its columns stand', () => {
+  it('equals the parsed answer for any usual answer, in any order of columns', () => {
     fc.assert(
       fc.property(usualAnswer, (answer) => {
         expect(isTaken(answer), answer).toBe(true)
@@ -107,7 +107,7 @@ describe('the lines of candles', () => {
     )
   })
 
-  it('are taken across white space of JSON, and no other', () => {
+  it('accepts JSON white space and no other', () => {
     for (const space of [' ', '\n', '\r\n', '\t', '  '])
       for (const answer of SEEN) expect(isTaken(spaced(answer, space)), JSON.stringify(space)).toBe(true)
     for (const space of ['\f', '\v', '\0', '\u00a0', '\u2028'])
@@ -115,7 +115,7 @@ describe('the lines of candles', () => {
     expect(isTaken(`\ufeff${SEEN[0]}`)).toBe(false)
   })
 
-  it('are those of the parsed answer or none, wherever bytes are overwritten, put in or taken away', () => {
+  it('equals the parsed answer or returns nothing when bytes are overwritten, inserted or removed', () => {
     const bit = fc.oneof(
       fc.constantFrom(...'0123456789.,-+eE[]{}":Tt \n\0', '00', '.0', ',,', 'null', '"o":[1],', '[1]', '1e3', '"success":false,', '\ufeff'),
       fc.string({ maxLength: 3 }),
@@ -134,7 +134,7 @@ describe('the lines of candles', () => {
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(20)
   })
 
-  it('are those of the parsed answer or none, whatever its numbers are', () => {
+  it('equals the parsed answer or returns nothing for any numbers', () => {
     let taken = 0
     const decimal = fc.stringMatching(/^(0|[1-9]\d{0,9}|[1-9]\d{0,19})(\.0{0,7}\d{1,9})?$/)
     const property = fc.property(decimal, fc.constantFrom(...NAMES), (cell, name) => {
@@ -145,7 +145,7 @@ describe('the lines of candles', () => {
     expect(taken).toBeLessThan(2_500)
   })
 
-  it('are none of an answer that is cut anywhere', () => {
+  it('returns nothing for a truncated answer', () => {
     for (const answer of SEEN.map(Buffer.from))
       for (let length = 0; length < answer.length; length += 1)
         expect(toCandleCsv(answer.subarray(0, length)), String(length)).toBeUndefined()
@@ -154,7 +154,7 @@ describe('the lines of candles', () => {
 
 describe('a number in the columns', () => {
   it.each(['0', '7', '10', '12.5', '12.0', '12.50', '0.0', '0.10', '0.000001', '123456789012345', '1234567890.1234', '100', '100.00'])(
-    'is written as JavaScript would: %s',
+    'is printed as JavaScript prints it: %s',
     (cell) => {
       for (const name of NAMES.slice(1)) expect(isTaken(with1(cell, name as keyof Columns)), name).toBe(true)
     },
@@ -179,7 +179,7 @@ describe('a number in the columns', () => {
       'Infinity',
       '0x1',
     ],
-  ])('is left to the parser: %j', (cell) => {
+  ])('falls back to the parser: %j', (cell) => {
     for (const name of NAMES) expect(isTaken(with1(cell, name)), name).toBe(false)
   })
 
@@ -187,15 +187,15 @@ describe('a number in the columns', () => {
     expect(isTaken(with1(cell, 'Time'))).toBe(true)
   })
 
-  it.each(['0', '1.5', '1.0', '4102444800', '4102444801', '1770834600000'])('is no timestamp, or one out of order: %s', (cell) => {
+  it.each(['0', '1.5', '1.0', '4102444800', '4102444801', '1770834600000'])('is rejected as a timestamp: %s', (cell) => {
     expect(isTaken(with1(cell, 'Time'))).toBe(false)
   })
 })
 
-describe('an answer', () => {
+describe('a candle answer', () => {
   const data = `"data":{${NAMES.map((name) => `"${name}":[1]`).join(',')}}`
 
-  it.each([`{${data}}`, `{"success":true,${data}}`, ` {"success" :true , ${data} } \n`])('is taken as lines: %s', (answer) => {
+  it.each([`{${data}}`, `{"success":true,${data}}`, ` {"success" :true , ${data} } \n`])('uses the fast path: %s', (answer) => {
     expect(isTaken(answer)).toBe(true)
   })
 
@@ -227,7 +227,7 @@ describe('an answer', () => {
     `{${data.replaceAll('[1]', '[1,1]')}}`,
     `{${data.replaceAll('[1]', '[1,2,]')}}`,
     `{${data.replaceAll('[1]', '[1;2]')}}`,
-  ])('is left to the parser: %s', (answer) => {
+  ])('falls back to the parser: %s', (answer) => {
     expect(isTaken(answer)).toBe(false)
   })
 })

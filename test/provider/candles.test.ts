@@ -14,13 +14,13 @@ const oneCandle = (changed: string, value: string): string =>
   `{"data":{${COLUMNS.map((column) => `"${column}":[${column === changed ? value : 1}]`).join(',')}}}`
 
 describe('candles', () => {
-  it.each(COLUMNS)('hold nothing but numbers in %s', (column) => {
+  it.each(COLUMNS)('must be numbers in %s', (column) => {
     expect(rowsIn(oneCandle(column, '1'))).toHaveLength(1)
     for (const value of ['"=1+1"', '"1"', 'null', 'true', '[1]', '{"toString":1}', '1e999', '-1e999', '""'])
       expect(badAnswerOf(rowsIn, oneCandle(column, value)), value).toMatchObject({ reason: 'schema' })
   })
 
-  it('are finite numbers, six to a row, or no answer, whatever the columns hold', () => {
+  it('are six finite numbers per row, or the answer is rejected', () => {
     const value = fc.oneof({ weight: 9, arbitrary: fc.double({ noNaN: true }) }, { weight: 1, arbitrary: fc.jsonValue() })
     const column = fc.oneof(
       { weight: 9, arbitrary: fc.array(value, { minLength: 2, maxLength: 2 }) },

@@ -11,34 +11,34 @@ describe('a compressed body', () => {
     return connect().send(getOf(url))
   }
 
-  it('is unpacked', async () => {
+  it('is decompressed', async () => {
     const reply$ = await replyOf({ 'content-encoding': 'gzip' }, gzipSync(BODY))
     expect((await firstValueFrom(reply$)).body.toString()).toBe(BODY)
   })
 
-  it.each([1, 8, 20, 100])('that lacks its last %i bytes is not taken for whole', async (bytes) => {
+  it.each([1, 8, 20, 100])('that lacks its last %i bytes is rejected as truncated', async (bytes) => {
     const reply$ = await replyOf({ 'content-encoding': 'gzip' }, gzipSync(BODY).subarray(0, -bytes))
     expect(await failureOf(reply$)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
   })
 
-  it.each([4, 8])('whose checksum or length is another is not taken for whole (byte %i from the end)', async (from) => {
+  it.each([4, 8])('with a wrong checksum or length is rejected (byte %i from the end)', async (from) => {
     const body = gzipSync(BODY)
     body[body.length - from] = (body[body.length - from] ?? 0) ^ 1
     expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, body))).toMatchObject({ reason: 'truncated', verdict: 'retry' })
   })
 
-  it('that is none is not taken for one', async () => {
+  it('that is not gzip is rejected', async () => {
     expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, Buffer.from(BODY)))).toMatchObject({
       verdict: 'retry',
       status: 'error',
     })
   })
 
-  it('that nobody asked for is refused', async () => {
+  it('with an encoding that was not requested is rejected', async () => {
     expect(await failureOf(await replyOf({ 'content-encoding': 'br' }, Buffer.from('x')))).toMatchObject({ reason: 'protocol' })
   })
 
-  it('that would fill the memory is given up', async () => {
+  it('that decompresses to a huge one is rejected (gzip bomb)', async () => {
     const megabytes = 257
     const bomb = gzipSync(Buffer.alloc(megabytes << 20), { level: 1 })
     expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, bomb))).toMatchObject({ reason: 'too_large', verdict: 'give-up' })

@@ -16,7 +16,7 @@ import { askFreely, connect, failureOf, getOf, note, serveHttp, serveRaw, settin
 const DEADLINE_MS = 200
 const GRACE_MS = 250
 
-/** How long something takes until it fails, and how it does. */
+/** The time until a source fails, and its error. */
 const timed = async (failing: () => Promise<CollectError>) => {
   const start = performance.now()
   const { message } = await failing()
@@ -31,7 +31,7 @@ const dripping = (head: string) => (socket: Socket) => {
 
 const LISTENING = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port) })`
 
-/** A host whose process stands still: beyond the two or three that its backlog takes, connections are never made. */
+/** A host with a stopped process: its backlog accepts two or three connections, further ones never complete. */
 const stopped = async (): Promise<string> => {
   const child = spawn(process.execPath, ['-e', LISTENING])
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -49,7 +49,7 @@ describe('a request', () => {
       what: 'a body in chunks that stalls',
       answer: (socket: Socket) => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab'),
     },
-  ])('is over at its deadline in spite of $what', async ({ answer }) => {
+  ])('times out for $what', async ({ answer }) => {
     const { url } = await serveRaw(answer)
     const request = connect().send(getOf(url, { timeoutMs: DEADLINE_MS }))
     const { message, ms } = await timed(() => failureOf(request.pipe(deadline({ idleMs: DEADLINE_MS }))))
@@ -57,7 +57,7 @@ describe('a request', () => {
     expect(ms).toBeLessThan(DEADLINE_MS + GRACE_MS)
   })
 
-  it('is over at its deadline behind others on the way to a host that takes no more connections', async () => {
+  it('times out while it waits for a connection to a host that accepts no more', async () => {
     const url = await stopped()
     const { send } = connect()
     const requests = Array.from({ length: 20 }, () =>
@@ -69,7 +69,7 @@ describe('a request', () => {
     }
   })
 
-  it('has its whole time though it waited for its host longer than that', async () => {
+  it('has its full timeout after a longer wait in the queue of the limiter', async () => {
     let asked = 0
     const { url } = await serveHttp((_, response) => {
       asked += 1
@@ -93,7 +93,7 @@ describe('a request', () => {
 describe('a run', () => {
   const handles = (): readonly string[] => process.getActiveResourcesInfo().filter((kind) => /TCP|Timeout|Pipe|Connect/.test(kind))
 
-  it('leaves no socket and no timer, whatever its requests met', async () => {
+  it('leaves no socket and no timer after any kind of failure', async () => {
     const { url, sockets } = await serveHttp(({ url: path = '' }, response) => {
       if (path === '/master-data')
         response.end(JSON.stringify({ data: ['A', 'B', 'C'].map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })) }))
@@ -108,6 +108,7 @@ describe('a run', () => {
         urls: { static: url },
         timeoutsMs: Object.fromEntries(names.map((name) => [name, DEADLINE_MS])),
         retries: 0,
+        downMs: 0,
         throttleMs: 1,
         throttleRetries: 1,
       },
@@ -121,7 +122,7 @@ describe('a run', () => {
     expect(handles().length).toBeLessThanOrEqual(before)
   })
 
-  it('leaves no socket that was still on its way', async () => {
+  it('leaves no connecting socket', async () => {
     const url = await stopped()
     const before = handles().length
     const connections = openConnections()
@@ -136,16 +137,16 @@ describe('a run', () => {
 describe('a body', () => {
   const MOST = 32 * 1024 * 1024
 
-  it('of just the greatest length is read', async () => {
+  it('of exactly the maximum size is accepted', async () => {
     const { url } = await serveHttp((_, response) => response.end(Buffer.alloc(MOST)))
     expect((await lastValueFrom(connect().send(getOf(url)))).body).toHaveLength(MOST)
   })
 
   it.each([
-    { what: 'as it is sent, with its length', headers: { 'content-length': MOST + 1 }, body: () => Buffer.alloc(MOST + 1) },
-    { what: 'as it is sent, in chunks', headers: { 'transfer-encoding': 'chunked' }, body: () => Buffer.alloc(MOST + 1) },
-    { what: 'only once it is unpacked', headers: { 'content-encoding': 'gzip' }, body: () => gzipSync(Buffer.alloc(MOST + 1)) },
-  ])('that is longer than that $what costs its item', async ({ headers, body }) => {
+    { what: 'as sent, with Content-Length', headers: { 'content-length': MOST + 1 }, body: () => Buffer.alloc(MOST + 1) },
+    { what: 'as sent, in chunks', headers: { 'transfer-encoding': 'chunked' }, body: () => Buffer.alloc(MOST + 1) },
+    { what: 'after decompression', headers: { 'content-encoding': 'gzip' }, body: () => gzipSync(Buffer.alloc(MOST + 1)) },
+  ])('above the maximum size fails its item: $what', async ({ headers, body }) => {
     const { url } = await serveHttp((_, response) => {
       response.on('error', () => undefined)
       response.writeHead(200, headers).end(body())
@@ -155,13 +156,13 @@ describe('a body', () => {
 })
 
 describe('too many open files', () => {
-  it.each(['EMFILE', 'ENFILE'])('(%s) end the run with the way out, instead of losing every item', (code) => {
+  it.each(['EMFILE', 'ENFILE'])('(%s) stop the run with advice instead of failing every item', (code) => {
     const error = toTransportError(Object.assign(new Error(`connect ${code} 127.0.0.1:80`), { code }), false)
     expect(error).toMatchObject({ reason: 'fd', verdict: 'stop' })
     expect(error.message).toMatch(/^fd: .*too many open files.*ulimit -n.*fewer workers/)
   })
 
-  it('reach whoever started the run', async () => {
+  it('are reported to the caller of the run', async () => {
     const collector = createCollector({
       settings: { urls: { static: 'http://static.test' } },
       streams: [tinyMaster],

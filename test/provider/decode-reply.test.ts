@@ -10,7 +10,7 @@ const ASKED = `${note.method} ${note.host} ${note.path}`
 const text = (body: string | Buffer, contentType?: string) =>
   describeBody({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) })
 
-describe('what an answer was', () => {
+describe('the description of a reply', () => {
   it.each([
     [
       '<!DOCTYPE html><html><head><TITLE>\n Access  Denied </title><body>Reference #1',
@@ -24,12 +24,12 @@ describe('what an answer was', () => {
     [Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 1, 2, 3, 4]), 'a b\x07', '9 B, bytes 1f8b0800ff010203'],
     ['', 'application/json', 'application/json, empty body'],
     ['x'.repeat(123_456), undefined, `123 kB, "${'x'.repeat(60)}…"`],
-  ])('is told for %j', (body, type, told) => expect(text(body, type)).toBe(told))
+  ])('is given for %j', (body, type, told) => expect(text(body, type)).toBe(told))
 
-  it('is found in one go in the longest of pages', () => {
+  it('takes linear time for the largest page', () => {
     const before = performance.now()
     for (const part of ['<script>', '<style', '<title>', '<', '<!-- ']) text(part.repeat(1_000_000))
-    // A fraction of a second; again from each place, it takes minutes.
+    // A fraction of a second in linear time; minutes in quadratic time.
     expect(performance.now() - before).toBeLessThan(10_000)
   })
 })
@@ -46,7 +46,7 @@ describe('a failed request', () => {
     return failure
   }
 
-  it('says what was asked of whom, what came back, and nothing of the stock', async () => {
+  it('names the endpoint and describes the reply, without the stock', async () => {
     const reply = { status: 403, body: Buffer.from('<title>Access (Denied) to "you"</title>'), contentType: 'text/html' }
     const failure = await failureOf(of(reply))
     expect(failure).toBeInstanceOf(HttpError)
@@ -54,24 +54,24 @@ describe('a failed request', () => {
     expect(kindOf(messageOf(failure))).toBe(`${ASKED}: the provider answered 403`)
   })
 
-  it('says so too where nothing came', async () => {
+  it('names the endpoint when there is no reply', async () => {
     const failure = await failureOf(throwError(() => new TransportError('connect', 'connect ECONNREFUSED')))
     expect(messageOf(failure)).toBe(`${ASKED}: connect: connect ECONNREFUSED`)
   })
 
-  it('is the same error again, however often it is told', async () => {
+  it('keeps the same error object and message', async () => {
     const one = new BadAnswer('schema', 'no rows')
     for (const _ of [1, 2]) expect(await failureOf(throwError(() => one))).toBe(one)
     expect(messageOf(one)).toBe(`${ASKED}: schema: no rows`)
   })
 
-  it('is of one kind with others that differ in their brackets only', () => {
+  it('is grouped with others that differ only in brackets', () => {
     expect(kindOf('a: x (1, "(") y; b (2 "\\")" 3); c')).toBe('a: x y; b; c')
     expect(kindOf('none ( open')).toBe('none ( open')
   })
 })
 
-describe('whoever watches', () => {
+describe('a request observer', () => {
   const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
     const told: RequestEnd[] = []
     let now = 100
@@ -92,7 +92,7 @@ describe('whoever watches', () => {
     ],
     ['lost', throwError(() => new TransportError('reset', '')), undefined, { status: undefined, bytes: 0, failure: 'reset' }],
     ['cancelled', NEVER, undefined, { status: undefined, bytes: 0, failure: 'cancelled' }],
-  ])('hears once of a request that is %s', async (_, reply$, error, end) => {
+  ])('receives one event for a request that is %s', async (_, reply$, error, end) => {
     const read = () => {
       if (error) throw error
     }

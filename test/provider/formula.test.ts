@@ -21,7 +21,7 @@ describe('a line of CSV', () => {
     ['A,"\rx",EQ', 'A,"\'\rx",EQ'],
     ['A,\u00a0=1,EQ', "A,'=1,EQ"],
     ['=1,+x,@y', "'=1,'+x,'@y"],
-  ])('%j holds no formula when it is %j', (line, safe) => expect(withoutFormulas(line)).toBe(safe))
+  ])('%j is escaped to %j', (line, safe) => expect(withoutFormulas(line)).toBe(safe))
 
   it.each([
     'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE',
@@ -31,9 +31,9 @@ describe('a line of CSV', () => {
     'A,"x=1",a@b,1-2,(=1)',
     'A,\'=1,"\'=1"',
     ' "quoted" ,  spaced  ,""',
-  ])('%j stays as it is', (line) => expect(withoutFormulas(line)).toBe(line))
+  ])('%j stays unchanged', (line) => expect(withoutFormulas(line)).toBe(line))
 
-  it('never holds a cell that a spreadsheet would run, and keeps every other cell and every number', () => {
+  it('never contains a cell that a spreadsheet would run, and keeps every other cell and every number', () => {
     const cell = fc.oneof(
       fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', ' ', 'a', '1', '.', "'", ','), maxLength: 5 }),
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -68,4 +68,4 @@ it.each([
   ['+5', '+5'],
   ['M&M', 'M&M'],
   ['', ''],
-])('the text %j is %j in a cell', (text, cell) => expect(asText(text)).toBe(cell))
+])('escapes the cell %j to %j', (text, cell) => expect(asText(text)).toBe(cell))

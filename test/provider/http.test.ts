@@ -8,7 +8,7 @@ const BODY = JSON.stringify({ data: Array.from({ length: 200 }, (_, place) => ({
 const closing = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once('close', resolve))
 
 describe('the HTTP transport', () => {
-  it('sends method, path, query, headers and body as they are, and emits the whole reply once', async () => {
+  it('sends method, path, query, headers and body unchanged, and emits the complete reply once', async () => {
     const seen: unknown[] = []
     const { url } = await serveHttp((request, response) => {
       request.setEncoding('utf8').on('data', (body: string) => {
@@ -24,7 +24,7 @@ describe('the HTTP transport', () => {
     expect(seen).toEqual([['POST', '/a%20b/c?x=1&y=%26', 'yes', '{"ä":1}']])
   })
 
-  it('asks nothing before it is subscribed to, and once for each subscription', async () => {
+  it('sends nothing before subscription, and one request for each subscription', async () => {
     let requests = 0
     const { url } = await serveHttp((_, response) => {
       requests += 1
@@ -37,7 +37,7 @@ describe('the HTTP transport', () => {
     expect(requests).toBe(2)
   })
 
-  it('joins a body that comes in pieces, also within a character', async () => {
+  it('joins a body that arrives in pieces, also within a character', async () => {
     const { url } = await serveHttp((_, response) => {
       for (const byte of Buffer.from('₹ 1,000')) response.write(Buffer.of(byte))
       response.end()
@@ -45,14 +45,14 @@ describe('the HTTP transport', () => {
     expect((await firstValueFrom(connect().send(getOf(url)))).body.toString()).toBe('₹ 1,000')
   })
 
-  it('uses sockets again: a caller that asks one thing after the other needs two, of which one is free by then', async () => {
+  it('reuses sockets: sequential requests need at most two', async () => {
     const { url, sockets } = await serveHttp((_, response) => response.end('x'))
     const { send } = connect()
     for (let turn = 0; turn < 50; turn += 1) await firstValueFrom(send(getOf(url)))
     expect(sockets.length).toBeLessThanOrEqual(2)
   })
 
-  it('opens no more sockets to an origin than it may: what is asked besides waits for one', async () => {
+  it('opens at most the allowed sockets per origin; further requests wait for one', async () => {
     const { url, sockets } = await serveHttp((_, response) => response.end('x'))
     const { send } = connect({ most: new Map([[url, 3]]) })
     const bodies = await Promise.all(Array.from({ length: 40 }, () => firstValueFrom(send(getOf(url)))))
@@ -60,7 +60,7 @@ describe('the HTTP transport', () => {
     expect(sockets).toHaveLength(3)
   })
 
-  it('opens as many sockets as there are requests at the same time', async () => {
+  it('opens as many sockets as there are concurrent requests', async () => {
     const held: (() => void)[] = []
     const { url, sockets } = await serveHttp((_, response) => {
       held.push(() => response.end('x'))
@@ -85,12 +85,12 @@ describe('the HTTP transport', () => {
       body: '5\r\n[1,2,\r\n',
     },
     { what: 'one that ends inside a chunk', head: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', body: 'ff\r\n[1,2' },
-  ])('tells a body that is cut from a whole one: $what', async ({ head, body }) => {
+  ])('detects a truncated body: $what', async ({ head, body }) => {
     const { url } = await serveRaw((socket) => socket.end(head + body))
     expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ reason: 'truncated', verdict: 'retry', status: 'error' })
   })
 
-  it('tells a body that a reset cuts', async () => {
+  it('detects a body that is truncated by a reset', async () => {
     const { url } = await serveRaw((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () => socket.resetAndDestroy()),
     )
@@ -100,12 +100,12 @@ describe('the HTTP transport', () => {
   it.each([
     { how: 'resets', act: 'resetAndDestroy' as const },
     { how: 'closes', act: 'destroy' as const },
-  ])('tells a connection that the provider $how before it answers', async ({ act }) => {
+  ])('detects a connection that the provider $how before it answers', async ({ act }) => {
     const { url } = await serveRaw((socket) => socket[act]())
     expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ reason: 'reset', verdict: 'retry', status: 'error' })
   })
 
-  it('goes on with a new socket after one broke', async () => {
+  it('opens a new socket after one broke', async () => {
     let isFirst = true
     const { url } = await serveHttp((_, response) => {
       if (isFirst) response.destroy()
@@ -117,7 +117,7 @@ describe('the HTTP transport', () => {
     expect(await firstValueFrom(send(getOf(url)))).toMatchObject({ status: 200 })
   })
 
-  it('tells a provider that is not there', async () => {
+  it('reports a refused connection', async () => {
     expect(await failureOf(connect().send(getOf(await closedPort())))).toMatchObject({
       reason: 'connect',
       verdict: 'wait',
@@ -126,14 +126,14 @@ describe('the HTTP transport', () => {
   })
 
   it.each(['this is not HTTP\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'])(
-    'tells %j from HTTP',
+    'rejects %j as invalid HTTP',
     async (text) => {
       const { url } = await serveRaw((socket) => socket.end(text))
       expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ verdict: 'retry', status: 'error' })
     },
   )
 
-  it('closes the socket of a request that is unsubscribed from', async () => {
+  it('closes the socket when a request is unsubscribed', async () => {
     const { url, sockets } = await serveHttp(() => undefined)
     const seen: string[] = []
     const subscription = connect()
@@ -146,7 +146,7 @@ describe('the HTTP transport', () => {
     expect(seen).toEqual([])
   })
 
-  it('closes the socket of a reply that is unsubscribed from half-way', async () => {
+  it('closes the socket when a request is unsubscribed during the reply', async () => {
     const { url, sockets } = await serveHttp((_, response) => response.writeHead(200, { 'content-length': 99 }).write('half'))
     const subscription = connect().send(getOf(url)).subscribe()
     while ((sockets[0]?.bytesWritten ?? 0) === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -155,7 +155,7 @@ describe('the HTTP transport', () => {
     await Promise.all(closed)
   })
 
-  it('sends nothing for a request that is unsubscribed from at once', async () => {
+  it('sends nothing for a request that is unsubscribed at once', async () => {
     let requests = 0
     const { url } = await serveHttp((_, response) => {
       requests += 1
@@ -167,7 +167,7 @@ describe('the HTTP transport', () => {
     expect(requests).toBe(1)
   })
 
-  it('errors whatever is in flight when it is closed', async () => {
+  it('fails all requests in flight when it is closed', async () => {
     const { url, sockets } = await serveHttp(() => undefined)
     const connections = connect()
     const failure = failureOf(connections.send(getOf(url)))

@@ -42,14 +42,14 @@ describe('an interim response in front of an answer is harmless', () => {
     }
   })
 
-  it('and what an answer says of one stays', async () => {
+  it('keeps the text of an answer that mentions one', async () => {
     const said = `HTTP/1.1 200 OK\r\nContent-Length: ${CONTINUE.length * 2}\r\n\r\n`
     const { url } = await serveRaw(pieces(said, CONTINUE, CONTINUE))
     const reply = await lastValueFrom(connect().send(getOf(url)))
     expect(Buffer.from(reply.body).toString()).toBe(CONTINUE.repeat(2))
   })
 
-  it('unless it has no end', async () => {
+  it('fails when its head never ends', async () => {
     const { url } = await serveRaw(pieces(`HTTP/1.1 100 ${'x'.repeat(20_000)}`))
     expect(await failureOf(connect().send(getOf(url)))).toBeInstanceOf(TransportError)
   })

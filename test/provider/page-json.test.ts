@@ -8,7 +8,7 @@ import { findNextData } from '../../src/provider/next-data.js'
 import { buildIdPage } from '../../src/provider/web-site.js'
 import { badAnswerOf } from './support.js'
 
-/** What an HTML parser finds in the first script element `__NEXT_DATA__`. */
+/** The first script element `__NEXT_DATA__` as an HTML parser finds it. */
 const oracle = (page: string): string | undefined => {
   let text: string | undefined
   let isInside = false
@@ -48,7 +48,7 @@ describe('pageJson', () => {
     expect(read(page)).toEqual(JSON.parse(oracle(page) ?? 'null'))
   })
 
-  it('finds what an HTML parser finds whatever the page carries', () => {
+  it('finds what an HTML parser finds, whatever the JSON contains', () => {
     const value = fc
       .record({ props: fc.jsonValue() })
       .map((inside) => JSON.stringify(inside).replaceAll('</', '<\\/').replaceAll('<!--', '<\\!--'))
@@ -61,7 +61,7 @@ describe('pageJson', () => {
     )
   })
 
-  it('finds what an HTML parser finds among whatever elements, attributes and comments', () => {
+  it('finds what an HTML parser finds among generated elements, attributes and comments', () => {
     const attribute = fc.constantFrom(' async', ' src="/a.js?x=>"', " data-x='<script'", ' type=module', ' title="id=__NEXT_DATA_"')
     const id = fc.constantFrom('', ' id="__NEXT_DATA__"', " id='__NEXT_DATA__'", ' id=__NEXT_DATA__', ' ID = "__NEXT_DATA__"', ' id="x"')
     const inside = fc.constantFrom('{"props":1}', '{"props":"<script>"}', 'if (a < b) "</div>"', '<!-- ', '')
@@ -96,13 +96,13 @@ describe('pageJson', () => {
     ['blanks in an attribute', '<script id   =  x></script>'],
     ['closing tags cut short', '</script'],
     ['build ids cut short', '"buildId":"'],
-  ])('looks through 2 MB of %s once', (_, piece) => {
+  ])('scans 2 MB of %s only once', (_, piece) => {
     for (const before of ['', '<script>', '<script id="__NEXT_DATA__">', '<script ']) {
       const text = before + piece.repeat(2e6 / piece.length)
       for (const look of [read, (page: string) => buildIdPage.read(page, {})]) {
         const begun = performance.now()
         badAnswerOf(look, text)
-        // Some milliseconds; again from each place where one might begin, it takes minutes.
+        // Milliseconds in linear time; minutes in quadratic time.
         expect(performance.now() - begun, before).toBeLessThan(10_000)
       }
     }
@@ -120,7 +120,7 @@ describe('pageJson', () => {
     },
   )
 
-  it('refuses every prefix that does not hold the whole element', () => {
+  it('refuses every prefix without the complete element', () => {
     const element = '<script id="__NEXT_DATA__" type="application/json">{"props":{"list":[1,2]}}</script>'
     const page = pageWith(element)
     for (let length = 0; length < page.indexOf(element) + element.length; length += 1)

@@ -10,7 +10,7 @@ const settings = settingsOf({
 })
 const headers = { accept: '*/*', authorization: 'Bearer secret', 'X-OWN': 'me' }
 
-/** Where a request is sent, one address after the other, when each answers with what is listed for it. */
+/** The sequence of requests when each address gives its listed reply. */
 const visits = (request: Partial<HttpRequest>, answers: Readonly<Record<string, Omit<HttpReply, 'body'>>>) => {
   const redirect = redirectsOf(settings)
   const sent: HttpRequest[] = []
@@ -27,7 +27,7 @@ const visits = (request: Partial<HttpRequest>, answers: Readonly<Record<string, 
 const to = (location: string, status = 302) => ({ 'https://one.test/base/a': { status, location } })
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('of a GET with %i is followed, without the headers that the settings add', async (status) => {
+  it.each([301, 302, 303, 307, 308])('of a GET with %i is followed without the headers of the settings', async (status) => {
     const { status: end, sent } = visits({}, to('https://two.test/b?x=1', status))
     expect(end).toBe(200)
     expect(sent.map(({ url, method, headers }) => ({ url, method, headers }))).toEqual([
@@ -36,7 +36,7 @@ describe('a redirect', () => {
     ])
   })
 
-  it('goes without those headers also to the host that was asked', () => {
+  it('drops those headers also on a redirect to the same host', () => {
     const { sent } = visits({}, to('../c'))
     expect(sent[1]).toMatchObject({ url: 'https://one.test/c', headers: { accept: '*/*' } })
     expect(Object.keys(sent[1]?.headers ?? {})).toEqual(['accept'])
@@ -68,7 +68,7 @@ describe('a redirect', () => {
     '',
   ])('to %j is not followed', async (location) => {
     const { status, urls } = visits({}, to(location))
-    // An empty location is the same address again: two hops, then enough.
+    // An empty location is the same address: two hops, then the limit.
     expect(status).toBe(302)
     expect(new Set(urls)).toEqual(new Set(['https://one.test/base/a']))
     if (location !== '') expect(urls).toHaveLength(1)
@@ -92,11 +92,11 @@ describe('a redirect', () => {
     })
   })
 
-  it.each([300, 304, 305, 306])('is not what a %i is', async (status) => {
+  it.each([300, 304, 305, 306])('is not followed for the status %i', async (status) => {
     expect(visits({}, to('/b', status))).toMatchObject({ status, urls: ['https://one.test/base/a'] })
   })
 
-  it('without a Location is an answer like any other', async () => {
+  it('without a Location is returned as the answer', async () => {
     expect(visits({}, { 'https://one.test/base/a': { status: 302 } })).toMatchObject({
       status: 302,
       urls: ['https://one.test/base/a'],

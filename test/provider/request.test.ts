@@ -22,7 +22,7 @@ describe('a request', () => {
     expect(request.headers['content-type']).toBe('application/json')
   })
 
-  it('is a GET with everything in its address', () => {
+  it('is a GET with the whole input in its URL', () => {
     const request = requestsTo(page, settingsOf({ urls: { web: 'https://web.example' } }), 1)(VALUES)
     expect(request).toMatchObject({ method: 'GET', url: 'https://web.example/pages/stocks/market/upper/12022026.csv?tab=7&x=1' })
     expect(request).not.toHaveProperty('body')
@@ -38,13 +38,13 @@ describe('a request', () => {
     expect(urlOf(base, { key: 'k', day: 'd', tab: 't' })).toBe(url)
   })
 
-  it('encodes what an address could mistake, and keeps the slashes of a value', () => {
+  it('percent-encodes values, except for slashes', () => {
     expect(urlOf('https://w', { key: 'a b/c?d#e&f=g%h', day: 'ä', tab: '1&gid=2' })).toBe(
       'https://w/pages/a%20b/c%3Fd%23e%26f%3Dg%25h/%C3%A4.csv?tab=1%26gid%3D2&x=1',
     )
   })
 
-  it('carries any value so that it can be read back', () => {
+  it('carries any value so that it decodes to the same value', () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => !value.includes('/') && value !== '.' && value !== '..')
     fc.assert(
       fc.property(text, text, (day, tab) => {
@@ -58,7 +58,7 @@ describe('a request', () => {
     )
   })
 
-  it('cannot be asked of a service without an address', () => {
+  it('fails for a service without a base address', () => {
     expect(() => requestsTo(note, settingsOf(), 1)(INPUT)).toThrow(UsageError)
     expect(() => requestsTo(note, settingsOf(), 1)(INPUT)).toThrow(/urls\.static/)
   })
@@ -69,7 +69,7 @@ describe('the headers of a request', () => {
     requestsTo({ ...note, headers }, settingsOf({ urls: { static: 'https://s', web: 'https://web.example/site' }, ...given }), 1)(INPUT)
       .headers
 
-  it('are a helper’s usual ones, with or without an Origin, none of them, or a browser’s', () => {
+  it('are those of the header set: usual, origin, bare or browser', () => {
     const own = { 'content-type': 'application/json', 'accept-encoding': 'gzip' }
     expect(headersOf('bare')).toEqual(own)
     expect(headersOf('usual')).toMatchObject({
@@ -83,7 +83,7 @@ describe('the headers of a request', () => {
     expect(headersOf('browser')).not.toHaveProperty('origin')
   })
 
-  it('name the analytics service as Origin where there is no web site', () => {
+  it('use the analytics service as Origin if there is no web site', () => {
     expect(headersOf('origin', { urls: { static: 'https://s', analytics: 'https://a.example/x' } }).origin).toBe('https://a.example')
   })
 
@@ -92,7 +92,7 @@ describe('the headers of a request', () => {
     expect(headersOf(set, { headers })).toMatchObject(headers)
   })
 
-  it('are overridden whatever the case that the configured ones are written in', () => {
+  it('are overridden regardless of the case of the configured names', () => {
     const headers = headersOf('origin', { headers: { 'User-Agent': 'mine', Origin: 'https://me' } })
     const named = (name: string): readonly string[] =>
       Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? [value] : []))

@@ -4,7 +4,7 @@ import { createDriftWatch } from '../../src/provider/drift.js'
 import type { AnyEndpoint } from '../../src/provider/endpoint.js'
 import { dataOf, maybeDataOf, oneOrMore, record, rows, type Shape } from '../../src/provider/shape.js'
 
-/** Shows answers to a watch; whether, and why, each is refused. */
+/** Passes answers to a drift check; returns why each is refused. */
 const judge = (shape: Shape) => {
   const refused: string[] = []
   const drift = createDriftWatch({ rules: thresholds.fields, refuse: (why) => refused.push(why) })
@@ -24,24 +24,24 @@ const times = <T>(count: number, row: T): readonly T[] => Array.from({ length: c
 describe('an answer without a required field', () => {
   const shape = dataOf({ 'title!': 'text|key', 'other?': 'text' })
 
-  it('is refused when three records lack it, whatever else is there', () => {
+  it('is refused when three records lack it', () => {
     expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe('data[].title is missing from the answer')
     expect(judge(shape).see({ data: [{ other: 'x' }, { other: 'x' }, { title: 'a' }] })).toBeUndefined()
   })
 
-  it('is refused with a single record, if something unknown stands beside it or it has another type', () => {
+  it('is refused with a single record if it has an unknown field or the wrong type', () => {
     expect(judge(shape).see({ data: [{ headline: 'x' }] })).toBe('data[].title is missing from the answer')
     expect(judge(shape).see({ data: [{ title: ['x'] }] })).toBe('data[].title is list instead of text')
     expect(judge(shape).see({ data: [{ other: 'x' }] })).toBeUndefined()
   })
 
-  it('is refused when 95 % of the records lack it, not when only those that are looked at first do', () => {
+  it('is refused when 95 % of the records lack it, not when only the sample does', () => {
     const list = (having: number) => [{}, ...times(having, { title: 'a' }), ...times(98 - having, {}), {}]
     expect(judge(shape).see({ data: list(5) })).toBeDefined()
     expect(judge(shape).see({ data: list(6) })).toBeUndefined()
   })
 
-  it('passes as an odd one where the other answers of the run have the field, unless it is large', () => {
+  it('passes if the other answers of the run have the field, unless it is large', () => {
     const { see } = judge(shape)
     for (const _ of times(10, 0)) expect(see({ data: [{ title: 'a' }] })).toBeUndefined()
     expect(see({ data: times(9, { headline: 'x' }) })).toBeUndefined()
@@ -70,7 +70,7 @@ describe('an answer without a required field', () => {
     expect(see({ data: [{ headline: 'x' }] })).toBeUndefined()
   })
 
-  it('has nothing to lack where there are no records', () => {
+  it('passes if it has no records', () => {
     for (const answer of [{ data: [] }, { data: null }, {}]) expect(judge(shape).see(answer)).toBeUndefined()
   })
 })
@@ -85,7 +85,7 @@ describe('a required field', () => {
     expect(see({ data: [{ id: 'a', price: 1 }, ...times(2, { id: null, price: 1 })] })).toBeUndefined()
   })
 
-  it('that is a day begins with one', () => {
+  it('of the kind day starts with a date', () => {
     const see = (date: unknown) => judge(dataOf({ 'date!': 'day' })).see({ data: times(3, { date }) })
     expect(see('2026-02-12 23:56:04')).toBeUndefined()
     expect(see('2026-02-12')).toBeUndefined()
@@ -94,14 +94,14 @@ describe('a required field', () => {
     expect(see(1_770_890_400_000)).toBe('data[].date is number instead of day')
   })
 
-  it('that is an instant is in epoch milliseconds', () => {
+  it('of the kind millis is in epoch milliseconds', () => {
     const see = (at: unknown) => judge(dataOf({ 'at!': 'millis' })).see({ data: times(3, { at }) })
     expect(see(1_770_890_400_000)).toBeUndefined()
     for (const at of [1_770_890_400, 1_770_890_400_000_000, 0]) expect(see(at)).toBe('data[].at is not in epoch milliseconds')
     expect(see('2026-02-12')).toBe('data[].at is text instead of millis')
   })
 
-  it('is found in records within records', () => {
+  it('is found in nested records', () => {
     const shape = dataOf({ 'acts!': oneOrMore({ 'on!': 'day' }), 'deep!': record({ 'x!': 'text' }) })
     const row = { acts: [{ on: '2026-02-12' }], deep: { x: 'a' } }
     expect(judge(shape).see({ data: times(3, row) })).toBeUndefined()
@@ -112,14 +112,14 @@ describe('a required field', () => {
     expect(judge(shape).see({ data: times(3, { ...row, deep: null }) })).toBe('data[].deep is null in all records')
   })
 
-  it('that may be absent here and there is judged by larger answers, or by many', () => {
+  it('that some records may lack needs larger answers, or more of them, to be refused', () => {
     const { see } = judge(dataOf({ 'date~!': 'day', 'x?': 'text' }))
     expect(see({ data: times(9, { newDate: 'x' }) })).toBeUndefined()
     expect(see({ data: times(10, {}) })).toBeDefined()
   })
 })
 
-describe('a list that may be left out', () => {
+describe('an optional list', () => {
   it.each([
     { answer: {}, isRefused: false },
     { answer: { code: 0 }, isRefused: false },
@@ -128,11 +128,11 @@ describe('a list that may be left out', () => {
     { answer: { code: 0, records: [{ a: 1 }] }, isRefused: true },
     { answer: { code: 0, data: null, records: [{ a: 1 }] }, isRefused: true },
     { answer: { code: 0, data: [{ a: 1 }], records: [{ a: 1 }] }, isRefused: false },
-  ])('is gone where another list stands in its place: $answer', ({ answer, isRefused }) => {
+  ])('is missing if another list is in its place: $answer', ({ answer, isRefused }) => {
     expect(judge(maybeDataOf({})).see(answer)).toBe(isRefused ? 'data is missing from the answer' : undefined)
   })
 
-  it('is gone however many answers have it', () => {
+  it('is missing however many answers have it', () => {
     const { see, found } = judge(record({ 'data?!': rows({}) }))
     for (const _ of times(20, 0)) see({ data: [{}] })
     expect(see({ items: [{ a: 1 }] })).toBe('data is missing from the answer')

@@ -12,7 +12,7 @@ import type { HttpRequest } from '../../src/provider/transport.js'
 
 const read = (text: string): string => text
 
-/** A call with a body, and one with everything in its address. */
+/** A POST and a GET endpoint. */
 export const note: Omit<Endpoint<{ readonly data: { readonly isin: string } }, string>, 'readBytes'> = post({
   name: 'note',
   host: 'static',
@@ -39,7 +39,7 @@ const listening = (server: Server): Promise<string> =>
 
 export interface Served {
   readonly url: string
-  /** Every socket that was opened. */
+  /** All sockets opened so far. */
   readonly sockets: readonly Socket[]
 }
 
@@ -53,7 +53,7 @@ const serving = async (server: Server): Promise<Served> => {
   return { url: await listening(server), sockets }
 }
 
-/** A server that does with a socket whatever a test wants, once its request has arrived. */
+/** Starts a TCP server that calls the test when a request has arrived. */
 export const serveRaw = (answer: (socket: Socket) => void): Promise<Served> =>
   serving(
     createRawServer((socket) => {
@@ -65,7 +65,7 @@ export const serveRaw = (answer: (socket: Socket) => void): Promise<Served> =>
 export const serveHttp = (answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Served> =>
   serving(createServer(answer))
 
-/** An address that nobody listens at. */
+/** An address without a listener. */
 export const closedPort = async (): Promise<string> => {
   const server = createRawServer()
   const url = await listening(server)
@@ -73,7 +73,7 @@ export const closedPort = async (): Promise<string> => {
   return url
 }
 
-/** Sends requests, and closes its connections when the test ends. */
+/** Opens connections and closes them when the test ends. */
 export const connect = (options?: ConnectionOptions): ReturnType<typeof openConnections> => {
   const connections = openConnections(options)
   onTestFinished(connections.close)
@@ -88,19 +88,19 @@ export const getOf = (url: string, more: Partial<HttpRequest> = {}): HttpRequest
   ...more,
 })
 
-/** What an observable errors with; fails if it does not. */
+/** The error of an observable; fails if there is none. */
 export const failureOf = <T>(source$: Observable<T>): Promise<CollectError> =>
   new Promise((resolve, reject) => {
     source$.subscribe({
-      next: (value) => reject(new Error(`a value came: ${JSON.stringify(value)}`)),
+      next: (value) => reject(new Error(`unexpected value: ${JSON.stringify(value)}`)),
       error: (error: unknown) => (error instanceof CollectError ? resolve(error) : reject(error)),
-      complete: () => reject(new Error('it completed')),
+      complete: () => reject(new Error('completed without an error')),
     })
   })
 
 export const replying = (body: string, status = 200) => of({ status, body: Buffer.from(body) })
 
-/** How a reader fails on a text; `undefined` if it does not. */
+/** The error of a reader on a text; `undefined` if there is none. */
 export const badAnswerOf = (read: (text: string) => unknown, text: string): BadAnswer | undefined => {
   try {
     read(text)
@@ -111,6 +111,6 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
   }
 }
 
-/** Asks without waiting for a worker. */
-export const askFreely = (options: AskDependencies, whom = ''): Ask =>
-  createAsk(options)({ use: () => ({ hold: identity, give: noop }), rest: noop, leave: noop }, whom)
+/** Sends requests without worker slots. */
+export const askFreely = (options: AskDependencies, item = ''): Ask =>
+  createAsk(options)({ use: () => ({ hold: identity, give: noop }), rest: noop, leave: noop }, item)

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import { createTimeSlicer } from '../../src/provider/turns.js'
 
-/** Acts that take so many milliseconds each, on a clock that only they move. */
+/** Tasks with given durations, on a clock that only they advance. */
 const acting = (ms: number) => {
   let now = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -14,7 +14,7 @@ const acting = (ms: number) => {
   return { done, act }
 }
 
-it('does things in their order, few a turn, and none in the turn that they are asked in', async () => {
+it('runs tasks in order, a few per turn, and none in the turn that queued them', async () => {
   const { done, act } = acting(0.6)
   const inTurn = createTimeSlicer()
   for (const name of [1, 2, 3, 4, 5]) inTurn(act(name))
@@ -28,7 +28,7 @@ it('does things in their order, few a turn, and none in the turn that they are a
   vi.restoreAllMocks()
 })
 
-it('does one thing a turn that takes long, also if it asks for another', async () => {
+it('runs one long task per turn, also if it queues another', async () => {
   const { done, act } = acting(30)
   const inTurn = createTimeSlicer()
   inTurn(() => {

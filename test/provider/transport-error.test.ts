@@ -24,17 +24,17 @@ describe('a failed connection', () => {
     ['CERT_HAS_EXPIRED', 'tls', 'give-up'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'give-up'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'give-up'],
-  ])('with the code %s is told as %s, and the verdict is %s', (code, reason, verdict) => {
+  ])('with the code %s is reported as %s, with the verdict %s', (code, reason, verdict) => {
     expect(toTransportError(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
   })
 
-  it('is a cut body where the answer had begun', () => {
+  it('is a truncated body if the reply had begun', () => {
     expect(toTransportError(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
   })
 })
 
 describe('a host that cannot be trusted', () => {
-  it('is not talked to when it signed its certificate itself', async (context) => {
+  it('is rejected when its certificate is self-signed', async (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
@@ -58,7 +58,7 @@ describe('a host that cannot be trusted', () => {
     expect(asked).toBe(0)
   })
 
-  it('is not talked to when it does not speak TLS where that is due', async () => {
+  it('is rejected when it does not speak TLS on an https address', async () => {
     const { url } = await serveHttp((_, response) => response.end('x'))
     expect(await failureOf(connect().send(getOf(url.replace('http:', 'https:'))))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
   })

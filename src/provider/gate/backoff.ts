@@ -2,7 +2,7 @@ import { HostClosed } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 
 /** The settings that a limiter uses. */
-export type LimiterSettings = Pick<Settings, 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
+export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
 
 /** A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the limiter's stopwatch. */
 export interface Backoff {

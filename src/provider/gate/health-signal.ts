@@ -6,7 +6,7 @@ import { BadAnswer, HttpError, messageOf, Throttled, TransportError } from '../.
  * - `refused`: a 429.
  * - `non-answer`: an HTML page or an empty body instead of data.
  * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection; `gateway`, a 502 to 504, a reset or
- *   silence; `item`, a status that may be the item's own fault (500, 408, 425).
+ *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body).
  * - `slow`: the reply came too slowly.
  * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
  */
@@ -58,7 +58,8 @@ const classifyTransportError = (error: TransportError): HealthSignal => {
       return slow
     case 'deadline':
       return error.hasBegun ? slow : trouble('gateway')
-    // Includes truncated bodies: the host had begun to answer.
+    case 'truncated':
+      return trouble('item')
     default:
       return inconclusive
   }

@@ -38,6 +38,7 @@ export interface HostGate {
 /** A back-off or open circuit of a host, or of one endpoint; times count from now. */
 export interface Pause {
   readonly why: HoldReason
+  /** Until the next probe. */
   readonly ms: number
   /** Since the trouble began. */
   readonly sinceMs: number
@@ -91,8 +92,13 @@ export const createHostGates = (
     return limiter
   }
   const isDown = (limiter: Limiter): boolean => limiter.state().backoff?.why === 'down'
+  /** The back-off of an endpoint that no stream uses any more ends by itself. */
+  const isRefusing = (limiter: Limiter): boolean => {
+    const { backoff, isProbing } = limiter.state()
+    return backoff?.why === 'refuses' && (isProbing || now() < backoff.until)
+  }
   const isOtherRefusing = (endpoint: EndpointLimiter): boolean =>
-    [...endpoints.values()].some((other) => other !== endpoint && other.state().backoff?.why === 'refuses')
+    [...endpoints.values()].some((other) => other !== endpoint && isRefusing(other))
 
   /** An item that fails again while the host answers others fails by itself. */
   const isItemFailure = (key: string): boolean => {
@@ -108,7 +114,10 @@ export const createHostGates = (
     { endpoint, permits }: Pick<ActiveAttempt<unknown>, 'endpoint' | 'permits'>,
     { item, isList = false }: Asker,
   ): void => {
-    if (signal.kind === 'answered') served += 1
+    if (signal.kind === 'answered') {
+      served += 1
+      servedAtFailure.delete(`${endpoint.name} ${item}`)
+    }
     const isRefusal = signal.kind === 'refused' || signal.kind === 'non-answer'
     const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
     const isOneItemEnough = link.served === 0 || (isHostFailure && (served === 0 || isList))

@@ -53,7 +53,7 @@ export const initialHostState: HostState = {
 const MIN_NON_ANSWERS_FOR_REFUSAL = 3
 /** Consecutive failures of this many distinct items open the circuit. */
 const MIN_ITEMS_FOR_OUTAGE = 5
-/** Consecutive failures that open the circuit where one item is enough. */
+/** Consecutive failures that open the circuit where fewer items are enough. */
 const MIN_FAILURES_FOR_OUTAGE = 3
 
 /** Decides on the next request: the delay in milliseconds (0: send it now), or the error to fail with. */
@@ -124,8 +124,9 @@ const applyRefusal = (
   { generation, now, retryAfterMs }: Omit<AttemptEnd, 'signal'> & { retryAfterMs: number | undefined },
   settings: LimiterSettings,
 ): HostState => {
-  const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [] }
-  const { backoff, rate } = host
+  const { backoff, rate } = before
+  const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
+  const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
     const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
@@ -149,10 +150,22 @@ const applyFailure = (
   const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
   const since = host.failures === 0 ? now : host.failingSince
   const next = { ...host, failures, failedItems, failingSince: since }
-  const isOutage =
-    failedItems.length >= MIN_ITEMS_FOR_OUTAGE ||
-    (failures >= MIN_FAILURES_FOR_OUTAGE && (isOneItemEnough || signal.sign === 'unreachable'))
-  if (host.backoff?.why !== 'down' && !isOutage) return next
+  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough }, settings)) return next
   const cause = { since, lastError: signal.reason, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
   return { ...next, generation: host.generation + 1, backoff: openCircuit(host.backoff, cause, now, settings) }
+}
+
+const isOutage = (
+  { failures, failedItems, inFlight }: HostState,
+  { signal, isOneItemEnough }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean },
+  { downMs, retries }: LimiterSettings,
+): boolean => {
+  const isPatient = downMs > 0
+  // Without patience an open circuit only loses items earlier, so it takes clear evidence.
+  if (failedItems.length >= MIN_ITEMS_FOR_OUTAGE) return isPatient || signal.sign !== 'item'
+  if (isPatient && isOneItemEnough && failures > retries) return true
+  if (failures < MIN_FAILURES_FOR_OUTAGE) return false
+  // Near the end of a phase fewer than five items are left, and all of them may fail.
+  const areAllFailing = isPatient && signal.sign === 'gateway' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
+  return isOneItemEnough || areAllFailing || signal.sign === 'unreachable'
 }

@@ -60,6 +60,8 @@ export const createLimiter = ({ settings, now, onChange }: LimiterOptions): Limi
     for (const next of queue) {
       const delay = decideAdmission(host, now())
       if (typeof delay === 'number' && delay > 0) {
+        // An attempt that ended in this loop may have scheduled the next one, which this replaces.
+        isScheduled = false
         if (delay < Number.POSITIVE_INFINITY) scheduleAdmit(delay)
         break
       }

@@ -11,36 +11,36 @@ import { settingsOf } from '../support.js'
 const createTestLimiter = (settings: Parameters<typeof settingsOf>[0] = {}, onBackoff?: (status: Pause | undefined) => void) => {
   const limiters = createHostGates('static', settingsOf(settings), onBackoff === undefined ? {} : { onBackoff })
   let items = 0
-  const of = (endpoint: string) => {
+  const forEndpoint = (endpoint: string) => {
     const limiter = limiters.of(endpoint)
     return {
       ...limiter,
-      notices: limiters.notices,
-      of,
-      through: <T>(attempt$: Observable<T>, asker: Partial<Asker> = {}) =>
-        limiter.through(attempt$, { item: `item ${items++}`, idleMs: 10_000, ...asker }),
+      warnings: limiters.notices,
+      forEndpoint,
+      schedule: <T>(attempt$: Observable<T>, options: Partial<Asker> = {}) =>
+        limiter.through(attempt$, { item: `item ${items++}`, idleMs: 10_000, ...options }),
     }
   }
-  return of('note')
+  return forEndpoint('note')
 }
 type TestLimiter = ReturnType<typeof createTestLimiter>
 
-/** Sends one request at once whose end the host is judged by. */
+/** Sends a request that ends at once, with an answer or an error. */
 const send = (limiter: TestLimiter, error?: Error, times = 1): void => {
   for (let turn = 0; turn < times; turn += 1)
-    limiter.through(error === undefined ? of('x') : throwError(() => error)).subscribe({ error: () => undefined })
+    limiter.schedule(error === undefined ? of('x') : throwError(() => error)).subscribe({ error: () => undefined })
 }
 
 const refusal = (retryAfterMs?: number) => new Throttled(retryAfterMs)
 const lost = new TransportError('connect', 'connect ECONNREFUSED')
 
-/** Lets a request wait, and notes when it was sent, or what it ended with. */
+/** Queues a request, and logs when it was sent and its error. */
 const waiting = (m: Context, limiter: TestLimiter, log: string[], name: string, end$ = m.cold('10ms (x|)')) =>
   limiter
-    .through(defer(() => end$.pipe(tap({ subscribe: () => log.push(`${m.scheduler.now()} ${name}`) }))))
+    .schedule(defer(() => end$.pipe(tap({ subscribe: () => log.push(`${m.scheduler.now()} ${name}`) }))))
     .subscribe({ error: (error: Error) => log.push(`${m.scheduler.now()} ${name} ${error.message}`) })
 
-describe('a host’s limiter, while nothing is held', () => {
+describe('a host limiter while the circuit is closed', () => {
   for (const [what, marble, subs] of [
     ['values', '-a-(b|)', '^--!'],
     ['an end without a value', '--|', '^-!'],
@@ -48,11 +48,11 @@ describe('a host’s limiter, while nothing is held', () => {
     ['silence', '-', '^'],
   ] as const)
     it(
-      `hands on ${what} at once`,
+      `passes on ${what} at once`,
       marbles((m) => {
         const attempt = m.cold(marble, undefined, new HttpError(503))
 
-        m.expect(createTestLimiter().through(attempt)).toBeObservable(marble, undefined, new HttpError(503))
+        m.expect(createTestLimiter().schedule(attempt)).toBeObservable(marble, undefined, new HttpError(503))
         m.expect(attempt).toHaveSubscriptions(subs)
       }),
     )
@@ -60,37 +60,37 @@ describe('a host’s limiter, while nothing is held', () => {
   it('sends in the same turn', () => {
     let sent = 0
     createTestLimiter()
-      .through(defer(() => of(++sent)))
+      .schedule(defer(() => of(++sent)))
       .subscribe()
     expect(sent).toBe(1)
   })
 
   it(
-    'unsubscribes from the attempt that is unsubscribed from',
+    'unsubscribes from the attempt when its subscriber unsubscribes',
     marbles((m) => {
       const attempt = m.cold('----a|')
 
-      m.expect(createTestLimiter().through(attempt), '--!').toBeObservable('-')
+      m.expect(createTestLimiter().schedule(attempt), '--!').toBeObservable('-')
       m.expect(attempt).toHaveSubscriptions('^-!')
     }),
   )
 
   it(
-    'hands on a bug, which says nothing of the host',
+    'passes on an unexpected error without blaming the host',
     marbles((m) => {
       const limiter = createTestLimiter()
       send(limiter, new TypeError('a bug'), 20)
       const attempt = m.cold('(a|)')
 
-      m.expect(limiter.through(attempt)).toBeObservable('(a|)')
-      expect(limiter.notices()).toStrictEqual([])
+      m.expect(limiter.schedule(attempt)).toBeObservable('(a|)')
+      expect(limiter.warnings()).toStrictEqual([])
     }),
   )
 })
 
-describe('a host’s limiter, while the host is held', () => {
+describe('a host limiter during a back-off', () => {
   it(
-    'lets one request go after the pause, and the others once it is answered, in the order in which they came',
+    'sends one probe after the back-off, and the others in order once it is answered',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
@@ -104,24 +104,24 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'takes for the same refusal what comes back refused of the requests that were sent before, and keeps the longer pause',
+    'counts late refusals of earlier requests as one refusal, and keeps the longer back-off',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
       const first = ['-#', '--#', '---#'].map((marble, place) => m.cold(marble, undefined, refusal([undefined, 9_000, 4_000][place])))
-      for (const attempt of first) limiter.through(attempt).subscribe({ error: () => undefined })
+      for (const attempt of first) limiter.schedule(attempt).subscribe({ error: () => undefined })
       m.cold('500ms x').subscribe(() => waiting(m, limiter, log, 'A'))
       m.flush()
 
       expect(log).toStrictEqual(['9002 A'])
-      expect(limiter.notices()).toStrictEqual([
+      expect(limiter.warnings()).toStrictEqual([
         'static note refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
       ])
     }),
   )
 
   it(
-    'lets the next one go when the one that was to show whether the host serves again is cancelled',
+    'sends the next request when the probe is cancelled',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
@@ -136,7 +136,7 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'forgets a request that is unsubscribed from in the queue',
+    'removes a request from the queue when it is unsubscribed',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
@@ -152,7 +152,7 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'sends nothing in the place of what is cancelled when all are cancelled one after the other',
+    'starts no successors while all requests are cancelled one by one',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
@@ -168,15 +168,15 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'loses none of thousands that wait, and their end at once does not grow the stack',
+    'loses none of 20,000 queued requests that end synchronously, without growing the stack',
     marbles((m) => {
       const limiter = createTestLimiter({ throttleMs: 0 })
       const served: number[] = []
       const blocker = new Subject<never>()
-      limiter.through(blocker).subscribe({ error: () => undefined })
+      limiter.schedule(blocker).subscribe({ error: () => undefined })
       blocker.error(refusal(1_000))
       range(0, 20_000)
-        .pipe(mergeMap((n) => limiter.through(of(n))))
+        .pipe(mergeMap((n) => limiter.schedule(of(n))))
         .subscribe((n) => served.push(n))
       m.flush()
 
@@ -185,13 +185,13 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'ends thousands that come one from the other, when the host is given up, without growing the stack',
+    'fails 20,000 requests, each sent by the failure of the last, without growing the stack',
     marbles((m) => {
       const limiter = createTestLimiter({ throttleGiveUpMs: 0 })
       const reasons: unknown[] = []
       send(limiter, refusal())
       const again = (left: number): void =>
-        void limiter.through(throwError(() => refusal())).subscribe({
+        void limiter.schedule(throwError(() => refusal())).subscribe({
           error: (error: unknown) => {
             if (error instanceof HostClosed) reasons.push(error.status)
             if (left > 0) again(left - 1)
@@ -206,7 +206,7 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'takes three pages or empty bodies in a row for a refusal, two and an answer for none',
+    'counts three consecutive pages or empty bodies as a refusal, but not two and an answer',
     marbles((m) => {
       const [page, empty] = [new BadAnswer('html', 'a page'), new BadAnswer('empty', 'nothing')]
       const [own, all] = [createTestLimiter(), createTestLimiter()]
@@ -226,7 +226,7 @@ describe('a host’s limiter, while the host is held', () => {
   )
 
   it(
-    'gives up a host that has refused everything for too long, and asks it once after each pause',
+    'gives up a host that has refused every request for too long, and probes it once after each back-off',
     marbles((m) => {
       const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
       const log: string[] = []
@@ -251,9 +251,9 @@ describe('a host’s limiter, while the host is held', () => {
   )
 })
 
-describe('a host’s limiter, while the host is down', () => {
+describe('a host limiter while the circuit is open', () => {
   it(
-    'sends one request after 1 s, 2 s, 4 s; the others wait and all go when one is answered, by whatever status',
+    'probes after 1 s, 2 s, 4 s, and sends all waiting requests when a probe gets any status',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
@@ -270,12 +270,12 @@ describe('a host’s limiter, while the host is down', () => {
         '7000 D',
         '7000 E',
       ])
-      expect(limiter.notices()).toStrictEqual(['static was down once, 7 s in total'])
+      expect(limiter.warnings()).toStrictEqual(['static was down once, 7 s in total'])
     }),
   )
 
   it(
-    'tries every 15 s in a long outage, and lets few requests go at first when it is over',
+    'probes every 15 s in a long outage, and starts slowly when it is over',
     marbles((m) => {
       const limiter = createTestLimiter()
       const [log, inFlight]: [string[], number[]] = [[], []]
@@ -284,7 +284,7 @@ describe('a host’s limiter, while the host is down', () => {
       for (let turn = 0; turn < 7; turn += 1) waiting(m, limiter, log, 'probe', m.cold('#', undefined, lost))
       waiting(m, limiter, log, 'served', m.cold('(x|)'))
       const answer$ = m.cold('500ms (x|)').pipe(tap({ subscribe: () => inFlight.push(++busy), finalize: () => (busy -= 1) }))
-      for (let turn = 0; turn < 100; turn += 1) limiter.through(answer$).subscribe()
+      for (let turn = 0; turn < 100; turn += 1) limiter.schedule(answer$).subscribe()
       m.flush()
 
       const tries = log.filter((line) => !line.includes(': '))
@@ -295,12 +295,12 @@ describe('a host’s limiter, while the host is down', () => {
   )
 
   it(
-    'turns what meets the outage into an error that is tried again and uses up no retries',
+    'turns failures during an outage into HostAwayError, which uses up no retries',
     marbles((m) => {
       const limiter = createTestLimiter()
       const errors: unknown[] = []
       for (let turn = 0; turn < 4; turn += 1)
-        limiter.through(throwError(() => lost)).subscribe({ error: (error: unknown) => errors.push(error) })
+        limiter.schedule(throwError(() => lost)).subscribe({ error: (error: unknown) => errors.push(error) })
       m.flush()
 
       expect(errors.map((error) => (error as Error).constructor.name)).toStrictEqual([
@@ -314,7 +314,7 @@ describe('a host’s limiter, while the host is down', () => {
   )
 
   it(
-    'is not closed by two failures in a row, nor by many with an answer of any status between',
+    'does not open after two consecutive failures, or many with answers in between',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
@@ -334,7 +334,7 @@ describe('a host’s limiter, while the host is down', () => {
   const away = 'host-down: the host did not recover within 10 s (downMs); last error: connect: connect ECONNREFUSED'
 
   it(
-    'ends what waits after downMs, though a request is still on its way, and what comes later at once; an answer opens it again',
+    'fails waiting requests after downMs and later ones at once, until a probe is answered',
     marbles((m) => {
       const limiter = createTestLimiter({ downMs: 10_000 })
       const log: string[] = []
@@ -349,7 +349,7 @@ describe('a host’s limiter, while the host is down', () => {
   )
 
   it(
-    'has one patience for all outages of a run',
+    'shares downMs among all outages of a run',
     marbles((m) => {
       const limiter = createTestLimiter({ downMs: 10_000 })
       const log: string[] = []
@@ -363,19 +363,19 @@ describe('a host’s limiter, while the host is down', () => {
       })
       m.flush()
 
-      // 3.01 s were waited in the first outage: 6.99 s are left for the second.
+      // The first outage took 3.01 s: 6.99 s are left for the second.
       expect(log.filter((line) => !/ A \w+:/.test(line))).toStrictEqual(['1000 A', '3000 B', '21000 C', `26990 D ${away}`])
     }),
   )
 
   it(
-    'ends at once what has another source to turn to',
+    'fails fast for a request with another source',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
       send(limiter, lost, 3)
       const note = (error: Error): void => void log.push(`${m.scheduler.now()} ${error.message}`)
-      m.cold('500ms x').subscribe(() => limiter.through(m.cold('x|'), { failFast: true }).subscribe({ error: note }))
+      m.cold('500ms x').subscribe(() => limiter.schedule(m.cold('x|'), { failFast: true }).subscribe({ error: note }))
       m.flush()
 
       expect(log).toStrictEqual(['500 host-down: the host has been unreachable for 1 s'])
@@ -383,12 +383,12 @@ describe('a host’s limiter, while the host is down', () => {
   )
 
   it(
-    'does not take the failures of requests that were sent before for more outages',
+    'counts late failures of earlier requests as the same outage',
     marbles((m) => {
       const limiter = createTestLimiter()
       const log: string[] = []
       for (const marble of ['#', '#', '#', '100ms #', '200ms #', '300ms #'])
-        limiter.through(m.cold(marble, undefined, lost)).subscribe({ error: () => undefined })
+        limiter.schedule(m.cold(marble, undefined, lost)).subscribe({ error: () => undefined })
       m.cold('1ms x').subscribe(() => waiting(m, limiter, log, 'A'))
       m.flush()
 
@@ -398,7 +398,7 @@ describe('a host’s limiter, while the host is down', () => {
 })
 
 it(
-  'waits at most twice as long when the clock of the machine is put back by a year',
+  'waits at most twice as long when the system clock is set back by a year',
   marbles((m) => {
     const now = asyncScheduler.now.bind(asyncScheduler)
     let shift = 0
@@ -417,20 +417,20 @@ it(
   }),
 )
 
-it('leaves no timer when nothing waits', () => {
+it('leaves no timer when no request waits', () => {
   const limiter = createTestLimiter()
   const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
   const before = timers()
   send(limiter, refusal())
-  const one = limiter.through(NEVER).subscribe()
+  const one = limiter.schedule(NEVER).subscribe()
   expect(timers()).toBe(before + 1)
   one.unsubscribe()
   expect(timers()).toBe(before)
-  limiter.through(EMPTY).subscribe().unsubscribe()
+  limiter.schedule(EMPTY).subscribe().unsubscribe()
   expect(timers()).toBe(before)
 })
 
-describe('what a limiter tells of its pauses', () => {
+describe('the back-off events of a host limiter', () => {
   const page = new BadAnswer('html', 'a page')
 
   it.each([
@@ -438,25 +438,25 @@ describe('what a limiter tells of its pauses', () => {
     { what: 'pages in a row', errors: [page, page, page], pauses: [{ why: 'pages', ms: 2_000, sinceMs: 0 }] },
     { what: 'an outage', errors: [lost, lost, lost], pauses: [{ why: 'down', ms: 1_000, sinceMs: 0, giveUpMs: 300_000 }] },
     { what: 'one page', errors: [page], pauses: [] },
-  ])('is why and how long, for $what, and that it is over, once each', ({ errors, pauses }) =>
+  ])('report reason and duration for $what, and the end, once each', ({ errors, pauses }) =>
     marbles((m) => {
-      const told: unknown[] = []
-      const limiter = createTestLimiter({}, (pause) => told.push(pause))
+      const events: unknown[] = []
+      const limiter = createTestLimiter({}, (pause) => events.push(pause))
       for (const error of errors) send(limiter, error)
-      expect(told).toStrictEqual(pauses)
+      expect(events).toStrictEqual(pauses)
       m.cold('10s x').subscribe(() => {
         send(limiter)
         send(limiter)
       })
       m.flush()
-      expect(told).toStrictEqual(pauses.length === 0 ? [] : [...pauses, undefined])
+      expect(events).toStrictEqual(pauses.length === 0 ? [] : [...pauses, undefined])
     })(),
   )
 
-  it('names all services that share an address', () => {
-    const told: unknown[] = []
+  it('name all services that share an address', () => {
+    const events: unknown[] = []
     const urls = { static: 'http://one.test/a/', news: 'http://one.test/a', ticks: 'http://other.test' }
-    const limiters = createGates(settingsOf({ urls }), (hosts, pause) => told.push([hosts, pause?.why]))
+    const limiters = createGates(settingsOf({ urls }), (hosts, pause) => events.push([hosts, pause?.why]))
     limiters
       .of({ host: 'news', name: 'note' })
       .through(
@@ -464,6 +464,6 @@ describe('what a limiter tells of its pauses', () => {
         { item: 'A', idleMs: 1 },
       )
       .subscribe({ error: () => undefined })
-    expect(told).toStrictEqual([[['static', 'news'], 'refuses']])
+    expect(events).toStrictEqual([[['static', 'news'], 'refuses']])
   })
 })

@@ -6,18 +6,18 @@ import type { HttpReply, Transport } from '../../../src/provider/transport.js'
 import type { Context } from '../../support/marbles.js'
 import { askFreely, note, settingsOf } from '../support.js'
 
-/** What a host grants. */
-export interface Granting {
-  /** Requests a second in the long run. */
+/** The limits of a simulated host. */
+export interface HostLimits {
+  /** Requests a second, sustained. */
   readonly perSecond?: number
-  /** Requests at once after a rest. */
+  /** Size of the token bucket. */
   readonly burst?: number
   readonly inFlight?: number
-  /** It refuses everything until this frame. */
+  /** The host refuses every request until this frame. */
   readonly from?: number
-  /** It grants everything from this frame on. */
+  /** The host grants every request from this frame on. */
   readonly freeFrom?: number
-  /** It refuses every so manieth request besides, whatever the pace. */
+  /** The host also refuses every nth request. */
   readonly refusesEvery?: number
   readonly retryAfter?: string
   readonly latencyMs?: number
@@ -25,14 +25,14 @@ export interface Granting {
 
 interface LimitedHost {
   readonly transport: Transport
-  /** When each request was sent, and what it was answered. */
+  /** When each request was sent, and its status. */
   readonly log: readonly { readonly at: number; readonly status: number }[]
 }
 
-/** A host on virtual time: a token bucket, a number of requests in flight, or both. Its latency varies by a quarter up and down. */
-export const limitedHost = (m: Context, granting: Granting): LimitedHost => {
-  const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = granting
-  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesEvery = Number.POSITIVE_INFINITY } = granting
+/** A host on virtual time with a token bucket, a concurrency limit, or both. Its latency varies by ±25 %. */
+export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost => {
+  const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = limits
+  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesEvery = Number.POSITIVE_INFINITY } = limits
   const log: { at: number; status: number }[] = []
   const now = (): number => m.scheduler.now()
   let bucket = { tokens: burst, at: 0 }
@@ -68,38 +68,38 @@ export const limitedHost = (m: Context, granting: Granting): LimitedHost => {
   return { transport, log }
 }
 
-export interface Asked {
+export interface LoadResult {
   /** Milliseconds until the last item had ended. */
   readonly took: number
   readonly sent: number
   readonly refused: number
-  /** How many items ended in which way. */
+  /** Items by outcome. */
   readonly ends: Readonly<Record<string, number>>
-  /** Items that ended well, by the second. */
+  /** Successful items per second. */
   readonly bySecond: readonly number[]
   readonly notices: readonly string[]
 }
 
-export interface Asking {
+export interface LoadOptions {
   readonly items: number
-  /** Of each stream; the items are shared out among them. */
+  /** Workers of each stream; the items are divided among the streams. */
   readonly workers: readonly number[]
   readonly settings?: SettingsInput
   readonly timeoutMs?: number
 }
 
-/** Asks for items as the streams of a run do, all through the gates of one run, until virtual time has passed. */
-export const askAll = (m: Context, transport: Transport, { items, workers, settings, timeoutMs = 30_000 }: Asking): Asked => {
+/** Requests items as the streams of a run do, through the limiters of one run, on virtual time. */
+export const runLoad = (m: Context, transport: Transport, { items, workers, settings, timeoutMs = 30_000 }: LoadOptions): LoadResult => {
   const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
-  const gates: Gates = createGates(parsed)
-  const told = { requested: 0, retried: 0, 'rate-limited': 0 }
+  const limiters: Gates = createGates(parsed)
+  const counts = { requested: 0, retried: 0, 'rate-limited': 0 }
   const ends: Record<string, number> = {}
   const bySecond: number[] = []
-  const shared = { transport, settings: parsed, gates, timeoutMs, random: () => 0.5, clock: () => m.scheduler.now() }
-  const tell = (what: keyof typeof told): void => {
-    told[what] += 1
+  const shared = { transport, settings: parsed, gates: limiters, timeoutMs, random: () => 0.5, clock: () => m.scheduler.now() }
+  const countEvent = (type: keyof typeof counts): void => {
+    counts[type] += 1
   }
-  const ask = askFreely({ ...shared, tell })
+  const ask = askFreely({ ...shared, tell: countEvent })
   const one = (): Observable<string> =>
     ask(note, { data: { isin: 'x' } }).pipe(
       map(() => 'served'),
@@ -118,6 +118,6 @@ export const askAll = (m: Context, transport: Transport, { items, workers, setti
     },
   })
   m.flush()
-  const notices = gates.notices().map(({ text }) => text)
-  return { took, sent: told.requested, refused: told['rate-limited'], ends, bySecond: Array.from(bySecond, (n) => n ?? 0), notices }
+  const notices = limiters.notices().map(({ text }) => text)
+  return { took, sent: counts.requested, refused: counts['rate-limited'], ends, bySecond: Array.from(bySecond, (n) => n ?? 0), notices }
 }

@@ -19,7 +19,7 @@ interface Market {
   readonly items: readonly Item[]
   readonly workers?: number
   readonly settings?: SettingsInput
-  /** What a request is answered after the latency; an error is what befalls it. */
+  /** The status or error of a request, after the latency. */
   readonly answer: (request: {
     readonly path: string
     readonly item: string
@@ -30,10 +30,10 @@ interface Market {
   readonly isList?: boolean
 }
 
-/** Asks for all items on virtual time, as the streams of a run do. */
+/** Requests all items on virtual time, as the streams of a run do. */
 const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter, isList = false }: Market) => {
   const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
-  const gates = createGates(parsed)
+  const limiters = createGates(parsed)
   const sent: { readonly item: string; readonly at: number; readonly path: string }[] = []
   const ends: Record<string, number> = {}
   let took = 0
@@ -51,7 +51,15 @@ const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter,
         }),
       )
     })
-  const shared = { transport, settings: parsed, gates, timeoutMs: 10_000, random: () => 0.5, clock: () => m.scheduler.now(), isList }
+  const shared = {
+    transport,
+    settings: parsed,
+    gates: limiters,
+    timeoutMs: 10_000,
+    random: () => 0.5,
+    clock: () => m.scheduler.now(),
+    isList,
+  }
   const one = ({ name, endpoint = note }: Item): Observable<string> =>
     askFreely({ ...shared, tell: () => undefined }, name)(endpoint, { data: { isin: name } }).pipe(
       map(() => 'served'),
@@ -66,7 +74,7 @@ const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter,
       },
     })
   m.flush()
-  return { ends, sent, took, notices: gates.notices().map(({ text }) => text) }
+  return { ends, sent, took, notices: limiters.notices().map(({ text }) => text) }
 }
 
 const stocks = (count: number): readonly Item[] => Array.from({ length: count }, (_, n) => ({ name: `S${n}` }))
@@ -93,7 +101,7 @@ describe('an outage', () => {
       [400, 120_000],
     ] as const)
       it(
-        `of ${what} for ${ms / 1_000} s, from ${from} ms on, costs no item, and few requests`,
+        `of ${what} for ${ms / 1_000} s, from ${from} ms on, loses no item and costs few requests`,
         marbles((m) => {
           const { ends, sent, took } = askFor(m, {
             items: stocks(500),
@@ -107,7 +115,7 @@ describe('an outage', () => {
       )
 
   it(
-    'before the first answer of a run is waited for by a single request, as that for the master list',
+    'before the first answer of a run is survived by a single request, such as the master list',
     marbles((m) => {
       for (const answer of [502, 500, away, noName]) {
         const { ends, sent } = askFor(m, { items: stocks(1), answer: ({ at }) => (at < 3_500 ? answer : 200) })
@@ -118,7 +126,7 @@ describe('an outage', () => {
   )
 
   it(
-    'is waited for by a single list, though the host has served before',
+    'is survived by a single list after the host has answered before',
     marbles((m) => {
       const list = { name: 'all', endpoint: other }
       for (const answer of [503, reset]) {
@@ -135,7 +143,7 @@ describe('an outage', () => {
   )
 
   it(
-    'that lasts longer than the patience ends what waits, as host-down or as what it met itself',
+    'that lasts longer than downMs fails waiting requests with host-down or their own error',
     marbles((m) => {
       const { ends, took } = askFor(m, { items: stocks(200), settings: { downMs: 30_000 }, answer: () => 503 })
       expect((ends['host-down'] ?? 0) + (ends.http_503 ?? 0)).toBe(200)
@@ -145,7 +153,7 @@ describe('an outage', () => {
   )
 
   it(
-    'that names a pause (Retry-After) is not asked before it is over',
+    'with a Retry-After gets no request before it is over',
     marbles((m) => {
       const { ends, sent } = askFor(m, { items: stocks(100), answer: ({ at }) => (at < 30_000 ? 503 : 200), retryAfter: '30' })
       expect(ends).toStrictEqual({ served: 100 })
@@ -154,9 +162,67 @@ describe('an outage', () => {
   )
 })
 
-describe('what is no outage', () => {
+describe('an outage at the end of a phase', () => {
   it(
-    'one stock that answers 500 for ever costs itself alone, wherever it stands in the list',
+    'costs no item, however few are left',
+    marbles((m) => {
+      for (const answer of [503, reset, new TransportError('deadline', 'no answer')])
+        for (const left of [1, 2, 4]) {
+          const from = m.scheduler.now()
+          const { ends } = askFor(m, {
+            items: stocks(20 + left),
+            workers: 20,
+            answer: ({ item, at }) => (Number(item.slice(1)) >= 20 && at < from + 15_000 ? answer : 200),
+          })
+          expect(ends).toStrictEqual({ served: 20 + left })
+        }
+    }),
+  )
+
+  it(
+    'does not make a run wait for one stock that fails for ever while others are served',
+    marbles((m) => {
+      const { ends, took } = askFor(m, { items: stocks(60), workers: 5, answer: ({ item }) => (item === 'S30' ? 503 : 200) })
+      expect(ends).toStrictEqual({ served: 59, http_503: 1 })
+      expect(took).toBeLessThan(5_000)
+    }),
+  )
+})
+
+it(
+  'a second outage of one list is waited for like the first',
+  marbles((m) => {
+    const pages = Array.from({ length: 60 }, () => ({ name: 'all' }))
+    const isDown = (at: number): boolean => (at >= 200 && at < 1_500) || (at >= 3_000 && at < 8_000)
+    const { ends } = askFor(m, { items: pages, workers: 1, isList: true, answer: ({ at }) => (isDown(at) ? 503 : 200) })
+    expect(ends).toStrictEqual({ served: 60 })
+  }),
+)
+
+it(
+  'an outage at the start is waited for, even if items have one attempt only',
+  marbles((m) => {
+    for (const retries of [0, 1]) {
+      const from = m.scheduler.now()
+      const answer = ({ at }: { at: number }) => (at < from + 10_000 ? 502 : 200)
+      expect(askFor(m, { items: stocks(1), settings: { retries }, answer }).ends).toStrictEqual({ served: 1 })
+    }
+  }),
+)
+
+it(
+  'bodies that are cut off for a while are waited for',
+  marbles((m) => {
+    const cut = new TransportError('truncated', 'aborted', { hasBegun: true })
+    const { ends, sent } = askFor(m, { items: stocks(300), answer: ({ at }) => (at >= 200 && at < 45_000 ? cut : 200) })
+    expect(ends).toStrictEqual({ served: 300 })
+    expect(sent.length).toBeLessThan(360)
+  }),
+)
+
+describe('failures that are not an outage', () => {
+  it(
+    'one stock that always answers 500 fails alone, at any position in the list',
     marbles((m) => {
       for (const bad of ['S0', 'S50', 'S99']) {
         const startedAt = m.scheduler.now()
@@ -169,7 +235,7 @@ describe('what is no outage', () => {
   )
 
   it(
-    'ten stocks in a hundred that answer 503 for ever are asked three times each',
+    'ten stocks in a hundred that always answer 503 get three attempts each',
     marbles((m) => {
       const { ends, sent, notices } = askFor(m, { items: stocks(1_000), answer: ({ item }) => (item.endsWith('7') ? 503 : 200) })
       expect(ends).toStrictEqual({ served: 900, http_503: 100 })
@@ -179,7 +245,7 @@ describe('what is no outage', () => {
   )
 
   it(
-    'half of all first connections reset',
+    'half of all first connections are reset',
     marbles((m) => {
       const { ends, took, notices } = askFor(m, {
         items: stocks(400),
@@ -197,7 +263,7 @@ describe('one endpoint', () => {
   const both = stocks(200).flatMap(({ name }) => [{ name }, { name, endpoint: other }])
 
   it(
-    'that answers 429 for ever holds no other one of its host',
+    'that always answers 429 does not delay other endpoints of its host',
     marbles((m) => {
       let lastOther = 0
       const { ends, sent } = askFor(m, {
@@ -216,7 +282,7 @@ describe('one endpoint', () => {
   )
 
   it(
-    'that answers 503 for a while is waited for, and the others go on',
+    'that answers 503 for a while backs off alone',
     marbles((m) => {
       let lastOther = 0
       const { ends } = askFor(m, {
@@ -233,7 +299,7 @@ describe('one endpoint', () => {
   )
 
   it(
-    'after the other makes the host the one that refuses: nothing is asked until the pause is over',
+    'after another makes the whole host back off until Retry-After is over',
     marbles((m) => {
       const { ends, sent } = askFor(m, { items: both, workers: 20, answer: ({ at }) => (at < 200 ? 429 : 200), retryAfter: '9' })
       expect(ends).toStrictEqual({ served: 400 })
@@ -242,15 +308,15 @@ describe('one endpoint', () => {
   )
 })
 
-describe('a line that is full', () => {
+describe('a saturated network link', () => {
   it(
-    'has fewer requests in flight, and loses none',
+    'lowers the concurrency and loses no request',
     marbles((m) => {
-      // 20 answers a second, one after the other: 100 workers would wait 5 s each, and 250 longer than their time.
+      // 20 replies a second: 100 workers would wait 5 s each, and 250 longer than their timeout.
       let free = 0
       let bytes: (at: number) => void = () => undefined
       const parsed = settingsOf({ urls: { static: 'http://static.test' } })
-      const gates = createGates(parsed)
+      const limiters = createGates(parsed)
       const transport: Transport = ({ transfer }) =>
         defer(() => {
           free = Math.max(free, m.scheduler.now()) + 50
@@ -265,7 +331,7 @@ describe('a line that is full', () => {
             }),
           )
         })
-      const shared = { transport, settings: parsed, gates, timeoutMs: 10_000, random: () => 0.5, clock: () => m.scheduler.now() }
+      const shared = { transport, settings: parsed, gates: limiters, timeoutMs: 10_000, random: () => 0.5, clock: () => m.scheduler.now() }
       const ends: string[] = []
       from(Array(1_000).keys())
         .pipe(
@@ -281,12 +347,12 @@ describe('a line that is full', () => {
       m.flush()
 
       expect(ends.filter((end) => end !== 'x')).toStrictEqual([])
-      expect(gates.notices()).toStrictEqual([])
+      expect(limiters.notices()).toStrictEqual([])
     }),
   )
 
   it(
-    'is told from a single answer that never comes: that one is tried as often as usual',
+    'is not assumed for a single reply that never arrives: it gets the usual attempts',
     marbles((m) => {
       const hung = new TransportError('deadline', 'no byte for 10000 ms')
       const { ends, sent } = askFor(m, { items: stocks(300), answer: ({ item }) => (item === 'S9' ? hung : 200) })
@@ -296,6 +362,6 @@ describe('a line that is full', () => {
   )
 })
 
-it('an error of a status knows its number and its code', () => {
+it('HttpError carries status, code and Retry-After', () => {
   expect(new HttpError(503, 30_000)).toMatchObject({ statusCode: 503, code: 'http_503', retryAfterMs: 30_000, isTemporary: true })
 })
