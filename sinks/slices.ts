@@ -25,22 +25,22 @@ export function* readSlices(file: OpenFile, ranges: Iterable<Slice>, separator: 
   const allocate = (bytes: number): Buffer =>
     bytes < LONG_PART || bytes > WINDOW ? Buffer.allocUnsafeSlow(bytes) : window.subarray(0, bytes)
   // Typed arrays: objects that live until the window is full would pile up in the old generation until the next major GC.
-  const wanted: Wanted = { at: new Float64Array(MOST_SLICES), length: new Uint32Array(MOST_SLICES), count: 0 }
+  const batch: Wanted = { at: new Float64Array(MOST_SLICES), length: new Uint32Array(MOST_SLICES), count: 0 }
   let bytes = 0
   for (const { at, length } of ranges) {
     const needed = length + separator.length
-    if (wanted.count === MOST_SLICES || (wanted.count > 0 && bytes + needed > WINDOW)) {
-      yield filled(allocate(bytes), { file, wanted, separator, block })
-      wanted.count = 0
+    if (batch.count === MOST_SLICES || (batch.count > 0 && bytes + needed > WINDOW)) {
+      yield filled(allocate(bytes), { file, batch, separator, block })
+      batch.count = 0
       bytes = 0
     }
-    wanted.at[wanted.count] = at
-    wanted.length[wanted.count] = length
-    wanted.count += 1
+    batch.at[batch.count] = at
+    batch.length[batch.count] = length
+    batch.count += 1
     bytes += needed
   }
   // No separator follows the last one.
-  if (wanted.count > 0) yield filled(allocate(bytes - separator.length), { file, wanted, separator, block })
+  if (batch.count > 0) yield filled(allocate(bytes - separator.length), { file, batch, separator, block })
 }
 
 /** The ranges of one batch. */
@@ -52,17 +52,17 @@ interface Wanted {
 
 interface Filling {
   readonly file: OpenFile
-  readonly wanted: Wanted
+  readonly batch: Wanted
   readonly separator: Buffer
   /** The buffer for one block of the file. */
   readonly block: Buffer
 }
 
-const filled = (window: Buffer, { file, wanted, separator, block }: Filling): Buffer => {
-  const offsets = placesOf(wanted, separator.length)
+const filled = (window: Buffer, { file, batch, separator, block }: Filling): Buffer => {
+  const offsets = placesOf(batch, separator.length)
   let [current, filledTo] = [-1, 0]
-  for (const index of byBlock(wanted)) {
-    const [at, length, to] = [wanted.at[index] as number, wanted.length[index] as number, offsets[index] as number]
+  for (const index of byBlock(batch)) {
+    const [at, length, to] = [batch.at[index] as number, batch.length[index] as number, offsets[index] as number]
     if (current !== blockOf(at)) {
       current = blockOf(at)
       filledTo = current * BLOCK + readSync(file.fd, block, 0, BLOCK, current * BLOCK)
