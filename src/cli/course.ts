@@ -46,7 +46,7 @@ interface Track {
   share: number
   /** Time with long pauses shortened, milliseconds. */
   time: number
-  lookedAt: number
+  sampledAt: number
   pausedMs: number
   samples: { readonly time: number; readonly done: number }[]
   perSecond: number | undefined
@@ -55,31 +55,31 @@ interface Track {
 
 export const createCourse = (): Course => {
   const tracks = new Map<string, Track>()
-  const hostsOf = new Map<string, readonly Host[]>()
+  const hostsByStream = new Map<string, readonly Host[]>()
   const pauses = new Map<string, Held>()
-  const keyOf = (host: Host, endpoint?: string): string => (endpoint === undefined ? host : `${host} ${endpoint}`)
-  const pausesOf = (name: string): readonly Held[] => (hostsOf.get(name) ?? []).flatMap((host) => pauses.get(host) ?? [])
+  const toPauseKey = (host: Host, endpoint?: string): string => (endpoint === undefined ? host : `${host} ${endpoint}`)
+  const findPauses = (name: string): readonly Held[] => (hostsByStream.get(name) ?? []).flatMap((host) => pauses.get(host) ?? [])
   return {
     tell(event) {
-      if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsOf.set(name, hosts)
-      else if (event.type === 'host-held') for (const host of event.hosts) pauses.set(keyOf(host, event.endpoint), event)
-      else if (event.type === 'host-open') for (const host of event.hosts) pauses.delete(keyOf(host, event.endpoint))
+      if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsByStream.set(name, hosts)
+      else if (event.type === 'host-held') for (const host of event.hosts) pauses.set(toPauseKey(host, event.endpoint), event)
+      else if (event.type === 'host-open') for (const host of event.hosts) pauses.delete(toPauseKey(host, event.endpoint))
     },
     look(streams, now) {
       for (const stream of streams) {
         const track = tracks.get(stream.name) ?? newTrack()
         tracks.set(stream.name, track)
         track.share = Math.max(track.share, shareOf(stream))
-        if (stream.state === 'running') follow(track, stream, { now, isPaused: pausesOf(stream.name).length > 0 })
+        if (stream.state === 'running') follow(track, stream, { now, isPaused: findPauses(stream.name).length > 0 })
       }
     },
     of(stream) {
-      const { share, perSecond, endsAt, lookedAt } = tracks.get(stream.name) ?? newTrack()
-      const untils = pausesOf(stream.name).map(({ until }) => until)
+      const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? newTrack()
+      const untils = findPauses(stream.name).map(({ until }) => until)
       return {
         share: Math.max(share, shareOf(stream)),
         perSecond,
-        leftMs: endsAt === undefined ? undefined : Math.max(0, endsAt - lookedAt),
+        leftMs: endsAt === undefined ? undefined : Math.max(0, endsAt - sampledAt),
         pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
       }
     },
@@ -90,7 +90,7 @@ export const createCourse = (): Course => {
 const newTrack = (): Track => ({
   share: 0,
   time: 0,
-  lookedAt: 0,
+  sampledAt: 0,
   pausedMs: 0,
   samples: [],
   perSecond: undefined,
@@ -106,10 +106,10 @@ const follow = (track: Track, stream: StreamTally, { now, isPaused }: { readonly
   const { samples } = track
   if (samples.length === 0) {
     samples.push({ time: 0, done: 0 })
-    track.lookedAt = stream.startedAt ?? now
+    track.sampledAt = stream.startedAt ?? now
   }
-  const passed = Math.max(0, now - track.lookedAt)
-  track.lookedAt += passed
+  const passed = Math.max(0, now - track.sampledAt)
+  track.sampledAt += passed
   track.time += isPaused ? Math.max(0, Math.min(passed, COUNTED_PAUSE_MS - track.pausedMs)) : passed
   track.pausedMs = isPaused ? track.pausedMs + passed : 0
   // Items of the resumed run were not fetched now, so they do not count for the rate.
@@ -126,10 +126,10 @@ const paceOf = ({ samples: [first], time }: Track, done: number): number | undef
   return ((done - first.done) * 1_000) / (time - first.time)
 }
 
-const endOf = ({ perSecond, endsAt, lookedAt }: Track, { settled, total }: StreamTally): number | undefined => {
+const endOf = ({ perSecond, endsAt, sampledAt }: Track, { settled, total }: StreamTally): number | undefined => {
   if (perSecond === undefined || total === undefined || settled >= total) return undefined
   const left = ((total - settled) * 1_000) / perSecond
-  const end = lookedAt + left
+  const end = sampledAt + left
   const isSame = endsAt !== undefined && Math.abs(end - endsAt) <= Math.max(SAME_END.ms, SAME_END.share * left)
   return isSame ? endsAt : end
 }

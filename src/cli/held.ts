@@ -2,8 +2,8 @@ import type { Held } from './course.js'
 import { formatCountdown } from './format.js'
 
 /** The paused hosts or endpoints, with reason and remaining time; empty if there are none. */
-export const heldText = (held: readonly Held[], now: number, gap: string): string =>
-  held.map((one) => `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${stateOf(one, now)}`).join(gap)
+export const heldText = (pauses: readonly Held[], now: number, gap: string): string =>
+  pauses.map((one) => `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${stateOf(one, now)}`).join(gap)
 
 const stateOf = ({ why, since, until, giveUpAt }: Held, now: number): string => {
   const left = formatCountdown(Math.max(1, until - now))

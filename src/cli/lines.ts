@@ -33,12 +33,12 @@ export const stateLine = (streams: readonly StreamTally[], { startedAt, now, est
   const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length
   const lost = active.reduce((total, stream) => total + stream.lost, 0)
   const running = active.filter(({ state }) => state === 'running').map((stream) => workOf(stream, estimator))
-  const held = heldText(estimator.held(), now, '; ')
+  const paused = heldText(estimator.held(), now, '; ')
   return [
     `${formatDuration(now - startedAt)}: ${ended} of ${formatQuantity(active.length, 'stream')} done`,
     lost > 0 ? `, ${formatQuantity(lost, 'item')} lost` : '',
     running.length > 0 ? `; ${running.join(', ')}` : '',
-    held === '' ? '' : `; ${held}`,
+    paused === '' ? '' : `; ${paused}`,
     fleet === undefined ? '' : `; ${fleetText(fleet, ', ')}`,
   ].join('')
 }

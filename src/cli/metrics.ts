@@ -25,8 +25,8 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
   const inFlight = gauge('requests_in_flight', 'Requests in flight', ['stream'])
   const retries = counter('retries_total', 'Retries of requests', ['stream'])
   const limited = counter('rate_limited_total', 'Responses with status 429', ['stream'])
-  const holds = counter('host_holds_total', 'Back-offs and outages of a host', ['host', 'why'])
-  const held = gauge('host_held', 'Whether requests to a host are paused now', ['host'])
+  const pauses = counter('host_holds_total', 'Back-offs and outages of a host', ['host', 'why'])
+  const paused = gauge('host_held', 'Whether requests to a host are paused now', ['host'])
   const items = counter('items_total', 'Finished items, by status', ['stream', 'status'])
   const expected = gauge('items_expected', 'Items of a stream', ['stream'])
   const files = counter('files_total', 'Files written', ['stream'])
@@ -58,8 +58,8 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
         case 'host-held':
         case 'host-open':
           for (const host of event.hosts) {
-            if (event.endpoint === undefined) held.set({ host }, event.type === 'host-held' ? 1 : 0)
-            if (event.type === 'host-held') holds.inc({ host, why: event.why })
+            if (event.endpoint === undefined) paused.set({ host }, event.type === 'host-held' ? 1 : 0)
+            if (event.type === 'host-held') pauses.inc({ host, why: event.why })
           }
       }
     },

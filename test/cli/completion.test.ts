@@ -64,9 +64,9 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
     ['scripstream diff --only ci', ['circuits']],
     ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://', `completion.${name}`]],
     ['scripstream run --sink par', ['parquet:']],
-  ])('%j is completed', (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
+  ])('completes %j', (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
 
-  test.skipIf(!has(name, '--version'))('nothing but what fits is offered', () => {
+  test.skipIf(!has(name, '--version'))('offers only matching words', () => {
     expect(offered('scripstream run --only market-news,all-i')).toHaveLength(1)
     expect(offered('scripstream run --progress ').length).toBe(4)
     expect(offered('scripstream nothing-like-it')).toEqual([])
@@ -74,7 +74,7 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
   })
 })
 
-describe('what stands before a colon, which bash takes for a word of its own', () => {
+describe('a prefix with a colon, which bash splits into its own word', () => {
   const file = join(folder, 'colon.bash')
   beforeAll(async () => writeFileSync(file, await scriptFor('bash')))
 
@@ -83,7 +83,7 @@ describe('what stands before a colon, which bash takes for a word of its own', (
     ['scripstream run --sink=parquet:col', ['colon.bash']],
     ['scripstream export --to postgres://', []],
     ['scripstream run --as-of 2026-02-12T20:', []],
-  ])('is known in %j', (line, words) => expect(offeredBy('bash', file, line)).toEqual(words))
+  ])('is recognized in %j', (line, words) => expect(offeredBy('bash', file, line)).toEqual(words))
 })
 
 /** Commands with their options, as the program declares them. */
@@ -113,27 +113,24 @@ const saysOf: Readonly<Record<string, (script: string, command?: string) => stri
 const says = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
 
 describe('every script', () => {
-  test.each(['bash', 'zsh', 'fish'])(
-    'for %s offers all commands, each with all of its options, and all names that they take',
-    async (name) => {
-      const script = await scriptFor(name)
-      const missing = declared.flatMap(({ name: command, options }) => [
-        ...(says(saysOf[name]?.(script) ?? '', command) ? [] : [command]),
-        ...options.filter((option) => !says(saysOf[name]?.(script, command) ?? '', option)).map((option) => `${command} ${option}`),
-      ])
-      expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
-      expect(missing).toEqual([])
-      for (const names of [streams.map((stream) => stream.name), checkNames, sectionNames, targetForms])
-        expect(script).toContain(names.join(' '))
-    },
-  )
+  test.each(['bash', 'zsh', 'fish'])('for %s offers all commands, all their options and all known names', async (name) => {
+    const script = await scriptFor(name)
+    const missing = declared.flatMap(({ name: command, options }) => [
+      ...(says(saysOf[name]?.(script) ?? '', command) ? [] : [command]),
+      ...options.filter((option) => !says(saysOf[name]?.(script, command) ?? '', option)).map((option) => `${command} ${option}`),
+    ])
+    expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
+    expect(missing).toEqual([])
+    for (const names of [streams.map((stream) => stream.name), checkNames, sectionNames, targetForms])
+      expect(script).toContain(names.join(' '))
+  })
 
-  test.skipIf(!has('zsh', '--version'))('for zsh is one that zsh can read', async () => {
+  test.skipIf(!has('zsh', '--version'))('for zsh has valid syntax', async () => {
     const check = spawnSync('zsh', ['-n'], { input: await scriptFor('zsh'), encoding: 'utf8' })
     expect([check.status, check.stderr]).toEqual([0, ''])
   })
 
-  test.skipIf(!has('shellcheck', '--version'))('for bash is as shellcheck wants it', async () => {
+  test.skipIf(!has('shellcheck', '--version'))('for bash passes shellcheck', async () => {
     expect(spawnSync('shellcheck', ['-s', 'bash', '-'], { input: await scriptFor('bash'), encoding: 'utf8' }).stdout).toBe('')
   })
 })

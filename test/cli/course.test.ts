@@ -70,8 +70,8 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   },
 )
 
-describe('what is shown as done', () => {
-  test('stays between nothing and all, never goes back, and is all in the end, whatever happens', () => {
+describe('the finished share of a stream', () => {
+  test('stays between 0 and 1, never decreases, and ends at 1 for any events', () => {
     let moved = 0
     fc.assert(
       fc.property(fc.array(fc.tuple(anyEvent, fc.integer({ min: -500, max: 3_000 })), { maxLength: 150 }), (steps) => {
@@ -132,34 +132,34 @@ const unevenly = (length: number, perSecond: number): readonly number[] => {
   })
 }
 
-describe('the time left', () => {
-  test('is not shown before a pace can be told', () => {
+describe('the remaining time', () => {
+  test('is unknown until a rate is measured', () => {
     const early = estimates(evenly(200, 100)).filter(({ now }) => now < 1_000)
     expect(early.map(({ leftMs }) => leftMs)).toEqual(early.map(() => undefined))
   })
 
-  test('is right at an even pace, and counts down', () => {
+  test('is right at a constant rate, and counts down', () => {
     const shown = estimates(evenly(200, 100)).filter(({ now }) => now >= 1_000)
     for (const { leftMs = Number.NaN, right } of shown) expect(Math.abs(leftMs - right)).toBeLessThanOrEqual(3_000)
     const ups = shown.filter(({ leftMs = 0 }, index) => leftMs > (shown[index - 1]?.leftMs ?? Number.POSITIVE_INFINITY))
     expect(ups).toEqual([])
   })
 
-  test('does not jump about at an uneven pace', () => {
+  test('does not jump at an uneven rate', () => {
     const shown = estimates(unevenly(600, 20)).filter(({ now }) => now >= 3_000)
     const jumps = shown.filter(({ leftMs = 0 }, index) => index > 0 && leftMs > (shown[index - 1]?.leftMs ?? 0) + 500)
     expect(shown.length).toBeGreaterThan(200)
     expect(jumps.length).toBeLessThan(6)
   })
 
-  test('goes by the pace seen lately: one that falls to a tenth is known within half a minute', () => {
+  test('uses the recent rate: follows a drop to a tenth within 30 s', () => {
     const instants = [...evenly(400, 20), ...evenly(200, 200).map((ms) => 8_000 + ms)]
     for (const { now, leftMs = Number.NaN, right } of estimates(instants)) {
       if (now > 32_000 && right > 5_000) expect(leftMs / right).toBeGreaterThan(0.75)
     }
   })
 
-  test('counts pauses, shows none during one, and is no worse than twice too long after a long one', () => {
+  test('counts pauses, is unknown during a pause, and is at most twice too long after a long one', () => {
     // 20 a second for 1 s, then a pause of 3 s: 5 a second in all.
     const bursts = Array.from({ length: 12 }, (_, burst) => evenly(20, 50).map((ms) => burst * 4_000 + ms)).flat()
     const pauses = Array.from({ length: 12 }, (_, burst) => [burst * 4_000 + 1_000, burst * 4_000 + 4_000] as const)
@@ -177,7 +177,7 @@ describe('the time left', () => {
     }
   })
 
-  test('goes when nothing comes any more', () => {
+  test('becomes unknown when no items finish any more', () => {
     const stuck = estimates([...evenly(100, 50), 60_000])
     expect(stuck.find(({ now }) => now === 4_000)?.leftMs).toBeDefined()
     expect(stuck.find(({ now }) => now === 40_000)?.leftMs).toBeUndefined()

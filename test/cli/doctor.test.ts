@@ -47,7 +47,7 @@ const probes = (transport: Transport = send, given: Partial<Settings> = {}): Pro
 
 const not = (result: Canary['result'], all: readonly Canary[]) => all.filter((one) => one.result !== result)
 
-it('asks every endpoint once, further sources too, and finds all well', async () => {
+it('sends one request to every endpoint, fallbacks too, and finds no problem', async () => {
   const all = await probes()
   const endpoints = new Set(streams.flatMap((stream) => stream.endpoints))
   expect(all).toHaveLength(endpoints.size)
@@ -60,7 +60,7 @@ it('asks every endpoint once, further sources too, and finds all well', async ()
   expect([violations, unknown]).toEqual([[], []])
 })
 
-it('says what came back, and what to do, where a call fails', async () => {
+it('shows the answer and what to do if a request fails', async () => {
   simulator.control({
     faults: [
       { on: 'news', mode: 'status', status: 403 },
@@ -98,7 +98,7 @@ it('says what came back, and what to do, where a call fails', async () => {
   expect(text).toContain('3 problems found.')
 })
 
-it('asks what needs no stock without the master list, and says of the rest what it lacks', async () => {
+it('probes endpoints without stocks if the master list fails, and names what the others need', async () => {
   simulator.control({ faults: [{ on: 'master', mode: 'status', status: 500 }] })
   const all = await probes()
   expect(all.find(({ endpoint }) => endpoint === 'master')).toMatchObject({ result: 'failed', status: 500 })
@@ -109,7 +109,7 @@ it('asks what needs no stock without the master list, and says of the rest what 
   expect(all.find(({ endpoint }) => endpoint === 'index_ohlcv')?.result).toBe('ok')
 })
 
-it('tells of answers that changed, and of an address that is not set', async () => {
+it('reports changed answers and a missing address', async () => {
   const changed: Transport = (request) =>
     send(request).pipe(map((reply) => ({ ...reply, body: Buffer.from(reply.body.toString().replaceAll('"qty"', '"quantity"')) })))
   const { news: _, ...urls } = simulator.settings.urls
@@ -122,7 +122,7 @@ it('tells of answers that changed, and of an address that is not set', async () 
   expect(odd[1]?.drift?.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual(['gone data[].qty', 'new data[].quantity'])
 })
 
-it('checks this machine without leaving anything behind', () => {
+it('checks this machine and leaves no files behind', () => {
   const checks = localChecks({ settings: Settings.parse({ out: '/proc/nowhere' }), streams, optional: ['rxjs', 'no-such-package'] })
   const of = (what: string) => checks.find((check) => check.what === what)
   expect(of('Node')?.result).toBe('ok')
@@ -141,31 +141,31 @@ describe('the lock of a folder', () => {
     return localChecks({ settings: Settings.parse({ out }), streams, optional: [] }).find(({ what }) => what === 'lock')
   }
 
-  it('is told with the process that holds it', () => {
+  it('is shown with the process that holds it', () => {
     const found = `held by process ${process.pid} on ${hostname()}, since ${SINCE}, still running`
     expect(lockIn(JSON.stringify(holder))).toEqual({ what: 'lock', result: 'warn', found })
   })
 
-  it('is told with a doubt where it is of another machine', () => {
+  it('is shown as uncertain if it is held by another machine', () => {
     const found = `held by process ${process.pid} on elsewhere, since ${SINCE}, unknown whether still running`
     expect(lockIn(JSON.stringify({ ...holder, host: 'elsewhere' }))).toEqual({ what: 'lock', result: 'warn', found })
   })
 
-  it('is told with its last sign of life where it is of another container', () => {
+  it('is shown with its last renewal if it is held by another container', () => {
     const [, found] =
       /^held by (.*)$/.exec(lockIn(JSON.stringify({ ...holder, token: 'theirs', boot: 'another', host: 'elsewhere' }))?.found ?? '') ?? []
     expect(found).toMatch(/^process \d+ on elsewhere, since [^,]+, last seen at [^,]+Z, 0 s ago$/)
   })
 
   it.each([
-    ['of a process that is no more', JSON.stringify({ ...holder, pid: 2 ** 30 })],
-    ['of a process whose number another one has now', JSON.stringify({ ...holder, began: '1' })],
+    ['of a process that has ended', JSON.stringify({ ...holder, pid: 2 ** 30 })],
+    ['of a process whose pid another process has now', JSON.stringify({ ...holder, began: '1' })],
     ['of which only half was written', '{"pid"'],
-  ])('%s is nothing to mend', (_, held) => {
+  ])('%s needs no action', (_, held) => {
     expect(lockIn(held)).toEqual({ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' })
   })
 
-  it('is not told of where there is none', () => expect(lockIn(undefined)).toBeUndefined())
+  it('is not shown if there is none', () => expect(lockIn(undefined)).toBeUndefined())
 })
 
 describe('the exit code of doctor', () => {
@@ -181,10 +181,10 @@ describe('the exit code of doctor', () => {
     })
 
   it.each([
-    ['all is well', { a: 1 }, 0],
-    ['an answer is another than it was', { a: 1, b: 2 }, 3],
-    ['a call fails', undefined, 1],
-  ])('tells where %s', async (_, row, code) => {
+    ['everything works', { a: 1 }, 0],
+    ['an answer has changed', { a: 1, b: 2 }, 3],
+    ['a request fails', undefined, 1],
+  ])('shows that %s', async (_, row, code) => {
     const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
     onTestFinished(() => rmSync(out, { recursive: true }))
     const list = call(row)

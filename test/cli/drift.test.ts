@@ -46,7 +46,7 @@ describe('the command drift', () => {
     expect(JSON.parse((await told(folderWith([fresh]), '--json')).text)).toEqual([fresh])
   })
 
-  it('accepts it on request: what is known counts no more', async () => {
+  it('accepts changes on request, and then ignores them', async () => {
     const files = folderWith([fresh, gone])
     expect(await told(files, 'accept')).toMatchObject({
       code: 0,
@@ -64,13 +64,13 @@ describe('the command drift', () => {
     expect(JSON.parse(files.get('.scripstream/drift-accepted.json')?.text ?? '')).toHaveLength(3)
   })
 
-  it('ends with 2 where there was no run, or on another word', async () => {
+  it('ends with 2 without a run, or with an unknown action', async () => {
     expect(await told(new Map())).toMatchObject({ code: 2, err: expect.stringContaining('no run report') })
     expect((await told(folderWith([]), 'accepted')).code).toBe(2)
   })
 })
 
-it('the summary of a run that lacks nothing but has drifted says so, and what to do', () => {
+it('the summary of a run with all files but changed answers says so, and what to do', () => {
   const context = {
     columns: 80,
     files: new Map(),

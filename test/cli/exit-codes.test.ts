@@ -62,7 +62,7 @@ describe.skipIf(!duckdb).each<Provoked>([
     ['SIGHUP', 129],
   ] as const)('tell of %s', async (signal, code) => expect(await ended([command, ...args], signal)).toMatchObject({ code }))
 
-  it('are those that the help lists', async () => {
+  it('are the ones that the help lists', async () => {
     const { help } = await ended([command, '--help'])
     expect(listedIn(help)).toEqual([0, 1, 2, 130, 143, 129])
   })

@@ -33,13 +33,13 @@ const exportOf = async (out: string) => {
 }
 
 describe.skipIf(!isThere)('an export', () => {
-  it('says nothing of files where all are there that the last run left, be they changed or not', async () => {
+  it('prints no warning if all files of the last run are present, changed or not', async () => {
     const out = await leftBehind()
     remove(out, '.scripstream/report.json')
     expect(await exportOf(out)).toMatchObject({ code: 0, said: '' })
   })
 
-  it('says which files are gone that the last run left, and loads the others', async () => {
+  it('warns about missing files of the last run, and loads the others', async () => {
     const out = await leftBehind()
     remove(out, ...FILES.slice(0, 2))
     const { code, said, told } = await exportOf(out)
@@ -49,7 +49,7 @@ describe.skipIf(!isThere)('an export', () => {
     expect(told).toMatch(/candles +1 /)
   })
 
-  it('says it of one file, and nothing where no run noted what it left', async () => {
+  it('warns about one missing file, and does not warn if no run recorded its files', async () => {
     const out = await leftBehind()
     remove(out, 'ohlcv_data/B.csv')
     expect((await exportOf(out)).said).toContain('1 file of the last run is missing: ohlcv_data/B.csv; ')

@@ -33,7 +33,7 @@ const verification: Verification = {
 const textOf = (columns: number, changes: Partial<Verification> = {}): readonly string[] =>
   findingLines({ ...verification, ...changes }, { columns, tookMs: 3_100 }).map((line) => line.map(([text]) => text).join(''))
 
-test('a summary counts the checks that found something, shows the first of each, and which limits were passed', () => {
+test('the summary counts the findings of each check, shows the first ones, and lists exceeded limits', () => {
   expect(textOf(200)).toEqual([
     'Errors: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
     '',
@@ -56,11 +56,11 @@ test('a summary counts the checks that found something, shows the first of each,
   ])
 })
 
-test('a summary fits its columns', () => {
+test('the summary fits its columns', () => {
   expect(Math.max(...textOf(60).map(width))).toBeLessThanOrEqual(60)
 })
 
-test('a sound folder takes one sentence', () => {
+test('a folder without findings takes one sentence', () => {
   expect(textOf(200, { findings: [], counts: countsOf([], ['files']), notes: [], passed: [] })).toEqual([
     'OK: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
   ])

@@ -23,7 +23,7 @@ const SECRET = 'hunter2'
 const started: RunEvent = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] }
 const finished: RunEvent = { type: 'run-finished', report: runReport() }
 
-/** A fleet of which nothing is real, and what it was asked for. */
+/** A fake fleet, with the calls it received. */
 const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () => NEVER) => {
   const seen: { reached: FleetOptions[]; engines: FleetOptions[]; workers: WorkerOptions[]; collectors: CollectorOptions[] } = {
     reached: [],
@@ -53,7 +53,7 @@ const typed = async (args: readonly string[], changes: Partial<Parts> = {}, env:
   return { code, out: io.out.text(), err: io.err.text() }
 }
 
-/** All microtasks that are due have run. */
+/** Lets all pending microtasks run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a run with a fleet', () => {
@@ -65,7 +65,7 @@ describe('a run with a fleet', () => {
     },
   })
 
-  test('is made by its engine, of the version that the workers must have too', async () => {
+  test('uses the fleet engine with its own version', async () => {
     const made = fleetOf()
     expect(await typed(['run', ...PLACE], collecting(made))).toMatchObject({ code: 0 })
     const options = { address: 'redis://10.0.0.5', blobs: '/mnt/market', allowVolatile: false, version: '1.2.3' }
@@ -74,7 +74,7 @@ describe('a run with a fleet', () => {
     expect(made.seen.collectors.map(({ engine }) => engine)).toEqual([made.engine])
   })
 
-  test('takes its place from the environment, of which an option wins', async () => {
+  test('reads the address and the folder from the environment; flags take precedence', async () => {
     const made = fleetOf()
     const env = { SCRIPSTREAM_ENGINE: 'redis://10.0.0.9', SCRIPSTREAM_BLOBS: '/srv/blobs' }
     expect(await typed(['run'], collecting(made), env)).toMatchObject({ code: 0, err: '' })
@@ -87,14 +87,14 @@ describe('a run with a fleet', () => {
     ])
   })
 
-  test('is none where only a folder is in the environment', async () => {
+  test('uses no fleet if only the folder is in the environment', async () => {
     const made = fleetOf()
     expect(await typed(['run'], collecting(made), { SCRIPSTREAM_BLOBS: '/srv/blobs' })).toMatchObject({ code: 0 })
     expect(made.seen.engines).toEqual([])
     expect(made.seen.collectors.map(({ engine }) => engine)).toEqual([undefined])
   })
 
-  test('is begun only where the fleet can be had', async () => {
+  test('starts only if Redis is reachable', async () => {
     const made = fleetOf()
     const dependencies = collecting(made)
     const fleet = async () => ({ ...(await made.fleet()), reachFleet: realFleet.reachFleet })
@@ -106,7 +106,7 @@ describe('a run with a fleet', () => {
     expect(made.seen.collectors).toEqual([])
   })
 
-  test('has who worked for it in its report', async () => {
+  test('lists its workers in the report', async () => {
     const fleet: FleetState = { workers: [{ name: 'a', items: 3, perSecond: 1.5, isThere: true }], stalled: 0 }
     const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ fleet }) })
     const io = createShell()
@@ -131,7 +131,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
       ['--engine', '', '--blobs', 'x'],
       '--engine: the address is empty; give redis://host:6379, or leave it out to run on this machine only',
     ],
-  ])('is refused with %s', async (_, args, message) => {
+  ])('rejects %s', async (_, args, message) => {
     expect(await typed([command, ...args], real)).toEqual({ code: 2, out: '', err: `error: ${message}\n` })
   })
 
@@ -142,14 +142,14 @@ describe.each(['run', 'worker'])('%s', (command) => {
     `redis://h?password=${SECRET}`,
     `redis://:${SECRET}`,
     SECRET,
-  ])('says how an address is written, and not what %s was', async (engine) => {
+  ])('shows the address format without echoing %s', async (engine) => {
     const { code, out, err } = await typed([command, '--engine', engine, '--blobs', 'x'], real)
     expect(code).toBe(2)
     expect(err).toContain('use redis://host:6379, or redis://user:password@host:6379/0?prefix=nse')
     expect(out + err).not.toContain(SECRET)
   })
 
-  test('says which packages are missing, and how they are had', async () => {
+  test('names the missing packages and how to install them', async () => {
     vi.resetModules()
     vi.doMock('node:module', async (original) => ({
       ...(await original<typeof import('node:module')>()),
@@ -167,21 +167,21 @@ describe.each(['run', 'worker'])('%s', (command) => {
     expect(err).toContain('a fleet needs two packages that are not installed: npm install bullmq@6.7.0 ioredis@6.0.0')
   })
 
-  test('says that it does not reach a Redis, without the password', async () => {
+  test('reports an unreachable Redis without the password', async () => {
     const { code, out, err } = await typed([command, '--engine', `redis://u:${SECRET}@127.0.0.1:1`, '--blobs', 'x'], real)
     expect(code).toBe(2)
     expect(err).toMatch(/^error: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check /)
     expect(out + err).not.toContain(SECRET)
   })
 
-  test('refuses a Redis that may forget, and says what to set', async () => {
+  test('rejects a Redis that may lose data, and names the settings', async () => {
     const port = await redisWith('redis_version:7.0.15\r\naof_enabled:0\r\nmaxmemory_policy:allkeys-lru')
     const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
     expect(code).toBe(2)
     for (const told of ['set "appendonly yes"', 'set "maxmemory-policy noeviction"', '--allow-volatile']) expect(err).toContain(told)
   })
 
-  test('refuses a Redis that is too old', async () => {
+  test('rejects a Redis that is too old', async () => {
     const port = await redisWith('redis_version:6.2.1\r\naof_enabled:1\r\nmaxmemory_policy:noeviction')
     const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
     expect([code, err]).toEqual([2, `error: Redis at redis://127.0.0.1:${port} is 6.2.1: a fleet needs Redis 7 or newer\n`])
@@ -206,7 +206,7 @@ const redisWith = async (facts: string): Promise<number> => {
 describe('the password of a fleet', () => {
   const args = ['run', '--engine', `redis://u:${SECRET}@10.0.0.5:6379`, '--blobs', '/mnt/market']
 
-  test('is not in the command that continues a run which was stopped at once', async () => {
+  test('is not in the resume command of a run that was stopped at once', async () => {
     const io = createShell()
     void runProgram(args, io, createParts(concat(of(started), NEVER), { fleet: fleetOf().fleet }))
     await settled()
@@ -236,7 +236,7 @@ describe('a worker', () => {
     return { news$, made, io, code }
   }
 
-  test('says for whom it works, and now and then how much it has done', async () => {
+  test('prints its fleet, and its finished items every 10 s', async () => {
     const { news$, io, code } = await working()
     news$.next({ type: 'joined', name: 'here-1', shown: 'redis://10.0.0.5' })
     advance(io.scheduler, 20_000)
@@ -249,19 +249,19 @@ describe('a worker', () => {
     expect(io.err.text()).toMatch(/\n2 items finished since this worker joined\n$/)
     news$.next({ type: 'settled', stream: 'market-news' })
     news$.complete()
-    // At its end it does not wait for the next time to tell.
+    // At the end, the last count is printed at once.
     expect(await code).toBe(0)
     expect(io.err.text()).toMatch(/\n3 items finished since this worker joined\n$/)
   })
 
-  test('is what its options say', async () => {
+  test('takes its name and concurrency from flags', async () => {
     const { made } = await working(['--name', 'east', '--concurrency', '5', '--allow-volatile'])
     expect(made.seen.workers).toMatchObject([
       { name: 'east', concurrency: 5, allowVolatile: true, version: '1.2.3', address: 'redis://10.0.0.5' },
     ])
   })
 
-  test('ends with 0 after what it has in work, once it is told to stop', async () => {
+  test('finishes its active items after a signal and ends with 0', async () => {
     const { news$, made, io, code } = await working()
     const stops: unknown[] = []
     made.seen.workers[0]?.stop?.subscribe((signal) => stops.push(signal))
@@ -273,14 +273,14 @@ describe('a worker', () => {
     expect(io.exits).toEqual([])
   })
 
-  test('ends at once with 130 when it is told twice', async () => {
+  test('ends at once with 130 on a second signal', async () => {
     const { io } = await working()
     io.signal$.next('SIGINT')
     io.signal$.next('SIGINT')
     expect(io.exits).toEqual([130])
   })
 
-  test('tells which variable is misspelt', async () => {
+  test('names a misspelt variable', async () => {
     const io = createShell({ env: { SCRIPSTREAM_HEADER: '{}' } })
     void runProgram(['worker', ...PLACE], io, createParts(EMPTY, { fleet: fleetOf().fleet }))
     await settled()
@@ -302,7 +302,7 @@ describe('the line of a fleet', () => {
     [three, '2 workers 42/s, 1 item reassigned, a 41/s, b 0.4/s'],
     [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, index) => `machine-${index} 10/s`).join(', ')}, 42 more`],
     [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
-  ])('of %j says who is there', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
+  ])('lists the active workers of %j', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
     const io = createShell({ err: columns === undefined ? {} : { columns } })
@@ -317,7 +317,7 @@ describe('the line of a fleet', () => {
     return mode === 'bars' ? io.err.screen() : io.err.text().split('\n')
   }
 
-  test.each([80, 200])('stands below the total, within %i columns', (columns) => {
+  test.each([80, 200])('is below the total, within %i columns', (columns) => {
     for (const fleet of [nobody, three, fifty]) {
       const lines = shown('bars', columns, fleet)
       const index = lines.findIndex((line) => line.includes('worker'))
@@ -326,11 +326,11 @@ describe('the line of a fleet', () => {
     }
   })
 
-  test('shows that it goes on where there is no room', () => {
+  test('ends with an ellipsis if there is no room', () => {
     expect(shown('bars', 80, fifty).find((line) => line.includes('worker'))).toMatch(/^ {2}50 workers 500\/s · .*…$/)
   })
 
-  test('is whole where there is room', () => {
+  test('is complete if there is room', () => {
     expect(shown('bars', 80, nobody)).toContain(`  ${fleetText(nobody, '')}`)
     expect(shown('bars', 200, fifty).join('\n')).toContain('machine-7 10/s · 42 more')
     expect(shown('bars', 80, three).join('\n')).toContain('  2 workers 42/s · 1 item reassigned · a 41/s · b 0.4/s')
@@ -356,7 +356,7 @@ describe('the summary of a run with a fleet', () => {
     return begin < 0 ? [] : lines.slice(begin, lines.indexOf('', begin))
   }
 
-  test('tells who did how much of it', () => {
+  test('lists the items of each worker', () => {
     expect(sectionOf(three)).toEqual([
       'Fleet',
       'a: 1,234 items, 41/s',
@@ -366,5 +366,5 @@ describe('the summary of a run with a fleet', () => {
     ])
   })
 
-  test('says nothing of it where there was none', () => expect(sectionOf(undefined)).toEqual([]))
+  test('has no section without a fleet', () => expect(sectionOf(undefined)).toEqual([]))
 })

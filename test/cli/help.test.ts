@@ -8,7 +8,7 @@ import { streams } from '../../streams/index.js'
 import { createParts, createShell } from './support.js'
 
 const dependencies = createParts(undefined, { streams, createCollector })
-/** The program as it is, whose commands do nothing. */
+/** The real program; its commands do nothing. */
 const dry = (args: readonly string[]) => programOf({ args, io: createShell(), dependencies, act: () => Promise.resolve() })
 const names = dry([]).commands.map((command) => command.name())
 
@@ -33,7 +33,7 @@ const argsIn = (line: string): readonly string[] => {
 const home = process.cwd()
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
 beforeAll(() => {
-  // What the examples name is there.
+  // A file that the examples name.
   writeFileSync(join(folder, 'watchlist.txt'), 'INFY\n')
   process.chdir(folder)
 })
@@ -53,7 +53,7 @@ describe('the help', () => {
     const help = await helpOf(...args)
     expect(help).toMatch(/^Usage: .*\n\n\S.{10}/)
     expect(examplesIn(help).length).toBeGreaterThan(0)
-    // An example is there to be copied, so it is not broken into lines.
+    // Examples are copied, so they are not wrapped.
     expect(help.split('\n').filter((line) => line.length > 80 && !line.includes('scripstream '))).toEqual([])
   })
 
@@ -65,7 +65,7 @@ describe('the help', () => {
     }
   })
 
-  test('would not be right with an example of an option that is gone', async () => {
+  test('would fail for an example with an unknown option', async () => {
     const typed = argsIn('scripstream run --gone | less')
     expect(typed).toEqual(['run', '--gone'])
     await expect(dry(typed).parseAsync([...typed], { from: 'user' })).rejects.toThrow()

@@ -26,7 +26,7 @@ const hostile = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => p
 interface Said {
   readonly symbol: string
   readonly says: string
-  /** What becomes of everything but the master list; of the first stock alone, where it is `one`. */
+  /** The failure of every request but the master list; `one` fails only the first stock. */
   readonly failure: 'one' | 'message' | 'page' | 'body' | 'transport' | 'storage'
 }
 
@@ -69,13 +69,13 @@ const run = async (args: readonly string[], what: Said, columns?: number) => {
   return { out: io.out.text(), err: io.err.text(), report: files.get('.scripstream/report.json')?.text ?? '' }
 }
 
-describe('whatever a provider calls its stocks and says in its failures', () => {
+describe('hostile names and failure texts of a provider', () => {
   it.each([
     { args: ['--progress', 'lines'] },
     { args: ['--progress', 'bars'], columns: 200 },
     { args: ['--progress', 'none', '--log-level', 'trace'] },
     { args: ['--progress', 'lines', '--json', '--log-level', 'warn'] },
-  ])('no control character of it is printed or kept: $args', async ({ args, columns }) => {
+  ])('print and store no control character: $args', async ({ args, columns }) => {
     await fc.assert(
       fc.asyncProperty(said, async (what) => {
         const { out, err, report } = await run(args, what, columns)
@@ -90,7 +90,7 @@ describe('whatever a provider calls its stocks and says in its failures', () => 
     )
   })
 
-  it('is on one line and short where it is a reason', async () => {
+  it('become reasons that are short and on one line', async () => {
     await fc.assert(
       fc.asyncProperty(said, fc.nat(400), async (what, times) => {
         const { out } = await run(['--progress', 'none', '--json'], { ...what, says: what.says + 'x'.repeat(times), failure: 'message' })
@@ -108,8 +108,8 @@ describe('whatever a provider calls its stocks and says in its failures', () => 
   })
 })
 
-describe('JSON that is printed', () => {
-  it('says what it did, without a character that a terminal or an editor acts upon', () => {
+describe('printed JSON', () => {
+  it('keeps its content, without characters that a terminal or an editor interprets', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (text) => {
         const document = { [text]: [text] }

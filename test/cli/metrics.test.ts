@@ -21,7 +21,7 @@ const freePort = async (): Promise<number> => {
 }
 
 describe('the metrics of a run', () => {
-  it('are served as long as it lasts, and count what it does', async () => {
+  it('are served during the run and count its events', async () => {
     const port = await freePort()
     const { telemetry, close } = await serveMetrics(port)
     const { event, request } = telemetry()
@@ -55,7 +55,7 @@ describe('the metrics of a run', () => {
     await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow()
   })
 
-  it('hold no secret, whatever comes back', async () => {
+  it('contain no secret, whatever the provider answers', async () => {
     const secret = 'CANARY-token-1234'
     const { registry, telemetry } = await createMetrics()
     let asked = 0
@@ -76,7 +76,7 @@ describe('the metrics of a run', () => {
     expect(text).not.toContain(secret)
   })
 
-  it('say so where their port is taken', async () => {
+  it('report a port that is in use', async () => {
     const server = createServer()
     onTestFinished(() => void server.close())
     const port = await portOf(server)

@@ -45,13 +45,13 @@ const planned = (run: Forecasting['run'] = {}, changes: Partial<Settings> = {}):
 const ran = (run: RunOptions = {}, changes: Partial<Settings> = {}) =>
   lastValueFrom(createCollector({ settings: settingsOf(changes) }).run({ asOf: now, ...run }))
 
-/** What is planned of each call, by its name. */
+/** The planned requests of each endpoint, by name. */
 const callsIn = ({ streams: all }: Forecast): ReadonlyMap<string, Span> => {
   const spans = all.flatMap(({ demand: { calls } }) => [...calls].map(([{ name }, span]) => [name, span] as const))
   return new Map(spans.map(([name]) => [name, sumOf(spans.flatMap(([other, span]) => (other === name ? [span] : [])))]))
 }
 
-/** Checks what was asked against a plan: each call within its bounds, and what is said exactly to the request. */
+/** Checks the sent requests against a plan: each endpoint within its bounds. */
 const expectAsked = (forecast: Forecast): number => {
   const { endpoints, violations, unknown } = simulator.stats()
   expect([violations, unknown]).toEqual([[], []])
@@ -72,7 +72,7 @@ const requestsOf = (forecast: Forecast, name: string): Span | undefined =>
 const same = (value: number): Span => ({ least: value, most: value })
 
 describe('a plan', () => {
-  it('says to the request what a first run asks', async () => {
+  it('counts the requests of a first run exactly', async () => {
     await ran({ only: ['all-indices'] })
     simulator.control({ reset: true })
     const forecast = await planned()
@@ -104,17 +104,17 @@ describe('a plan', () => {
     expect(forecast.stocks?.known).toBe('given')
   }, 30_000)
 
-  it('has nothing to ask after a complete run, unless it is to begin anew', async () => {
+  it('has no requests after a complete run, unless it starts from scratch', async () => {
     const forecast = await planned()
     expect(forecast.streams).toEqual([])
     expect(forecast.resume.finishedBefore).toBeDefined()
     const fresh = await planned({ fresh: true })
     expect(requestsOf(fresh, 'market-news')).toEqual(same(STOCKS))
-    // The candles of the evening are in place.
+    // The candles of the day are already stored.
     expect(requestsOf(fresh, 'all-ohlcv')).toEqual(same(0))
   })
 
-  it('says what a run over some streams and stocks asks, by the settings', async () => {
+  it('counts the requests of a run on some streams and stocks, by the settings', async () => {
     const symbols = simulator.market.stocks.slice(0, 2).map(({ Symbol: symbol }) => symbol)
     const forecast = await planned({ only: ['market-news', 'all-ohlcv', 'company-filings'], symbols }, { forceUpdate: false })
     expect(forecast.streams.map(({ stream: { name }, requests }) => [name, requests])).toEqual([
@@ -124,12 +124,12 @@ describe('a plan', () => {
       ['all-ohlcv', same(0)],
     ])
     await ran({ only: ['market-news', 'all-ohlcv', 'company-filings'], symbols }, { forceUpdate: false })
-    // A stock without filings has no file, and is asked again.
+    // A stock without filings has no file, so it is requested again.
     expect(expectAsked(forecast)).toBe(3)
     await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbols: ')
   })
 
-  it('says what the second evening asks, and an unfinished one still', async () => {
+  it('counts the requests of the second day, and of resuming an unfinished run', async () => {
     now = NEXT_EVENING
     const forecast = await planned({ skip: ['indices-ohlcv'] })
     expect(requestsOf(forecast, 'all-ohlcv')).toEqual(same(STOCKS))
@@ -154,7 +154,7 @@ describe('a plan', () => {
     expectAsked(rest)
     const after = simulator.stats().endpoints
     expect(after.news?.requests).toBe(news)
-    // Both together ask what was said of the whole evening.
+    // Both runs together send the planned requests of the whole day.
     for (const [name, { least, most }] of callsIn(forecast))
       if (least === most) expect((before[name]?.requests ?? 0) + (after[name]?.requests ?? 0), name).toBe(least)
   }, 30_000)
@@ -181,7 +181,7 @@ describe('the time of a plan', () => {
     }
   }
 
-  test('of a stream is its rounds shared by its workers, no less than its longest item or what the host grants', () => {
+  test('of a stream is its rounds divided among its workers, at least its longest item and within the rate limit', () => {
     expect(timeOf(demandOf('news', same(100)), { workers: 10, latencyMs: 50 })).toEqual(same(500))
     expect(timeOf(demandOf('filings', same(200), same(100)), { workers: 10, latencyMs: 50 })).toEqual(same(500))
     const deals = demandOf('deals', { least: 3, most: 9 }, { least: 3, most: 9 }, { least: 3, most: 9 })
@@ -189,7 +189,7 @@ describe('the time of a plan', () => {
     expect(timeOf(demandOf('news', same(100)), { workers: 10, latencyMs: 50, perSecond: 20 })).toEqual(same(5_000))
   })
 
-  test('of a run is phase 1 step by step, then the longest chain of what runs side by side', () => {
+  test('of a run is phase 1 stream by stream, then the longest parallel chain', () => {
     const timed = [
       { stream: stream('one', 'core'), time: same(10) },
       { stream: stream('two', 'core'), time: same(20) },
@@ -202,7 +202,7 @@ describe('the time of a plan', () => {
     expect(wholeTime([])).toEqual(same(0))
   })
 
-  test('goes by what the last run shows, where it shows anything', () => {
+  test('uses the latency of the last run if it is conclusive', () => {
     const [news, filings] = [demandOf('news', same(100)), demandOf('filings', same(200), same(100))]
     const items = { success: 80, empty: 15, skipped: 20, rate_limit: 0, error: 5 }
     const shown = { news: scriptReport({ durationMs: 1_000, requests: 100, items }), filings: scriptReport({ durationMs: 3_000, items }) }
@@ -218,7 +218,7 @@ describe('the time of a plan', () => {
     expect(limitIn({ scripts: shown }, news.stream)).toBeUndefined()
   })
 
-  test('has a size beside it: that of the last run by its items, else that of a captured evening', () => {
+  test('comes with a size: from the last run by its items, else from a captured run', () => {
     const demand = demandOf('market-news', same(100))
     const items = { success: 40, empty: 10, skipped: 0, rate_limit: 0, error: 0 }
     const last = { scripts: { 'market-news': scriptReport({ bytes: 5_000, items }) } }
@@ -243,7 +243,7 @@ describe('the command', () => {
     return io.out.text()
   }
 
-  it.each([80, 200])('fits into %i columns, and says what it takes for granted', async (columns) => {
+  it.each([80, 200])('fits into %i columns, and states its assumptions', async (columns) => {
     const text = await told([], columns)
     expect(text.split('\n').filter((line) => line.length > columns)).toEqual([])
     const flat = text.replace(/\s+/g, ' ')
@@ -254,7 +254,7 @@ describe('the command', () => {
     expect(text).toMatch(/^news +2,775 {2}news\.test$/m)
   })
 
-  it('says the same to programs, goes by what it is told, and leaves the folder alone', async () => {
+  it('prints the same as JSON, uses the given figures, and writes nothing', async () => {
     const plan = JSON.parse(await told(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80))
     expect(plan).toMatchObject({
       stocks: { number: 300, known: 'given' },
@@ -271,7 +271,7 @@ describe('the command', () => {
     expect(() => rmSync(join(empty, '.scripstream'))).toThrow('ENOENT')
   })
 
-  it('counts a list that cannot be read as none, and says so', async () => {
+  it('treats an unreadable list as missing, and says so', async () => {
     mkdirSync(empty, { recursive: true })
     writeFileSync(join(empty, 'master_data_response.json'), '[{"Sym":')
     const text = await told(['--only', 'market-news'], 200)

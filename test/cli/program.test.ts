@@ -44,7 +44,7 @@ describe('wrong usage', () => {
     [['simulate', '--faults', faultsFile('[{"on":"newz","mode":"hang"}]')], 'unknown endpoint "newz"'],
     [['simulate', '--limits', '/nowhere'], '--limits: the file "/nowhere" cannot be read'],
     [['simulate', '--limits', faultsFile('{"newz":{"perSecond":1,"burst":1}}')], '--limits: '],
-  ])('%j is told on stderr and ends with 2', async (args, message) => {
+  ])('%j prints an error on stderr and ends with 2', async (args, message) => {
     const { code, out, err } = await type(...args)
     expect(err).toContain(message)
     expect([code, out]).toEqual([2, ''])
@@ -73,7 +73,7 @@ describe('help', () => {
     [['help', 'help'], 'Usage: scripstream [options]'],
     [['help', '--help'], 'Usage: scripstream [options]'],
     [['help', 'run'], 'Usage: scripstream run'],
-  ])('is printed for %j, too', async (args, usage) => {
+  ])('is also printed for %j', async (args, usage) => {
     const { code, out, err } = await type(...args)
     expect(out).toContain(usage)
     expect([code, err]).toEqual([0, ''])
@@ -97,14 +97,14 @@ describe('list and graph', () => {
   test('graph prints a flowchart', async () => expect((await type('graph')).out).toMatch(/^flowchart LR\n/))
 })
 
-describe('a reader that goes away', () => {
+describe('a reader that closes the pipe', () => {
   test.each(['EPIPE', 'EIO'])('does not end the run (%s)', (code) => {
     const { stream } = createRecorder()
     outliveReader(stream)
     expect(() => stream.emit('error', Object.assign(new Error('gone'), { code }))).not.toThrow()
   })
 
-  test('is not confused with a disk that is full', () => {
+  test('differs from a full disk, which is an error', () => {
     const { stream } = createRecorder()
     outliveReader(stream)
     expect(() => stream.emit('error', Object.assign(new Error('full'), { code: 'ENOSPC' }))).toThrow('full')

@@ -83,7 +83,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs())
 
 describe('bars', () => {
-  test('show every stream that takes part and a total, at 80 columns', () => {
+  test('show every selected stream and a total, at 80 columns', () => {
     const { io, tell } = show('bars', { columns: 80 })
     tell(...middle)
     advance(io.scheduler, 12_000)
@@ -98,7 +98,7 @@ describe('bars', () => {
     ])
   })
 
-  test('mark a stream that ended without some of its items', () => {
+  test('mark a stream that lost items', () => {
     const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1), ...settled('market-news', 1, 'rate_limit'))
     tell({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'partial' })
@@ -106,7 +106,7 @@ describe('bars', () => {
     expect(io.err.screen()[0]).toMatch(/^! market-news .* 2\/2 .* 1 lost$/)
   })
 
-  test('have longer bars, requests, files and further attempts at 200 columns', () => {
+  test('show longer bars, requests, files and retries at 200 columns', () => {
     const { io, tell } = show('bars', { columns: 200 })
     tell(...middle)
     advance(io.scheduler, 12_000)
@@ -129,7 +129,7 @@ describe('bars', () => {
     for (const line of io.err.screen()) expect(width(line)).toBeLessThan(columns)
   })
 
-  test('show the running streams and the total where not all lines fit', () => {
+  test('show only running streams and the total if not all lines fit', () => {
     const { io, tell } = show('bars', { columns: 80, rows: 6 })
     tell(...middle)
     advance(io.scheduler, 12_000)
@@ -141,21 +141,21 @@ describe('bars', () => {
     ])
   })
 
-  test('show the total alone on a terminal of two rows', () => {
+  test('show only the total on a terminal of two rows', () => {
     const { io, tell } = show('bars', { columns: 80, rows: 2 })
     tell(...middle)
     advance(io.scheduler, 12_000)
     expect(io.err.screen()).toHaveLength(2)
   })
 
-  test('never show more than all items done', () => {
+  test('never show more finished items than the total', () => {
     const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 3), ...settled('market-news', 5))
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toBe('▸ market-news ██████████████████████████     3/3   5.0/s  finishing')
   })
 
-  test('are drawn again at most ten times a second, however much happens', () => {
+  test('redraw at most ten times a second', () => {
     const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 5_000))
     for (let at = 10; at <= 1_000; at += 10) {
@@ -165,18 +165,18 @@ describe('bars', () => {
     expect(io.err.text().split('market-news').length - 1).toBeLessThanOrEqual(11)
   })
 
-  test('take the place of the lines before them after the terminal became narrower', () => {
+  test('replace the earlier lines after the terminal became narrower', () => {
     const { io, tell } = show('bars', { columns: 80 })
     tell(started('market-news', 'all-indices'), ...begun('market-news', 10))
     advance(io.scheduler, 100)
     io.err.resize(40)
     const before = io.err.text().length
     advance(io.scheduler, 200)
-    // The line with the bar is now broken in two, the other two are short.
+    // The terminal has wrapped the line with the bar; the other two are short.
     expect(io.err.text().slice(before).startsWith('\x1b[1G\x1b[4A\x1b[0J')).toBe(true)
   })
 
-  test('say which hosts are not asked for now, why and how long, and show no time left meanwhile', () => {
+  test('name the paused hosts with reason and time, and hide the remaining time meanwhile', () => {
     const { io, tell } = show('bars', { columns: 80 })
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     tell(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
@@ -196,7 +196,7 @@ describe('bars', () => {
     expect(io.err.screen().slice(-3)).toEqual([expect.stringContaining('left'), '  2.6s · 0 of 2 streams · 20 items', ''])
   })
 
-  test('show no pace of what an unfinished run had in place', () => {
+  test('exclude the items of a resumed run from the rate', () => {
     const { io, tell } = show('bars', { columns: 80 })
     const inPlace = settled('market-news', 900).map((event) => ({ ...event, isTakenOver: true }))
     tell(started('market-news'), ...begun('market-news', 1_000), ...inPlace, ...settled('market-news', 10))
@@ -207,7 +207,7 @@ describe('bars', () => {
     expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
   })
 
-  test('disappear at the end and give the cursor back, once', () => {
+  test('disappear at the end and show the cursor again, once', () => {
     const { io, progress, tell } = show('bars', { columns: 80 })
     tell(...middle)
     progress.end()
@@ -223,14 +223,14 @@ describe('bars', () => {
     expect(io.err.screen()).toEqual([''])
   })
 
-  test('stay in their last state where asked to', () => {
+  test('stay in their last state with keep', () => {
     const { io, progress, tell } = show('bars', { columns: 80 })
     tell(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ...ended('market-news', 400))
     progress.end({ keep: true })
     expect(io.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
   })
 
-  test('give way to lines that stay', () => {
+  test('move below permanent lines', () => {
     const { io, progress, tell } = show('bars', { columns: 80 })
     tell(started('market-news'))
     progress.writeAbove('a log line\n')
@@ -244,14 +244,14 @@ describe('bars', () => {
     expect(io.err.text()).toBe('')
   })
 
-  test('are made of plain characters where the locale has no others', () => {
+  test('use ASCII characters in a locale without UTF-8', () => {
     const { io, tell } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
     tell(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
   })
 
-  test('are coloured where the terminal can and nobody forbids it', () => {
+  test('are coloured if the terminal supports it', () => {
     const { io, tell } = show('bars', { columns: 80, colours: true })
     tell(started('market-news'))
     expect(io.err.text()).toContain('\x1b[2m· \x1b[22m')
@@ -259,7 +259,7 @@ describe('bars', () => {
 })
 
 describe('lines', () => {
-  test('tell every five seconds how the run stands, and how each stream ended', () => {
+  test('print the state every five seconds, and the outcome of each stream', () => {
     const { io, tell } = show('lines', {})
     tell(...middle)
     advance(io.scheduler, 5_000)
@@ -277,7 +277,7 @@ describe('lines', () => {
     ])
   })
 
-  test('say which hosts are not asked for now', () => {
+  test('name the paused hosts', () => {
     const { io, tell } = show('lines', {})
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     tell(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
@@ -296,7 +296,7 @@ describe('lines', () => {
 })
 
 describe('none', () => {
-  test('writes nothing but what others write', () => {
+  test('writes only the lines of others', () => {
     const { io, progress, tell } = show('none', { columns: 80 })
     tell(...middle)
     progress.writeAbove('a log line\n')
@@ -316,7 +316,7 @@ describe('auto', () => {
     ['a pipe', pipe, {}, 'lines'],
     ['a build server', terminal, { CI: 'true' }, 'lines'],
     ['a dumb terminal', terminal, { TERM: 'dumb' }, 'lines'],
-  ] as const)('for %s means the right thing', (_, stream, env, mode) => expect(resolveMode('auto', stream, env)).toBe(mode))
+  ] as const)('resolves for %s', (_, stream, env, mode) => expect(resolveMode('auto', stream, env)).toBe(mode))
 
-  test('is not asked where a mode is given', () => expect(resolveMode('bars', pipe, { CI: '1' })).toBe('bars'))
+  test('is ignored if a mode is given', () => expect(resolveMode('bars', pipe, { CI: '1' })).toBe('bars'))
 })

@@ -24,32 +24,32 @@ describe('the statement of a query', () => {
     ['typed on a terminal for -', { typed: '-' }, terminal, 'from b'],
     ['piped in', {}, pipe, 'from b'],
     ['piped to - for --json', { typed: '-', json: true }, pipe, 'from b'],
-  ])('is the one %s', (_, input, stdin, sql) => expect(statementIn(given(input), stdin, holding('from b'))).toBe(sql))
+  ])('is taken %s', (_, input, stdin, sql) => expect(statementIn(given(input), stdin, holding('from b'))).toBe(sql))
 
-  it('is none on a terminal, which is not waited for', () => {
+  it('is undefined on a terminal, without reading stdin', () => {
     expect(statementIn(given({}), terminal, unread)).toBeUndefined()
     expect(statementIn(given({ json: true }), terminal, unread)).toBeUndefined()
   })
 
-  it.each(['', ' \n'])('is missing where %j is piped in, and the ways out are told', (text) => {
+  it.each(['', ' \n'])('is missing if stdin is %j, and the error says what to do', (text) => {
     const message = /^query: no statement on stdin\n.*scripstream query "select …".*--json/
     for (const typed of [undefined, '-']) expect(() => statementIn(given({ typed }), pipe, holding(text))).toThrow(message)
     expect(() => statementIn(given({}), pipe, holding(text))).toThrow(UsageError)
   })
 
-  it('is none for --json alone: the program that asks so may never close its pipe', () => {
+  it('is undefined for --json alone, because the program may never close the pipe', () => {
     expect(statementIn(given({ json: true }), pipe, unread)).toBeUndefined()
   })
 
-  it('is not taken from two places', () => {
+  it('is rejected from two sources', () => {
     expect(() => statementIn(given({ typed: 'from a', file: 'x.sql' }), pipe, unread)).toThrow('not both')
   })
 })
 
-describe('a reader that is slow', () => {
+describe('a slow reader', () => {
   const CHUNKS = 40
 
-  /** An answer whose bunches are there at once. */
+  /** A result whose chunks are available at once. */
   const answer = () => {
     let taken = 0
     const chunks = async function* () {
@@ -59,7 +59,7 @@ describe('a reader that is slow', () => {
     return { result: { ...columns, [Symbol.asyncIterator]: chunks } as unknown as DuckDBResult, taken: () => taken }
   }
 
-  /** A stdout that is full with every text, and done with it only when everything else is; it notes what has piled up by then. */
+  /** A stdout that is full after every text and drains last; it records what has piled up by then. */
   const slowReader = (until = Number.POSITIVE_INFINITY) => {
     const texts: string[] = []
     const piled: { readonly listeners: number; readonly bytes: number }[] = []
@@ -78,7 +78,7 @@ describe('a reader that is slow', () => {
     return { stdout, texts, piled }
   }
 
-  it.each(['csv', 'ndjson', 'json'] as const)('is waited for: neither texts nor listeners pile up (%s)', async (format) => {
+  it.each(['csv', 'ndjson', 'json'] as const)('applies back-pressure: neither texts nor listeners pile up (%s)', async (format) => {
     const { stdout, texts, piled } = slowReader()
     await print(answer().result, { format, rows: 40 }, { stdout })
     expect(texts.length).toBeGreaterThanOrEqual(CHUNKS)
@@ -86,7 +86,7 @@ describe('a reader that is slow', () => {
     expect(new Set(piled.map(({ listeners }) => listeners)).size).toBe(1)
   })
 
-  it('is not written to once it has gone away', async () => {
+  it('gets no more output after it has closed the pipe', async () => {
     const { stdout, texts } = slowReader(3)
     const { result, taken } = answer()
     await print(result, { format: 'ndjson', rows: 40 }, { stdout })
@@ -94,7 +94,7 @@ describe('a reader that is slow', () => {
   })
 })
 
-describe('an answer as csv', () => {
+describe('a result as csv', () => {
   const printed = async (format: 'csv' | 'ndjson'): Promise<string> => {
     const rows = [
       ['=HYPERLINK("http://x")', -5, '-0.5'],
@@ -121,13 +121,13 @@ describe('an answer as csv', () => {
     return text
   }
 
-  it('holds no formula, and numbers as they are', async () => {
+  it('has no formulas, and unchanged numbers', async () => {
     expect(await printed('csv')).toBe(
       ["Title,change,'=name", '"\'=HYPERLINK(""http://x"")",-5,-0.5', "'@SUM(A1),1,'+91 22", "'\t=1,,-", "M&M,0,'=1", ''].join('\n'),
     )
   })
 
-  it('is the only one that marks them: programs read the others', async () => {
+  it('is the only format that escapes formulas', async () => {
     expect(await printed('ndjson')).toContain('{"Title":"=HYPERLINK(\\"http://x\\")","change":-5,"=name":"-0.5"}')
   })
 })

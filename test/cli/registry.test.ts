@@ -28,7 +28,7 @@ const lists = defineTestStream({
 const registry = [...tinyRegistry.slice(0, 2), lists]
 
 describe('list', () => {
-  test('shows streams phase by phase with workers, what they follow, ask and write', () => {
+  test('shows streams by phase with workers, sources, requests and files', () => {
     expect(listLines(registry, 80).map((line) => line.map(([text]) => text).join(''))).toEqual([
       'phase 1: core (one after the other)',
       '  master-data',
@@ -49,7 +49,7 @@ describe('list', () => {
     ])
   })
 
-  test('tells programs the same', () => {
+  test('prints the same as JSON', () => {
     expect(listDocument(registry)[2]).toEqual({
       name: 'surveillance-lists',
       summary: 'the surveillance-lists',
@@ -68,7 +68,7 @@ describe('list', () => {
 })
 
 describe('graph', () => {
-  test('draws phases, streams, what they follow and write, and the barriers', () => {
+  test('draws phases, streams, their sources and files, and the barriers', () => {
     expect(graphOf(registry).split('\n')).toEqual([
       'flowchart LR',
       '  subgraph core["phase 1: core (one after the other)"]',
@@ -95,5 +95,5 @@ describe('graph', () => {
     expect(graphOf(core)).toContain('\n    s_a --> s_b --> s_c\n  end\n  core --> barrier_last\n')
   })
 
-  test('draws nothing of an empty registry', () => expect(graphOf([])).toBe('flowchart LR\n'))
+  test('draws nothing for an empty registry', () => expect(graphOf([])).toBe('flowchart LR\n'))
 })

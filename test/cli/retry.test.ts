@@ -7,7 +7,7 @@ import { tinyRegistry } from './support.js'
 const damaged = Symbol('damaged')
 const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 
-/** What `--retry-failed` comes to in a folder with such documents. */
+/** The result of `--retry-failed` in a folder with these documents. */
 const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
   firstValueFrom(
     retryOf(
@@ -34,19 +34,19 @@ const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
 const partial = { outcome: 'partial' }
 
 describe('a retry', () => {
-  it('is of what the list names', async () => {
+  it('fetches the items of the list', async () => {
     expect(await retry({ 'report.json': partial, 'failed.json': { 'market-news': ['A'] } })).toMatchObject({
       run: { only: ['market-news'], pairs: { 'market-news': ['A'] } },
     })
   })
 
   it.each([
-    ['is gone', undefined, partial, 'is missing'],
-    ['is gone, where earlier runs missed something', undefined, { outcome: 'complete', missing: { 'market-news': 1 } }, 'is missing'],
+    ['is missing', undefined, partial, 'is missing'],
+    ['is missing after runs with failed items', undefined, { outcome: 'complete', missing: { 'market-news': 1 } }, 'is missing'],
     ['is damaged', damaged, partial, 'is damaged'],
-    ['is no list', [], partial, 'is damaged'],
+    ['has another format', [], partial, 'is damaged'],
     ['is damaged, as is the report', damaged, damaged, 'is damaged'],
-  ])('does not take it for nothing that the list %s', async (_, list, report, said) => {
+  ])('ends with an error if the list %s', async (_, list, report, said) => {
     await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(UsageError)
     await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(
       `data/.scripstream/failed.json (the failed items) ${said}; run once without --retry-failed`,
@@ -56,14 +56,14 @@ describe('a retry', () => {
   const ended = { run: 'r', asOf: NOW, endedAt: NOW, chosen: { only: ['market-news'] } }
   const list = { 'market-news': ['A'] }
 
-  it('goes on with a run that ended with something missing, as long as its day lasts', async () => {
+  it('resumes a run that ended with missing items, on the same day', async () => {
     expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial })).toEqual({
       run: { only: ['market-news'] },
       note: 'Resuming the last run: only missing items are requested.',
     })
   })
 
-  it('is of what the list names where such a run is of an earlier day', async () => {
+  it('fetches the items of the list if such a run is of an earlier day', async () => {
     const later = NOW + 86_400_000
     expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial }, later)).toMatchObject({
       run: { pairs: list },
@@ -71,10 +71,10 @@ describe('a retry', () => {
   })
 
   it.each([
-    ['was none', undefined],
+    ['is missing', undefined],
     ['is empty', {}],
     ['is damaged', damaged],
-  ])('has nothing to ask for after a complete run, whose list %s', async (_, list) => {
+  ])('has nothing to do after a complete run whose list %s', async (_, list) => {
     expect(await retry({ 'report.json': { outcome: 'complete' }, 'failed.json': list })).toEqual({ report: { outcome: 'complete' } })
   })
 })

@@ -29,7 +29,7 @@ const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Parts>
   code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], io, createParts(event$, changes)),
 })
 
-/** Parts that remember what they were given. */
+/** Dependencies that record their arguments. */
 const recording = () => {
   const seen: {
     sources?: Sources
@@ -88,14 +88,14 @@ describe('the exit code of a run', () => {
     expect(io.err.text()).toContain('the run ended without a report')
   })
 
-  test('that never began is 1, with a message', async () => {
+  test('that never started is 1, with a message', async () => {
     const { io, code } = run('', EMPTY)
     expect(await code).toBe(1)
     expect(io.err.text()).toContain('the run ended without a report')
     expect(io.out.text()).toBe('')
   })
 
-  test('that lacks a setting is 2, with what is wrong on stderr and nothing on stdout', async () => {
+  test('without a required setting is 2, with the error on stderr and nothing on stdout', async () => {
     const { io, code } = run(
       '--json',
       throwError(() => new UsageError('not set:\nSCRIPSTREAM_NEWS_URL')),
@@ -112,7 +112,7 @@ describe('the exit code of a run', () => {
     expect(await run('', EMPTY, { loadSettings }).code).toBe(2)
   })
 
-  test('that cannot write is 1, with its report kept if that is possible', async () => {
+  test('that cannot write is 1, and its report is stored if possible', async () => {
     const { seen, changes } = recording()
     const event$ = concat(
       of(started),
@@ -154,7 +154,7 @@ describe('an interrupted run', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('ends with the code of %s, its report kept after everything in flight was aborted', async (signal, expected) => {
+  ] as const)('ends with the code of %s, and stores its report after all requests are aborted', async (signal, expected) => {
     const { log, io, code } = interrupted('')
     io.signal$.next(signal)
     expect(log).toEqual([])
@@ -165,7 +165,7 @@ describe('an interrupted run', () => {
     expect(io.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n$/)
   })
 
-  test('prints its report as JSON and the command to run it again beside it', async () => {
+  test('prints its report as JSON, and the resume command on stderr', async () => {
     const { io, code } = interrupted('--json --symbols M&M')
     io.signal$.next('SIGINT')
     advance(io.scheduler, 6_000)
@@ -174,7 +174,7 @@ describe('an interrupted run', () => {
     expect(io.err.text()).toContain("To resume: scripstream run --json --symbols 'M&M'")
   })
 
-  test('says so if its report cannot be kept', async () => {
+  test('reports that its report cannot be stored', async () => {
     const { io, code } = interrupted('', { storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))) })
     io.signal$.next('SIGINT')
     advance(io.scheduler, 6_000)
@@ -191,7 +191,7 @@ describe('an interrupted run', () => {
     expect(io.exits).toEqual([143])
   })
 
-  test('has no report if it had not begun', async () => {
+  test('has no report if it had not started', async () => {
     const { io, code } = run('--json', NEVER)
     io.signal$.next('SIGINT')
     expect(await code).toBe(130)
@@ -199,7 +199,7 @@ describe('an interrupted run', () => {
     expect(io.err.text()).toContain('Interrupted before the run started')
   })
 
-  test('leaves no one listening', async () => {
+  test('unsubscribes from signals', async () => {
     const { io, code } = interrupted('')
     io.signal$.next('SIGINT')
     advance(io.scheduler, 6_000)
@@ -232,7 +232,7 @@ describe('what a run prints', () => {
     expect(JSON.parse(io.out.text())).toEqual(report)
   })
 
-  test('leaves the bars on a terminal only where no summary follows there', async () => {
+  test('leaves the bars on a terminal only if no summary follows there', async () => {
     const terminal = { columns: 80 }
     const [both, piped] = [createShell({ out: terminal, err: terminal }), createShell({ err: terminal })]
     await run('', event$, {}, both).code
@@ -241,15 +241,15 @@ describe('what a run prints', () => {
     expect(piped.err.screen().slice(0, 2)).toEqual(['· master-data waiting', '· market-news waiting'])
   })
 
-  test('names the streams that --only brings in', async () => {
+  test('names the streams that --only needs', async () => {
     const { io, code } = run('--only market-news', event$)
     await code
     expect(io.err.text()).toBe('Also running what --only needs: master-data\n')
   })
 })
 
-describe('what a run is asked', () => {
-  test('reaches settings and collector', async () => {
+describe('the flags of a run', () => {
+  test('reach the settings and the collector', async () => {
     const { seen, changes } = recording()
     const args =
       '--out there --config my.json --only market-news --only surveillance-lists --skip master-data --symbols B,A --as-of 2026-02-12'
@@ -265,13 +265,13 @@ describe('what a run is asked', () => {
     expect(seen.simulator).toBeUndefined()
   })
 
-  test('lets lists shrink where that was said', async () => {
+  test('allow shorter lists with --accept-shrink', async () => {
     const { seen, changes } = recording()
     await run('--accept-shrink', EMPTY, changes).code
     expect(seen.run).toEqual({ accept: ['shrink'], stop: expect.anything() })
   })
 
-  test('leaves out what was not said', async () => {
+  test('pass only what is given', async () => {
     const { seen, changes } = recording()
     await run('', EMPTY, changes).code
     expect(seen.sources).toEqual({ flags: {}, env: {}, streams: expect.anything() })
@@ -282,7 +282,7 @@ describe('what a run is asked', () => {
     ['--simulate', 500],
     ['--simulate=50', 50],
     ['--simulate 7 --json', 7],
-  ])('with %s goes to an embedded provider of %i stocks, which is closed afterwards', async (args, stocks) => {
+  ])('start a simulator for %s with %i stocks, and close it afterwards', async (args, stocks) => {
     const { seen, changes } = recording()
     expect(await run(args, EMPTY, changes).code).toBe(0)
     expect(seen.simulator).toMatchObject({ stocks, exchange: 'NSE' })
@@ -290,7 +290,7 @@ describe('what a run is asked', () => {
     expect(seen.closed).toBe(1)
   })
 
-  test('is logged to stderr at the level that was asked for', async () => {
+  test('log to stderr at the given level', async () => {
     const { changes } = recording()
     const createCollector: Parts['createCollector'] = ({ log }) => ({
       events: () => {
@@ -314,7 +314,7 @@ describe('simulate', () => {
     return { seen, io, code: runProgram(['simulate', ...args], io, createParts(EMPTY, changes)) }
   }
 
-  test('serves until a signal comes and prints the environment that leads there', async () => {
+  test('serves until a signal and prints the environment variables', async () => {
     const { seen, io, code } = simulate(['--stocks', '7', '--seed', '3', '--latency', '5', '--port', '8080', '--as-of', '2026-02-12'])
     await new Promise((resolve) => setImmediate(resolve))
     expect(seen.simulator).toMatchObject({ stocks: 7, seed: 3, latencyMs: 5, port: 8080, asOf: Date.parse('2026-02-12T18:29:59Z') })
@@ -326,7 +326,7 @@ describe('simulate', () => {
     expect(seen.closed).toBe(1)
   })
 
-  test('says of a port that is taken that it is', async () => {
+  test('reports a port that is in use', async () => {
     const io = createShell()
     const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })
     const dependencies = createParts(EMPTY, { serveSimulator: () => Promise.reject(taken) })

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import type { TerminalStream } from '../../src/cli/terminal.js'
 
-/** A stream that remembers what was written to it; a terminal of a size if one is given, without colours unless asked. */
+/** A stream that records its output; a terminal if `columns` is given, without colours by default. */
 export interface Recorder {
   readonly stream: TerminalStream
   text(): string

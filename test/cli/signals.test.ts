@@ -8,7 +8,7 @@ describe('signals', () => {
     expect([exitCodeOf('SIGHUP'), exitCodeOf('SIGINT'), exitCodeOf('SIGTERM')]).toEqual([129, 130, 143])
   })
 
-  test('are listened to only while someone is subscribed', () => {
+  test('have listeners only while subscribed', () => {
     const emitter = new EventEmitter()
     const seen: Signal[] = []
     const listening = signalsOf(emitter).subscribe((signal) => seen.push(signal))
@@ -39,7 +39,7 @@ describe('untilSignal', () => {
 
   test('passes an error on', () => expect(watch(throwError(() => new Error('broken'))).log).toEqual(['broken']))
 
-  test('unsubscribes from the source before it tells of the signal', () => {
+  test('unsubscribes from the source before it emits the signal', () => {
     const { log, signal$ } = watch(new Observable(() => () => log.push('aborted')))
     signal$.next('SIGINT')
     signal$.next('SIGINT')

@@ -32,7 +32,7 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
     return { code, err: io.err.text() }
   }
 
-  it('is told with the command that loads into this very target again', async () => {
+  it('is reported with the command that loads into this target again', async () => {
     const { code, err } = await told('--out', '/nowhere at all', '--config', 'my.json', '--sink', 'market.duckdb', '--sink', 'parquet:a b')
     expect(code).toBe(1)
     const commands = err.split('\n').filter((line) => line.startsWith('  '))
@@ -43,7 +43,7 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
     )
   })
 
-  it('is told without the secrets of its address', async () => {
+  it('is reported without the secrets of its address', async () => {
     const { err } = await told('--out', '/nowhere', '--sink', 'postgres://me:hush@127.0.0.1:1/market?password=hush')
     expect(err).toContain('scripstream export --to ')
     expect(err).toContain('postgres://…@127.0.0.1:1/market')

@@ -13,7 +13,7 @@ const event$ = from<RunEvent[]>([
 
 const ALL = ['run-started', 'settled', 'master-read']
 
-/** A folder after runs of the given kinds, each of which stored a market. */
+/** A folder after runs of the given kinds, each with stored data. */
 const folderAfter = async (...runs: readonly boolean[]) => {
   const files = new Map() as MemoryFiles
   const storage = memory(files)
@@ -30,40 +30,40 @@ const runIn = async (storage: Awaited<ReturnType<typeof folderAfter>>, isSimulat
     (error: unknown) => error,
   )
 
-it('lets either kind of run begin in a folder without a market', async () => {
+it('allows simulated and real runs in an empty folder', async () => {
   for (const isSimulated of [true, false]) expect(await runIn(await folderAfter(), isSimulated)).toEqual(ALL)
 })
 
-it('lets a folder go on with the kind that it holds', async () => {
+it('allows further runs of the same kind', async () => {
   expect(await runIn(await folderAfter(true), true)).toEqual(ALL)
   expect(await runIn(await folderAfter(false), false)).toEqual(ALL)
 })
 
-it('refuses to continue made-up data with real data, and the other way round', async () => {
+it('refuses a real run on simulated data, and the other way round', async () => {
   expect(await runIn(await folderAfter(true), false)).toEqual(expect.any(UsageError))
   expect(await runIn(await folderAfter(false), true)).toMatchObject({ message: expect.stringContaining('must not overwrite') })
 })
 
-it('takes the market of an older tool for a real one', async () => {
+it('treats data without a record as real', async () => {
   const storage = memory(new Map([['master_isin_map.json', { text: '[]', asOf: 0 }]]))
   expect(await runIn(storage, true)).toEqual(expect.any(UsageError))
   expect(await runIn(storage, false)).toEqual(ALL)
 })
 
-it('notes nothing for a run that does not begin', async () => {
+it('records nothing for a run that does not start', async () => {
   const files = new Map() as MemoryFiles
   const refused$ = throwError(() => new UsageError('not set'))
   await expect(firstValueFrom(refused$.pipe(ofOneSource(memory(files), { out: './data', isSimulated: false })))).rejects.toThrow('not set')
   expect(files.size).toBe(0)
 })
 
-it('tells real from made-up data also where no master list was collected', async () => {
+it('recognizes simulated data without a master list', async () => {
   const storage = memory(new Map([['.scripstream/source.json', { text: '{"simulated":true}' }]]))
   expect(await runIn(storage, false)).toEqual(expect.any(UsageError))
   expect(await runIn(storage, true)).toEqual(ALL)
 })
 
-it('notes nothing for a run that brings nothing home', async () => {
+it('records nothing for a run that stores nothing', async () => {
   const files: MemoryFiles = new Map()
   const lost$ = from<RunEvent[]>([{ type: 'settled', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
   await firstValueFrom(lost$.pipe(ofOneSource(memory(files), { out: './data', isSimulated: false })))

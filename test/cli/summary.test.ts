@@ -44,7 +44,7 @@ const notBegun = { ...skipped, error: NOT_BEGUN }
 describe('the summary of a complete run', () => {
   const report = runReport({ scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } } })
 
-  test('tells what each stream brought and where it is', () => {
+  test('shows the result of each stream and the location of the files', () => {
     expect(print(report)).toEqual([
       'Complete: 2 streams (500 stocks, 12s).',
       '',
@@ -60,7 +60,7 @@ describe('the summary of a complete run', () => {
     ])
   })
 
-  test('names the files beside the figures where there is room', () => {
+  test('lists the files in the table if there is room', () => {
     expect(print(report, { columns: 200 }).slice(2)).toEqual([
       'stream       result   ok  empty  lost  files    size  time  requests  429  written',
       'master-data  ok        1      -     -      2   21 kB  0.1s         1    -  master_data_response.json, master_isin_map.json',
@@ -72,7 +72,7 @@ describe('the summary of a complete run', () => {
     ])
   })
 
-  test('says that there was nothing to ask, and how to ask all the same', () => {
+  test('says that the folder is up to date, and how to download again', () => {
     const again = { ...report, run: 'r', finishedAt: '2026-02-12T15:00:05.000Z', finishedBefore: '2026-02-12T14:57:00.000Z' }
     expect(print(again, { isSimulated: true, args: ['run', '--out', 'a b'] })).toEqual([
       'Up to date: run r finished 3m05s ago, all 402 files present.',
@@ -83,7 +83,7 @@ describe('the summary of a complete run', () => {
     ])
   })
 
-  test('says of simulated data that it is made up', () => {
+  test('says that simulated data is simulated', () => {
     expect(print(report, { isSimulated: true }).slice(-4)).toEqual([
       'Next',
       '  This data is simulated. To collect real data, set the addresses of a provider',
@@ -126,7 +126,7 @@ describe('the summary of a partial run', () => {
     },
   })
 
-  test('tells what is missing and why, and the command that asks for it again', () => {
+  test('shows what is missing and why, and the command to retry it', () => {
     expect(print(report, { args: ['run', '--skip', 'all-indices', '--out=/srv/my market', '--only=x'] })).toEqual([
       'Partial: something is missing from 2 of 3 streams (500 stocks, 12s).',
       '',
@@ -162,14 +162,14 @@ describe('the summary of a partial run', () => {
     ])
   })
 
-  test('says that the same command goes on with it, where that asks only for what is missing', () => {
+  test('shows the same command if that requests only missing items', () => {
     expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-2)).toEqual([
       '  Run it again today; only missing items are requested:',
       expect.not.stringContaining('--retry-failed'),
     ])
   })
 
-  test.each([80, 120, 200])('keeps within %i columns, but for the command', (columns) => {
+  test.each([80, 120, 200])('fits into %i columns, except the command', (columns) => {
     for (const line of print(report, { columns }).slice(0, -1)) expect(width(line)).toBeLessThanOrEqual(columns)
   })
 
@@ -185,7 +185,7 @@ describe('the notes of a summary', () => {
     return lines.slice(lines.indexOf('Notes') + 1, lines.indexOf('', lines.indexOf('Notes')))
   }
 
-  test('tell why a stored file was replaced', () => {
+  test('state why a stored file was replaced', () => {
     const disagrees = 'history fetched again: the stored candle of 2026-02-11 differs (close 101.5, now 50.75)'
     expect(notesOf([...because('history fetched again: split on 2026-02-10', 'TCS'), ...because(disagrees, 'EVIL\x1b[2J')])).toEqual([
       '  all-ohlcv: history fetched again: split on 2026-02-10: TCS',
@@ -207,7 +207,7 @@ describe('the notes of a summary', () => {
 })
 
 describe('the summary of a failed run', () => {
-  test('tells the cause, what was not begun, and what to do', () => {
+  test('shows the cause, the streams that were not started, and what to do', () => {
     const report = runReport({
       outcome: 'failed',
       stocks: 0,
@@ -246,7 +246,7 @@ describe('the summary of a failed run', () => {
 })
 
 describe('the summary of an interrupted run', () => {
-  test('tells how far it came and how to run it again', () => {
+  test('shows its progress and how to resume it', () => {
     const report = runReport({
       outcome: 'interrupted',
       scripts: {
@@ -277,7 +277,7 @@ describe('the summary of an interrupted run', () => {
 })
 
 describe('the command to run next', () => {
-  test('quotes what a shell would take apart', () => {
+  test('quotes arguments for the shell', () => {
     expect(commandLine(['run', '--symbols', 'M&M,TCS', '--out', "it's", ''])).toBe(
       "scripstream run --symbols 'M&M,TCS' --out 'it'\\''s' ''",
     )
@@ -291,7 +291,7 @@ describe('the command to run next', () => {
     expect(commandLine(['run', address])).toBe(`scripstream run ${shown}`)
   })
 
-  test('chooses other streams, however they were chosen before', () => {
+  test('replaces the selected streams', () => {
     expect(withOnly(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y'])).toEqual([
       'run',
       '--json',
@@ -301,7 +301,7 @@ describe('the command to run next', () => {
   })
 })
 
-describe('what to do about a failure', () => {
+describe('the advice on a failure', () => {
   const hintsFor = (reason: string, items: Partial<ScriptReport['items']> = { error: 1 }): readonly string[] => {
     const counts = { success: 9, empty: 0, skipped: 0, rate_limit: 0, error: 0, ...items } as ScriptReport['items']
     return hintsOf(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, problems: [{ item: 'A', reason }] }) } }))
@@ -320,13 +320,13 @@ describe('what to do about a failure', () => {
       'analytics, web has a server error',
       '5xx',
     ],
-  ])('is told for %s', (reason, says, wayOut) => {
+  ])('is given for %s', (reason, says, wayOut) => {
     const hints = hintsFor(reason)
     expect(hints).toEqual([expect.stringContaining(says)])
     expect(hints[0]).toContain(wayOut)
   })
 
-  test('is told of what is not found only where nothing is', () => {
+  test('is given for 404 only if all items are not found', () => {
     const reason = 'POST static /x: the provider answered 404'
     expect(hintsFor(reason, { http_404: 2 })).toEqual([])
     expect(hintsFor(reason, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])

@@ -69,7 +69,7 @@ export const tinyRegistry: readonly StreamDefinition[] = [
   }),
 ]
 
-/** A folder in memory that hands its reports to a listener. */
+/** A folder in memory that passes its reports to a listener. */
 export const reportsTo =
   (listen: (report: RunReport) => Observable<void>, files: MemoryFiles = new Map()): Parts['storage'] =>
   () => {
@@ -77,7 +77,7 @@ export const reportsTo =
     return { stored, keep: (name, document) => (name === 'report.json' ? listen(document as RunReport) : keep(name, document)) }
   }
 
-/** Parts of which nothing is real; a collector that emits the given events. */
+/** Fake dependencies; the collector emits the given events. */
 export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Parts> = {}): Parts => ({
   version: '1.2.3',
   streams: tinyRegistry,

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { clean, cut, padEnd, padStart, width, wrap } from '../../src/cli/text.js'
 
 describe('text from outside', () => {
-  test('loses escape sequences, control characters, line separators and marks that turn its direction', () => {
+  test('loses escape sequences, control characters, line separators and direction marks', () => {
     expect(clean('\x1b[2J\x1b]0;title\x07RED\x1b[31m\u009b1m a\nb\u2028c\u202ed')).toBe('RED a b c d')
   })
 
-  test('keeps nothing that a terminal obeys, whatever it is made of', () => {
+  test('keeps no control characters, whatever the text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}\u2028\u2029\u202a-\u202e]/u.test(clean(text))))
   })
 })
@@ -38,7 +38,7 @@ describe('the width of a text', () => {
 })
 
 describe('wrapping', () => {
-  test('breaks at spaces and sets the lines below in by two more than the first', () => {
+  test('wraps at spaces and indents the following lines by two more', () => {
     expect(wrap('  one two three four', 10)).toEqual(['  one two', '    three', '    four'])
   })
 

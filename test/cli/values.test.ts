@@ -33,7 +33,7 @@ describe('--as-of', () => {
     '2026-02-12 ',
     'now',
     '',
-  ])('"%s" is refused with the flag named', (text) => {
+  ])('rejects "%s" and names the flag', (text) => {
     expect(() => readAsOf(text)).toThrow(UsageError)
     expect(() => readAsOf(text)).toThrow(/^--as-of: /)
   })
@@ -61,15 +61,15 @@ describe('--only and --skip', () => {
     expect(readStreams('--only', 'market-news, all-indices,market-news', known)).toEqual(['market-news', 'all-indices'])
   })
 
-  test('suggest the name that was meant', () => {
+  test('suggest the closest name', () => {
     expect(() => readStreams('--only', 'market-new', known)).toThrow(/^--only: unknown stream "market-new" \(did you mean market-news\?\)/)
   })
 
-  test('suggest nothing for a name that is far from all', () => {
+  test('suggest nothing if no name is close', () => {
     expect(() => readStreams('--skip', 'zzz', known)).toThrow(/^--skip: unknown stream "zzz"\n/)
   })
 
-  test('refuse an empty list', () => expect(() => readStreams('--only', ' ,', known)).toThrow(UsageError))
+  test('reject an empty list', () => expect(() => readStreams('--only', ' ,', known)).toThrow(UsageError))
 
   test('find the closest name in spite of case and swapped letters', () => {
     expect([closest('MARKET-NEWS', known), closest('all-indcies', known), closest('', known)]).toEqual([

@@ -27,8 +27,8 @@ describe('the exit code of verify', () => {
     ['no limit is set, and there is an error', {}, 4],
     ['errors are allowed', { errors: 1 }, 0],
     ['errors are allowed, but none of this check', { errors: 1, 'duplicate-candles': 0 }, 4],
-    ['what is limited is not what was found', { errors: 1, 'large-moves': 0, warnings: 0 }, 0],
-  ])('tells where %s', async (_, limits, code) => {
+    ['other checks are limited', { errors: 1, 'large-moves': 0, warnings: 0 }, 0],
+  ])('shows that %s', async (_, limits, code) => {
     const told = await verified(limits, '--only', 'duplicate-candles', '--json')
     expect([told.code, told.err]).toEqual([code, ''])
     const { findings, passed } = JSON.parse(told.text)

@@ -17,7 +17,7 @@ export const USUAL_LATENCY_MS = 100
 const ENOUGH = 3
 
 /** The workers of a stream under the settings in force. */
-export type WorkersOf = (stream: StreamDefinition) => number
+export type GetWorkers = (stream: StreamDefinition) => number
 
 /**
  * The time of a request in the last run, with the work of this machine: the minimum over all streams with a list, whose workers were all
@@ -26,13 +26,13 @@ export type WorkersOf = (stream: StreamDefinition) => number
 export const latencyIn = (
   { scripts }: Pick<RunReport, 'scripts'>,
   demands: readonly Demand[],
-  workersOf: WorkersOf,
+  getWorkers: GetWorkers,
 ): number | undefined => {
   const samples = demands.flatMap(({ stream }) => {
     const script = scripts[stream.name]
     if (script === undefined || stream.work.of === undefined || !isTelling(script)) return []
     const fetched = itemsIn(script) - script.items.skipped
-    const workers = workersOf(stream)
+    const workers = getWorkers(stream)
     return fetched >= ENOUGH * workers ? [(script.durationMs * workers) / fetched] : []
   })
   return samples.length === 0 ? undefined : Math.min(...samples)
@@ -75,11 +75,11 @@ export interface Timed {
 export const wholeTime = (timed: readonly Timed[]): Span => {
   const isCore = ({ stream }: Timed): boolean => stream.phase === 'core'
   const later = timed.filter((one) => !isCore(one))
-  const endOf = ({ stream, time }: Timed): Span => {
+  const findEnd = ({ stream, time }: Timed): Span => {
     const source = later.find(({ stream: { name } }) => name === stream.work.of)
-    return source === undefined ? time : plus(endOf(source), time)
+    return source === undefined ? time : plus(findEnd(source), time)
   }
-  return plus(sumOf(timed.filter(isCore).map(({ time }) => time)), later.length === 0 ? NONE : longest(later.map(endOf)))
+  return plus(sumOf(timed.filter(isCore).map(({ time }) => time)), later.length === 0 ? NONE : longest(later.map(findEnd)))
 }
 
 /** The size of the files of a stream, and its source. */

@@ -82,18 +82,18 @@ const forecastAfter = (input: Forecasting, { chosen, resume, last }: Before): Ob
   const notes = new Set<string>()
   const warn = (text: string): void => void notes.add(text)
   const listing = { streams, stored, exchange: settings.exchange, symbols: run.symbols, stocks: input.stocks, warn }
-  const worklistOf = createListing(listing)
-  const workersOf = ({ name, workers }: StreamDefinition): number => settings.workers[name] ?? workers
+  const loadWorklist = createListing(listing)
+  const getWorkers = ({ name, workers }: StreamDefinition): number => settings.workers[name] ?? workers
   const running = resume.finishedBefore === undefined ? chosen : []
   const usual = (stream: StreamDefinition, foreseen: number): number => usualRequests(stream, foreseen, last)
-  const demandContext = { settings, stored, asOf: resume.asOf, worklistOf, isFetched: resume.isFetched, usual }
+  const demandContext = { settings, stored, asOf: resume.asOf, loadWorklist, isFetched: resume.isFetched, usual }
   const needsStocks = running.some(({ work }) => work.of === MASTER)
-  return forkJoin([demandsOf(running, demandContext), needsStocks ? worklistOf(MASTER) : of(undefined)]).pipe(
+  return forkJoin([demandsOf(running, demandContext), needsStocks ? loadWorklist(MASTER) : of(undefined)]).pipe(
     map(([demands, stocks]): Forecast => {
-      const latency = input.latency ?? latencyFrom(last, demands, workersOf)
+      const latency = input.latency ?? latencyFrom(last, demands, getWorkers)
       const forecasts = demands.map((demand): StreamForecast => {
         const { stream } = demand
-        const workers = workersOf(stream)
+        const workers = getWorkers(stream)
         const perSecond = last && limitIn(last, stream)
         return {
           ...{ demand, stream, workers, perSecond, requests: requestsOf(demand) },
@@ -106,8 +106,12 @@ const forecastAfter = (input: Forecasting, { chosen, resume, last }: Before): Ob
   )
 }
 
-const latencyFrom = (last: RunReport | undefined, demands: readonly Demand[], workersOf: (stream: StreamDefinition) => number): Latency => {
-  const ms = last && latencyIn(last, demands, workersOf)
+const latencyFrom = (
+  last: RunReport | undefined,
+  demands: readonly Demand[],
+  getWorkers: (stream: StreamDefinition) => number,
+): Latency => {
+  const ms = last && latencyIn(last, demands, getWorkers)
   return ms === undefined ? { ms: USUAL_LATENCY_MS, from: 'assumed' } : { ms, from: 'last run' }
 }
 

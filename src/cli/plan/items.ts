@@ -32,13 +32,13 @@ export interface Listing {
 export const createListing = (listing: Listing): ((source: string) => Observable<Worklist>) => {
   const lists = new Map<string, Observable<Worklist>>()
   return (source) => {
-    const list$ = lists.get(source) ?? worklistOf(source, listing).pipe(shareReplay(1))
+    const list$ = lists.get(source) ?? loadWorklist(source, listing).pipe(shareReplay(1))
     lists.set(source, list$)
     return list$
   }
 }
 
-const worklistOf = (source: string, listing: Listing): Observable<Worklist> =>
+const loadWorklist = (source: string, listing: Listing): Observable<Worklist> =>
   storedRows(source, listing).pipe(
     map((rows) => {
       const offers = listing.streams.find(({ name }) => name === source)?.offers

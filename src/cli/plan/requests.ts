@@ -32,7 +32,7 @@ export interface Asking {
   readonly stored: Stored
   /** "Now" of the run, epoch milliseconds. */
   readonly asOf: number
-  readonly worklistOf: (source: string) => Observable<Worklist>
+  readonly loadWorklist: (source: string) => Observable<Worklist>
   /** Whether an item is already fetched. */
   readonly isFetched: (stream: string, item: Item) => boolean
   /** The expected maximum of requests of a stream, of which `foreseen` are known: answers may lead to more. */
@@ -50,20 +50,20 @@ const NOTHING: Tally = { calls: new Map(), rounds: NONE, longest: NONE }
  */
 export const demandsOf = (streams: readonly StreamDefinition[], context: Asking): Observable<readonly Demand[]> => {
   const shared = { nothing: askedOnce(), missing: askedOnce() }
-  const toolsFor = (mode: Failing): Omit<Tools, 'ask'> => ({
+  const createTools = (mode: Failing): Omit<Tools, 'ask'> => ({
     ...{ stored: context.stored, settings: context.settings, asOf: context.asOf, shared: shared[mode] },
     ...{ after: () => EMPTY, accepts: () => true, notice: () => undefined },
   })
   const tallyOf = (stream: StreamDefinition, items: readonly Item[]): Observable<Tally> => {
     const modes: readonly Failing[] = stream.work.of === undefined ? ['nothing', 'missing'] : ['nothing']
     const dryRunItem = (item: Item): Observable<Tally> =>
-      forkJoin(modes.map((mode) => probe(stream, item, { tools: toolsFor(mode), mode }))).pipe(map(tallyOfItem))
+      forkJoin(modes.map((mode) => probe(stream, item, { tools: createTools(mode), mode }))).pipe(map(tallyOfItem))
     return from(items).pipe(mergeMap(dryRunItem, AT_ONCE), reduce(together, NOTHING))
   }
   return from(streams).pipe(
     concatMap((stream) => {
       const { of: source, parts } = stream.work
-      const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : context.worklistOf(source)
+      const list$: Observable<Worklist> = source === undefined ? of({ items: parts, known: 'given' }) : context.loadWorklist(source)
       return list$.pipe(
         mergeMap(({ items, known, isPlaceholder = false }) => {
           const open = items.filter((item) => !context.isFetched(stream.name, item))
@@ -88,12 +88,12 @@ const tallyOfItem = (dryRuns: readonly (readonly Asked[])[]): Tally => {
   const [needed = []] = dryRuns
   const first = new Set(needed.filter(({ round }) => round === 0).map(({ endpoint }) => endpoint))
   const least = needed.filter(({ endpoint }) => first.has(endpoint))
-  const numberIn = (all: readonly Asked[], endpoint: AnyEndpoint): number => all.filter((one) => one.endpoint === endpoint).length
-  const roundsIn = (all: readonly Asked[]): number => new Set(all.map(({ round }) => round)).size
-  const rounds = { least: roundsIn(least), most: Math.max(...dryRuns.map(roundsIn)) }
+  const countCalls = (all: readonly Asked[], endpoint: AnyEndpoint): number => all.filter((one) => one.endpoint === endpoint).length
+  const countRounds = (all: readonly Asked[]): number => new Set(all.map(({ round }) => round)).size
+  const rounds = { least: countRounds(least), most: Math.max(...dryRuns.map(countRounds)) }
   const calls = [...new Set(dryRuns.flat().map(({ endpoint }) => endpoint))].map((endpoint): [AnyEndpoint, Span] => [
     endpoint,
-    { least: numberIn(least, endpoint), most: Math.max(...dryRuns.map((all) => numberIn(all, endpoint))) },
+    { least: countCalls(least, endpoint), most: Math.max(...dryRuns.map((all) => countCalls(all, endpoint))) },
   ])
   return { calls: new Map(calls), rounds, longest: rounds }
 }

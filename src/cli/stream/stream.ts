@@ -30,8 +30,8 @@ export const streamCommand: Command<StreamFlags> = ({ name, run, ...choice }, io
       const { streams } = dependencies
       const stream = streams.find((one) => one.name === name)
       if (stream === undefined) throw new Error(`${name} was not checked`)
-      const gone$ = new Subject<number>()
-      const storage = passingOn(stream.outputs[0], (item) => written(io.stdout, linesOf(recordsOf(stream, item)), () => gone$.next(0)))
+      const closed$ = new Subject<number>()
+      const storage = passingOn(stream.outputs[0], (item) => written(io.stdout, linesOf(recordsOf(stream, item)), () => closed$.next(0)))
       const collector = dependencies.createCollector({ settings, streams, storage, clock: () => io.scheduler.now() })
       const code$ = collector.events({ ...run, only: [name], ...variant }).pipe(
         tap((event) => tell(event, stream, io)),
@@ -39,7 +39,7 @@ export const streamCommand: Command<StreamFlags> = ({ name, run, ...choice }, io
         map(({ report }) => exitCodes[report.outcome]),
         throwIfEmpty(() => new Error('the stream ended without a report')),
       )
-      return race(code$, gone$).pipe(take(1))
+      return race(code$, closed$).pipe(take(1))
     }),
   ).pipe(
     untilSignal(io.signal$),
@@ -53,12 +53,12 @@ export const streamCommand: Command<StreamFlags> = ({ name, run, ...choice }, io
 
 const linesOf = (records: readonly object[]): string => records.map((record) => `${printable(JSON.stringify(record))}\n`).join('')
 
-/** Completes when the reader has the text; calls `gone` if it has closed the pipe. */
-const written = (stdout: TerminalStream, text: string, gone: () => void): Observable<never> =>
+/** Completes when the reader has the text; calls `onClosed` if it has closed the pipe. */
+const written = (stdout: TerminalStream, text: string, onClosed: () => void): Observable<never> =>
   text === ''
     ? EMPTY
     : new Observable((subscriber) => {
-        stdout.write(text, (error) => (error ? gone() : subscriber.complete()))
+        stdout.write(text, (error) => (error ? onClosed() : subscriber.complete()))
       })
 
 /** One line for each lost or incomplete item, and for a failure of the stream or the run. */
