@@ -7,7 +7,7 @@ import type { Pulse } from './pulse.js'
 import type { WorkerSite } from './site.js'
 
 export interface FleetGatesOptions {
-  readonly site: Pick<WorkerSite, 'gates' | 'settings'>
+  readonly workerRun: Pick<WorkerSite, 'gates' | 'settings'>
   readonly backoffs: Holds
   readonly stallDetector: Pick<Pulse, 'check'>
   /** Pauses the queues whose items send requests to the host. */
@@ -20,12 +20,12 @@ export interface FleetGatesOptions {
  * The limiters of one item on a worker: those of this process, preceded by the back-offs of the whole fleet. If a host backs off or answers
  * 429, the item is requeued without losing an attempt. A request that other items share is sent again after the back-off.
  */
-export const fleetGates = ({ site, backoffs, stallDetector, pauseQueues, requeue }: FleetGatesOptions): Gates => ({
-  notices: site.gates.notices,
-  line: site.gates.line,
+export const fleetGates = ({ workerRun, backoffs, stallDetector, pauseQueues, requeue }: FleetGatesOptions): Gates => ({
+  notices: workerRun.gates.notices,
+  line: workerRun.gates.line,
   of: (endpoint) => {
-    const gate = site.gates.of(endpoint)
-    const address = addressOf(site.settings, endpoint.host)
+    const gate = workerRun.gates.of(endpoint)
+    const address = addressOf(workerRun.settings, endpoint.host)
     const retryLater = <T>({ ms, isFinal }: Held, attempt$: Observable<T>, asker: Asker): Observable<T> => {
       if (isFinal) return throwError(() => new HostClosed('rate_limit', '429: the provider has rate-limited the whole fleet for too long'))
       requeue()
@@ -40,7 +40,7 @@ export const fleetGates = ({ site, backoffs, stallDetector, pauseQueues, requeue
           tap(() => backoffs.serve(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof Throttled)) return throwError(() => error)
-            return from(backoffs.refuse(address, backoff.generation, error.retryAfterMs, site.settings)).pipe(
+            return from(backoffs.refuse(address, backoff.generation, error.retryAfterMs, workerRun.settings)).pipe(
               mergeMap((next) => {
                 if (next.ms <= 0) return throwError(() => error)
                 // After a final refusal the queues are not paused: their items fail at once.

@@ -92,13 +92,13 @@ export const holdsOn = (redis: Redis, prefix: string, onChange: (backoff: Held) 
   listener.on('message', (_, text: string) => learn(JSON.parse(text) as Held))
   // These fail only when the connection is closed; while the server is down, they wait.
   void listener.subscribe(channel).catch(() => undefined)
-  const recall = async (address: string): Promise<void> => {
+  const readBackoff = async (address: string): Promise<void> => {
     const [generation, ms, final] = (await redis.eval(RECALL, 1, keyOf(address))) as [number, number, number]
     learn({ address, generation, ms, isFinal: final === 1 })
   }
   // Messages that were sent while the connection was down are lost.
   listener.on('ready', () => {
-    for (const address of known.keys()) void recall(address).catch(() => undefined)
+    for (const address of known.keys()) void readBackoff(address).catch(() => undefined)
   })
   return {
     of: (address) => {
@@ -111,7 +111,7 @@ export const holdsOn = (redis: Redis, prefix: string, onChange: (backoff: Held) 
       const [now, ms, final] = (await redis.eval(REFUSE, 2, keyOf(address), channel, ...args)) as [number, number, number]
       return learn({ address, generation: now, ms, isFinal: final === 1 })
     },
-    recall,
+    recall: readBackoff,
     serve: (address, generation) => {
       const before = known.get(address)
       if (before === undefined || !before.isOpenToEnd || before.generation !== generation || before.until > performance.now()) return

@@ -33,33 +33,36 @@ export const nothingTold = (): Told => ({ requestCounts: NOTHING_ASKED, drift: '
 export const itemJob = (
   stream: StreamDefinition,
   work: Work,
-  site: WorkerSite,
+  workerRun: WorkerSite,
   { by, blobs, unreported, createRequeueError, ...limiterOptions }: JobTools,
 ): Observable<Outcome> =>
   new Observable((subscriber) => {
     const warnings: string[] = []
     const emit = (event: RunEvent): void => {
-      if (event.type === 'noticed') warnings.push(site.redact(event.text))
+      if (event.type === 'noticed') warnings.push(workerRun.redact(event.text))
       const [requests, retries, rateLimited] = unreported.requestCounts
       if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]
       if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
       if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
-    const gates = fleetGates({ ...limiterOptions, site, requeue: () => subscriber.error(createRequeueError()) })
+    const gates = fleetGates({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
     const outcomeOf = (rest: Omit<Outcome, 'by' | 'requestCounts'>): Outcome => {
       const { requestCounts } = unreported
       unreported.requestCounts = NOTHING_ASKED
-      const drift = driftOf(stream, site, unreported)
+      const drift = driftOf(stream, workerRun, unreported)
       return {
         by,
-        ...withoutSecrets(rest, site.redact),
+        ...withoutSecrets(rest, workerRun.redact),
         ...(requestCounts === NOTHING_ASKED ? {} : { requestCounts }),
         ...(warnings.length > 0 ? { warnings } : {}),
         ...(drift ? { drift } : {}),
       }
     }
     subscriber.add(
-      itemWork(stream, { ...site, gates, emit, shared: work.isSecondPass ? site.sharedAgain : site.shared })(work.item, ownSlot())
+      itemWork(stream, { ...workerRun, gates, emit, shared: work.isSecondPass ? workerRun.sharedAgain : workerRun.shared })(
+        work.item,
+        ownSlot(),
+      )
         .pipe(
           single(),
           mergeMap((settled) => putAway(stream.name, work, settled, blobs)),

@@ -47,7 +47,7 @@ export const sitesOf = (options: SitesOptions) => {
   let checking: Promise<unknown> = Promise.resolve()
   const close = async (one: Current | undefined): Promise<void> => {
     await one?.site.then(
-      (site) => site.close(),
+      (run) => run.close(),
       () => undefined,
     )
   }

@@ -97,7 +97,7 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
   let recalled: readonly [WorkerSite, Promise<unknown>] | undefined
 
   const openRun = async (id: string, isQueued: () => Promise<boolean>): Promise<WorkerSite> => {
-    const site = await runs.of(id).catch(async (error: unknown) => {
+    const workerRun = await runs.of(id).catch(async (error: unknown) => {
       // A driver of another run removes the queues and the folder of the previous run.
       if (!(await isQueued())) throw new Elsewhere('the run was removed')
       fail(error)
@@ -107,17 +107,17 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
       run = id
       report({ type: 'run', run })
     }
-    if (recalled?.[0] !== site) {
-      const addresses = new Set(hostsOf(streams).map((host) => addressOf(site.settings, host)))
+    if (recalled?.[0] !== workerRun) {
+      const addresses = new Set(hostsOf(streams).map((host) => addressOf(workerRun.settings, host)))
       const recall = Promise.all([...addresses].map(backoffs.recall))
-      recalled = [site, recall]
+      recalled = [workerRun, recall]
       // After an error, the next item reads the back-offs again.
       recall.catch(() => {
         if (recalled?.[1] === recall) recalled = undefined
       })
     }
     await recalled[1]
-    return site
+    return workerRun
   }
   const pauseQueues =
     ({ settings }: WorkerSite) =>
@@ -129,23 +129,23 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
     let unreported = nothingTold()
     let unreportedRun = ''
     const processJob = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
-      const site = await openRun(
+      const workerRun = await openRun(
         job.data.run,
         async () => (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run,
       )
-      if (unreportedRun !== site.run) unreported = nothingTold()
-      unreportedRun = site.run
+      if (unreportedRun !== workerRun.run) unreported = nothingTold()
+      unreportedRun = workerRun.run
       // If this process was stalled after it got the job, another worker may have the job by now.
-      if (site.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('the job was received too long ago')
+      if (workerRun.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('the job was received too long ago')
       const tools = {
-        ...{ by: name, blobs, unreported, backoffs, stallDetector, pauseQueues: pauseQueues(site) },
+        ...{ by: name, blobs, unreported, backoffs, stallDetector, pauseQueues: pauseQueues(workerRun) },
         createRequeueError: () => new packages.bullmq.RateLimitError(),
       }
       const reassigned$ = merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
         mergeMap(() => throwError(() => new Elsewhere('the job was given to another worker'))),
       )
-      const outcome = await firstValueFrom(merge(itemJob(stream, job.data, site, tools), reassigned$)).catch((error: unknown) => {
-        throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(site.redact(messageOf(error)))
+      const outcome = await firstValueFrom(merge(itemJob(stream, job.data, workerRun, tools), reassigned$)).catch((error: unknown) => {
+        throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(workerRun.redact(messageOf(error)))
       })
       report({ type: 'settled', stream: stream.name })
       return outcome

@@ -45,7 +45,7 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = fakeH
   const paused: Held[] = []
   const drift = createDriftWatch()
   let checks = 0
-  const site: WorkerSite = {
+  const workerRun: WorkerSite = {
     ...{ run: 'run', asOf: 5, accept: [], settings, redact: redactorOf(settings) },
     storage: memory(),
     transport: ({ url, body = '{}' }) => {
@@ -78,7 +78,7 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = fakeH
     createRequeueError: () => new RequeueError(),
   }
   return {
-    job: (symbol, stream = tiny('news')) => firstValueFrom(itemJob(stream, { run: 'run', item: stockItem(symbol) }, site, tools)),
+    job: (symbol, stream = tiny('news')) => firstValueFrom(itemJob(stream, { run: 'run', item: stockItem(symbol) }, workerRun, tools)),
     ...{ requested, paused, backoffs, drift, checks: () => checks },
   }
 }
