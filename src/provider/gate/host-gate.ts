@@ -3,7 +3,7 @@ import { HostAwayError, messageOf } from '../../model/errors.js'
 import type { HoldReason } from '../../model/event.js'
 import type { LimiterSettings } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
-import type { HostState } from './host-state.js'
+import { hasTrouble, toBackoffStatus } from './host-state.js'
 import { createHostSummary } from './host-summary.js'
 import { createLimiter, type Limiter, type Permit } from './limiter.js'
 import { createNetworkLink, type NetworkLink, reclassifyTimeout, recordReply } from './network-link.js'
@@ -109,11 +109,7 @@ export const createHostGates = (
   const judgeSignal = (signal: HealthSignal, endpoint: EndpointLimiter, { item }: Asker): HealthSignal =>
     signal.kind === 'trouble' && isItemFailure(`${endpoint.name} ${item}`) ? inconclusive : signal
 
-  const release = (
-    signal: HealthSignal,
-    { endpoint, permits }: Pick<ActiveAttempt<unknown>, 'endpoint' | 'permits'>,
-    { item, isList = false }: Asker,
-  ): void => {
+  const release = (signal: HealthSignal, { endpoint, permits }: Admission, { item, isList = false }: Asker): void => {
     if (signal.kind === 'answered') {
       served += 1
       servedAtFailure.delete(`${endpoint.name} ${item}`)
@@ -194,18 +190,11 @@ export const createHostGates = (
   }
 }
 
-interface ActiveAttempt<T> {
-  readonly subscriber: Subscriber<T>
+interface Admission {
   readonly endpoint: EndpointLimiter
   readonly permits: readonly [endpoint: Permit, host: Permit]
 }
 
-const hasTrouble = ({ backoff, failures, nonAnswers }: HostState): boolean => backoff !== undefined || failures > 0 || nonAnswers > 0
-
-const toBackoffStatus = ({ backoff }: HostState, now: number): Pause | undefined =>
-  backoff && {
-    why: backoff.isByPages ? 'pages' : backoff.why,
-    ms: backoff.until - now,
-    sinceMs: now - backoff.since,
-    ...(backoff.giveUpAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
-  }
+interface ActiveAttempt<T> extends Admission {
+  readonly subscriber: Subscriber<T>
+}

@@ -169,3 +169,14 @@ const isOutage = (
   const areAllFailing = isPatient && signal.sign === 'gateway' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
   return isOneItemEnough || areAllFailing || signal.sign === 'unreachable'
 }
+
+export const hasTrouble = ({ backoff, failures, nonAnswers }: HostState): boolean => backoff !== undefined || failures > 0 || nonAnswers > 0
+
+/** The status of a back-off for events; times count from `now`. */
+export const toBackoffStatus = ({ backoff }: HostState, now: number) =>
+  backoff && {
+    why: backoff.isByPages ? ('pages' as const) : backoff.why,
+    ms: backoff.until - now,
+    sinceMs: now - backoff.since,
+    ...(backoff.giveUpAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
+  }
