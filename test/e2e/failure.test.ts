@@ -59,7 +59,7 @@ it('exits with 1, path and cause if the outputs cannot be written', async () => 
   const { code, stderr } = await run(['run'], { cwd, env })
   expect(code).toBe(1)
   expect(stderr).toContain(join(cwd, 'data'))
-  expect(stderr).toContain('in the way')
+  expect(stderr).toContain('a file has the name of its folder')
   expect(readFileSync(join(cwd, 'data'), 'utf8')).toBe('mine')
 })
 
