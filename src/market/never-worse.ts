@@ -43,13 +43,17 @@ export const thresholds = {
     actionDays: 4,
     /** This many of the newest candles count as new; older ones are history and stored as served. */
     newest: 30,
-    /** A recent close also counts as new if it moved by more than this share against the rest of its history. */
+    /** A stored candle also counts as new if one of its prices changed by more than this share against the rest of its history. */
     changed: 0.25,
+    /** A move to this multiple of the previous close, or this share of it: possible for a few stocks, a provider error for many at once. */
+    unusual: { rise: 1.45, fall: 0.6 },
   },
   /** A history whose prices are a multiple of the stored ones, without a corporate action that explains it. */
   rescale: {
     /** A factor within this share of 1 is no multiple: single corrections of the history. */
     same: 0.01,
+    /** A recent stored close that changed by more than this share disagrees with the stored history, whatever the rest of it does. */
+    recent: 0.05,
     /** A corporate action divides earlier prices; rounding may raise them up to this factor. */
     raised: 1.2,
     /** Refused for a single series from this multiple on: share consolidations reach 10 for 1. */

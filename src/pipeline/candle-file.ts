@@ -1,5 +1,6 @@
+import { thresholds } from '../market/never-worse.js'
 import { dayNumberOf } from '../market/same-series.js'
-import { LATEST } from '../model/candle.js'
+import { type Candle, LATEST } from '../model/candle.js'
 
 export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
 
@@ -56,15 +57,20 @@ export interface StoredCloses {
   readonly newest: number
   /** By the number of their day. */
   readonly closes: ReadonlyMap<number, number>
+  /** The newest candles, by the number of their day. */
+  readonly recent: ReadonlyMap<number, Candle>
 }
 
 export const closesIn = (text: string): StoredCloses => {
   const closes = new Map<number, number>()
+  const lines: string[] = []
   let newest = 0
   for (const [line, time] of text.matchAll(new RegExp(`^${CELLS}$`, 'gm'))) {
     if (Number(time) > LATEST) continue
     closes.set(dayNumberOf(Number(time)), Number(line.split(',', 5)[4]))
     newest = Math.max(newest, Number(time))
+    lines.push(line)
   }
-  return { count: closes.size, newest, closes }
+  const recent = lines.slice(-thresholds.prices.newest).map((line) => line.split(',').map(Number) as unknown as Candle)
+  return { count: closes.size, newest, closes, recent: new Map(recent.map((candle) => [dayNumberOf(candle[0]), candle])) }
 }

@@ -1,9 +1,12 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import { leapOf } from '../market/candle-faults.js'
+import { thresholds } from '../market/never-worse.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { type Found, found, skipped } from '../model/outcome.js'
 import { addDays, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
 import type { Tools } from './define-stream.js'
-import { checkNew, inPairs } from './new-candles.js'
+import { checkNew, inPairs, type NewCandle } from './new-candles.js'
+import { refuse } from './refuse.js'
 import { createRescaleWatch, type RescaleWatch } from './rescale-watch.js'
 import { candlesFrom, dayOf, FIRST_CANDLE, type Series } from './series.js'
 import { type DamagedCandles, type StoredCandles, storedCandles } from './stored-candles.js'
@@ -82,12 +85,33 @@ const laterCandles = (stored: StoredCandles, continuing: Continuing): Observable
       const change = changeOf(join, first, isRepeated)
       if (change !== undefined)
         return wholeHistory({ remark: `history fetched again: the stored candle of ${dayOf(join)} ${change}` }, continuing)
-      watch.agrees()
-      if (isSettled && !isTorn && rows.length === 1 && isSame(join, first)) return of(skipped)
-      const added = [...rows].slice(isRepeated ? 1 : 0)
-      return checkNew(inPairs(added, join), series, tools).pipe(
+      if (isSettled && !isTorn && rows.length === 1 && isSame(join, first)) {
+        watch.agrees()
+        return of(skipped)
+      }
+      const added = inPairs([...rows].slice(isRepeated ? 1 : 0), join)
+      return checkNew(added, series, tools).pipe(
+        switchMap(() => checkMoves(added, continuing)),
         map(() => (isTorn ? { ...found(rows), remark: 'repaired: truncated last line' } : found(rows))),
       )
+    }),
+  )
+}
+
+/** Refuses unusual moves of many series at once; single ones may be the market. */
+const checkMoves = (added: readonly NewCandle[], { series, tools, watch }: Continuing): Observable<unknown> => {
+  const moves = added.map(([before, candle]) => before && leapOf(before, candle, thresholds.prices.unusual))
+  const first = added[moves.findIndex((move) => move !== undefined)]
+  const since = first && addDays(dayOf(first[1]), -thresholds.prices.actionDays)
+  const action$ = since === undefined ? of('no move') : (series.movedSince?.(since) ?? of(undefined))
+  return action$.pipe(
+    switchMap((action) => {
+      if (action !== undefined) watch.agrees()
+      else watch.disagrees()
+      return action !== undefined || tools.accepts('prices') ? of(false) : watch.areMany()
+    }),
+    map((areMany) => {
+      if (areMany) refuse(tools, 'prices', `the prices of many series jump at once (${moves.find((move) => move !== undefined)})`)
     }),
   )
 }

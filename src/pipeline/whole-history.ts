@@ -1,15 +1,16 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import { faultOf } from '../market/candle-faults.js'
 import { thresholds } from '../market/never-worse.js'
 import { dayNumberOf, isAnother, isErrorFactor, isMultiple, type Likeness, likenessOf } from '../market/same-series.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { type Found, found } from '../model/outcome.js'
-import { dayAt } from '../model/trading-day.js'
+import { addDays, dayAt } from '../model/trading-day.js'
 import { closesIn, type StoredCloses } from './candle-file.js'
 import type { Tools } from './define-stream.js'
 import { checkNew, inPairs, type NewCandle } from './new-candles.js'
 import { refuse } from './refuse.js'
 import type { RescaleWatch } from './rescale-watch.js'
-import { candlesFrom, FIRST_CANDLE, type Series } from './series.js'
+import { candlesFrom, dayOf, FIRST_CANDLE, type Series } from './series.js'
 
 /** Why the full history is fetched again. */
 export interface Reason {
@@ -53,7 +54,7 @@ const replaced = ({ rows, text, reason }: Answered, { series, tools, watch }: Re
   if (rows.length === 0) return of(found(rows))
   return checkNew(newIn(rows, stored, likeness), series, tools).pipe(
     // The factor means nothing for a history that was accepted although it belongs to another instrument.
-    switchMap(() => (isOfAnother ? of(undefined) : checkFactor(likeness, reason, { tools, watch }))),
+    switchMap(() => (isOfAnother ? of(undefined) : checkLevel({ rows, stored, likeness, reason }, { series, tools, watch }))),
     map(() => ({ ...found(rows), whole: true, remark: reason.remark })),
   )
 }
@@ -70,31 +71,67 @@ const checkLength = (
   else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${dayAt(end * 1_000)}, before the stored one, ${stays}`)
 }
 
-/** The candles that the stored history lacks, and recent ones that differ from it by more than 25 %. */
-const newIn = (rows: Candles, { closes, newest }: StoredCloses, { factor }: Likeness): readonly NewCandle[] => {
-  const isNew = ([, [time, , , , close]]: NewCandle): boolean => {
-    const stored = closes.get(dayNumberOf(time))
-    if (stored === undefined) return time > newest
-    return close !== stored && !(Math.abs(close / (stored * factor) - 1) <= thresholds.prices.changed)
+/** The candles that the stored history lacks, and recent ones that became impossible or differ from it by more than 25 %. */
+const newIn = (rows: Candles, { recent, newest }: StoredCloses, { factor }: Likeness): readonly NewCandle[] => {
+  const isChanged = (stored: number, now: number): boolean =>
+    now !== stored && !(Math.abs(now / (stored * factor) - 1) <= thresholds.prices.changed)
+  const isNew = ([, candle]: NewCandle): boolean => {
+    const stored = recent.get(dayNumberOf(candle[0]))
+    if (stored === undefined) return candle[0] > newest
+    if (faultOf(candle) !== undefined && faultOf(stored) === undefined) return true
+    return PRICES.some((column) => isChanged(stored[column], candle[column]))
   }
   return newest === 0 ? [] : inPairs([...rows]).filter(isNew)
 }
 
-/** Accepts a multiple of the stored prices if a corporate action explains it, or if few series have one and it is not impossible. */
-const checkFactor = (
-  { factor }: Likeness,
-  { isAdjusted = false }: Reason,
-  { tools, watch }: Pick<Replacing, 'tools' | 'watch'>,
-): Observable<unknown> => {
-  if (!isMultiple(factor)) watch.agrees()
-  if (!isMultiple(factor) || (isAdjusted && factor <= thresholds.rescale.raised && !isErrorFactor(factor))) return of(undefined)
-  const times = `${Number(factor.toPrecision(3))} times the stored prices`
+const PRICES = [1, 2, 3, 4] as const
+const CLOSE = 4
+
+interface Compared {
+  readonly rows: Candles
+  readonly stored: StoredCloses
+  readonly likeness: Likeness
+  readonly reason: Reason
+}
+
+/** How the price level of a new history differs from the stored one; `undefined` if a few corrections or a corporate action explain it. */
+const describeChange = ({ rows, stored: { recent }, likeness: { factor }, reason }: Compared): string | undefined => {
+  if (isMultiple(factor)) return `${Number(factor.toPrecision(3))} times the stored prices`
+  if (reason.isAdjusted) return undefined
+  const changed = [...rows].slice(-2 * thresholds.prices.newest).find((candle) => {
+    const stored = recent.get(dayNumberOf(candle[0]))
+    return stored !== undefined && stored[CLOSE] > 0 && Math.abs(candle[CLOSE] / stored[CLOSE] - 1) > thresholds.rescale.recent
+  })
+  return changed && `a close of ${changed[CLOSE]} on ${dayOf(changed)} instead of ${recent.get(dayNumberOf(changed[0]))?.[CLOSE]}`
+}
+
+/**
+ * Accepts a changed price level if a corporate action explains it, or if few series have one. Refuses it if no action can explain it, if it
+ * is higher without any known action, or if many series change at once.
+ */
+const checkLevel = (compared: Compared, { series, tools, watch }: Replacing): Observable<unknown> => {
+  const { factor } = compared.likeness
+  const change = describeChange(compared)
+  const { raised } = thresholds.rescale
+  if (change === undefined) {
+    watch.agrees()
+    return of(undefined)
+  }
+  if (compared.reason.isAdjusted && factor <= raised && !isErrorFactor(factor)) return of(undefined)
   watch.disagrees()
-  if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${times})`)
+  if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
   if (tools.accepts('rescale')) return of(undefined)
-  return watch.areMany().pipe(
+  const action$ = factor > raised ? findAction(compared.stored, series) : of('not needed')
+  return action$.pipe(
+    switchMap((action) => {
+      if (action === undefined) refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
+      return watch.areMany()
+    }),
     map((areMany) => {
-      if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${times})`)
+      if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
     }),
   )
 }
+
+const findAction = ({ newest }: StoredCloses, { movedSince }: Series): Observable<string | undefined> =>
+  movedSince?.(addDays(dayAt(newest * 1_000), -thresholds.prices.actionDays)) ?? of(undefined)

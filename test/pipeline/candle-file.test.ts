@@ -49,18 +49,18 @@ const spoilt = fc.tuple(ordered, fc.array(fc.tuple(fc.nat(1_000), bit, fc.nat(3)
 const doubled = ordered.map((rows) => HEADER + rows.flatMap((row) => [`${row}\n`, `${row}\n`]).join(''))
 
 describe('the check of a stored candle file', () => {
-  it('passes whatever numbers were written', () => {
+  it('accepts every number that a run can write', () => {
     const property = fc.property(ordered, (rows) => {
       expect(checkCandles(HEADER + rows.map((row) => `${row}\n`).join(''))).toEqual({ rows: rows.slice(-2), isTorn: false })
     })
     fc.assert(property, { numRuns: 300 })
   })
 
-  it('takes a timestamp after the year 2100 for a day that cannot be', () => {
+  it('rejects a timestamp after the year 2100', () => {
     expect(checkCandles(`${HEADER}1,1,1,1,1,1\n4102444801,1,1,1,1,1\n`)).toMatchObject({ rows: [], fault: 'impossible timestamp' })
   })
 
-  it('says what a slow and obvious one says of a spoilt file', () => {
+  it('finds the same fault as a slow reference check in a damaged file', () => {
     const seen = new Set<string>()
     const property = fc.property(
       fc.oneof(
@@ -79,7 +79,7 @@ describe('the check of a stored candle file', () => {
     expect(seen.size).toBeGreaterThanOrEqual(6)
   })
 
-  it('knows every cut of a file', () => {
+  it('detects a truncation at any byte', () => {
     const rows = Array.from({ length: 5 }, (_, place) => `${place + 1},1.5,2,0.5,1e-7,100`)
     const text = `${HEADER}${rows.join('\n')}\n`
     for (let length = 0; length <= text.length; length += 1)
@@ -102,7 +102,7 @@ describe('the check of a stored candle file', () => {
 })
 
 describe('the days in a candle file', () => {
-  it('are counted once each, whatever lies between them', () => {
+  it('are counted once each, whatever is between them', () => {
     const [one, two, three] = [1, 2, 3].map((day) => day * 86_400) as [number, number, number]
     const text = `Date;Open\r\n${three},1,1,1,1,1\r\n\0\n${one},1,1,1,1,1\n${three},2,2,2,2.5,2\n1770834600000,1,1,1,1,1\n4,1,1\n${two},1,1,1,1,1`
     const closes = new Map([
@@ -110,7 +110,7 @@ describe('the days in a candle file', () => {
       [2, 1],
       [3, 2.5],
     ])
-    expect(closesIn(text)).toEqual({ count: 3, newest: three, closes })
-    expect(closesIn('')).toEqual({ count: 0, newest: 0, closes: new Map() })
+    expect(closesIn(text)).toMatchObject({ count: 3, newest: three, closes })
+    expect(closesIn('')).toEqual({ count: 0, newest: 0, closes: new Map(), recent: new Map() })
   })
 })

@@ -10,15 +10,15 @@ import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
 describe('a collector in another app', () => {
-  it('tells by an error that the list which a stream works on cannot be had', async () => {
+  it('errors if the list of items of a stream is unavailable', async () => {
     const faults = [{ on: 'indices', mode: 'status', status: 503 }] as const
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2, faults })
     onTestFinished(() => simulator.close())
-    const collector = createCollector({ settings: { ...simulator.settings, retries: 0 } })
+    const collector = createCollector({ settings: { ...simulator.settings, retries: 0, downMs: 0 } })
     await expect(lastValueFrom(collector.stream('indices-ohlcv').pipe(toArray()))).rejects.toThrow(NothingAnswered)
   })
 
-  it('is handed the candles of a stock as rows', async () => {
+  it('receives the candles of a stock as rows', async () => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2 })
     onTestFinished(() => simulator.close())
     const items = await lastValueFrom(createCollector({ settings: simulator.settings }).stream('all-ohlcv').pipe(toArray()))
@@ -30,13 +30,13 @@ describe('a collector in another app', () => {
     }
   })
 
-  it('refuses a time that is none, and a selection of which nothing is left', async () => {
+  it('rejects an invalid time, and an empty selection', async () => {
     const collector = createCollector({ settings: {}, storage: memory() })
     await expect(lastValueFrom(collector.run({ asOf: Number.NaN }))).rejects.toThrow(UsageError)
     await expect(lastValueFrom(collector.run({ only: ['all-indices'], skip: ['all-indices'] }))).rejects.toThrow('no stream to run')
   })
 
-  it('asks nothing when it is stopped by the first thing that it tells', async () => {
+  it('sends no request if the first event stops it', async () => {
     const asked: string[] = []
     const transport: Transport = ({ url }) => {
       asked.push(url)

@@ -78,7 +78,7 @@ const foundOf = async (found$: Observable<Found>): Promise<Found> => {
   return found
 }
 
-describe('what is asked for', () => {
+describe('the requests for candles', () => {
   const two = fileOf(candleOn(wednesday), candleOn(thursday))
   const three = fileOf(candleOn(wednesday), candleOn(thursday), candleOn(friday))
   const cases: readonly (Case & { readonly title: string; readonly starts: readonly number[] })[] = [
@@ -158,7 +158,7 @@ describe('what is asked for', () => {
       if (starts.length === 0) expect(ended.found).toEqual(skipped)
     })
 
-  it('is what lies up to now, in the words of the interface document', async () => {
+  it('cover everything up to now, as in the interface document', async () => {
     const asked: unknown[] = []
     const ask = (_: unknown, input: unknown) => {
       asked.push(input)
@@ -172,7 +172,7 @@ describe('what is asked for', () => {
   })
 
   it(
-    'is aborted when nobody wants it any more',
+    'are aborted on unsubscribe',
     marbles((m) => {
       const answer = m.cold('-----(a|)', { a: [candleOn(friday)] })
       m.expect(
@@ -195,7 +195,7 @@ describe('the join of stored and answered candles', () => {
     expect((await end({ ...stored, answer: later })).found).toEqual(found(later))
   })
 
-  it('lets a revised volume take the place of the stored one', async () => {
+  it('replaces the stored volume by a revised one', async () => {
     const revised = [candleOn(thursday, { volume: 101 }), candleOn(friday)]
     expect((await end({ ...stored, answer: revised })).found).toEqual(found(revised))
     const alone = revised.slice(0, 1)
@@ -205,16 +205,16 @@ describe('the join of stored and answered candles', () => {
   it.each([
     { what: 'nothing', answer: [] },
     { what: 'only what was not asked for', answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')] },
-  ])('is missed, and that is told, where the answer brings $what', async ({ answer }) => {
+  ])('is reported as missing if the answer has $what', async ({ answer }) => {
     const missed = found([], `the answer has neither the stored candle of ${thursday} nor a later one`)
     expect(await end({ ...stored, answer })).toEqual({ found: missed, starts: [timeOf(thursday)] })
   })
 
-  it('is all there is to know where the answer brings nothing else', async () => {
+  it('leads to no change if the answer has nothing else', async () => {
     expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: skipped, starts: [timeOf(thursday)] })
   })
 
-  it('is written anew where it is the same but was under way', async () => {
+  it('is written again if it is the same but its session was not over', async () => {
     const ended = await end({ ...stored, at: `${thursday}T11:00`, has: [candleOn(wednesday), candleOn(thursday)] })
     expect(ended.found).toEqual(found([candleOn(wednesday), candleOn(thursday)]))
   })
@@ -231,14 +231,14 @@ describe('the join of stored and answered candles', () => {
     expect(ended.found.whole).toBe(isSame ? undefined : true)
   })
 
-  it('holds for prices in the ten thousands that are rounded to four digits', async () => {
-    const dear = (close: number): Candle => [timeOf(thursday), 90_000, 90_000, 90_000, close, 1]
+  it('matches prices in the ten thousands that are rounded to four digits', async () => {
+    const dear = (close: number): Candle => [timeOf(thursday), 90_000, 90_020, 90_000, close, 1]
     const one = { text: fileOf(dear(90_000)), at: evening(thursday), now: evening(friday) }
     expect((await end({ ...one, has: [dear(90_008)] })).starts).toHaveLength(1)
     expect((await end({ ...one, has: [dear(90_010)] })).starts).toHaveLength(2)
   })
 
-  it('fetches the whole history again where the stored candle disagrees, and says so', async () => {
+  it('fetches the full history again if the stored candle differs, and reports it', async () => {
     const has = [wednesday, thursday, friday].map((day): Candle => [timeOf(day), 0.5, 1, 0.25, 0.75, 200])
     expect((await end({ ...stored, has })).found).toEqual({
       ...found(has),
@@ -247,7 +247,7 @@ describe('the join of stored and answered candles', () => {
     })
   })
 
-  it('fetches the whole history again where the stored candle is no longer answered', async () => {
+  it('fetches the full history again if the stored candle is missing from the answer', async () => {
     const has = [candleOn(wednesday), candleOn(friday)]
     expect((await end({ ...stored, has })).found).toMatchObject({
       whole: true,
@@ -255,15 +255,15 @@ describe('the join of stored and answered candles', () => {
     })
   })
 
-  it('is the candle before one that was stored under way, which changes at will', async () => {
-    const has = [candleOn(wednesday), candleOn(thursday, { close: 1.9 }), candleOn(friday)]
+  it('is the candle before the last one, if that was stored during its session', async () => {
+    const has = [candleOn(wednesday), candleOn(thursday, { close: 1.6 }), candleOn(friday)]
     const underWay = { ...stored, at: `${thursday}T11:00` }
     expect(await end({ ...underWay, has })).toEqual({ found: found(has), starts: [timeOf(wednesday)] })
     const split = has.map(([time]): Candle => [time, 0.1, 0.2, 0.1, 0.1, 9])
     expect((await end({ ...underWay, has: split })).found).toMatchObject({ whole: true, rows: split })
   })
 
-  it('changes nothing on an answer that was lost on the way to the whole history', async () => {
+  it('changes nothing if the request for the full history fails', async () => {
     const ask = (_: unknown, { START }: { readonly START: number }) => (START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })]))
     const seen: Found[] = []
     missingCandles(series, toolsOf(stored, ask)).subscribe((one) => seen.push(one))
@@ -277,14 +277,14 @@ describe('candles that came as lines', () => {
   const stored = { text: fileOf(candleOn(wednesday), candleOn(thursday)), at: evening(thursday), now: evening(friday) }
   const history = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday))
 
-  it('are handed on as they are, be they a first history or a whole one', async () => {
+  it('are passed on unchanged, for a first and for a full history', async () => {
     expect((await end({ now: evening(friday), answer: history })).found).toEqual({ status: 'success', rows: history })
     const { found: whole } = await end({ text: 'not ours', now: evening(friday), answer: history })
     expect(whole).toMatchObject({ status: 'success', whole: true })
     expect(whole.rows).toBe(history)
   })
 
-  it('are empty where there are none', async () => {
+  it('are empty if the answer has none', async () => {
     expect((await end({ now: evening(friday), answer: inLines() })).found.status).toBe('empty')
   })
 
@@ -292,16 +292,16 @@ describe('candles that came as lines', () => {
     const later = inLines(candleOn(thursday, { volume: 101 }), candleOn(friday))
     expect((await end({ ...stored, answer: later })).found.rows).toBe(later)
     expect((await end({ ...stored, answer: inLines(candleOn(thursday)) })).found).toEqual(skipped)
-    const { starts } = await end({ ...stored, answer: inLines(candleOn(thursday, { close: 1.9 }), candleOn(friday)) })
+    const { starts } = await end({ ...stored, answer: inLines(candleOn(thursday, { close: 1.6 }), candleOn(friday)) })
     expect(starts).toEqual([timeOf(thursday), ALL])
   })
 
-  it('are only those that were asked for', async () => {
+  it('are limited to the requested range', async () => {
     const tooMany = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday), candleOn('2026-02-14'))
     expect((await end({ ...stored, answer: tooMany })).found).toEqual(found([candleOn(thursday), candleOn(friday)]))
   })
 
-  it('do not replace more of them', async () => {
+  it('do not replace a longer history', async () => {
     const text = fileOf(candleOn(friday), candleOn(thursday), candleOn(wednesday))
     const answer = inLines(candleOn(thursday), candleOn(friday))
     await expect(end({ text, now: evening(friday), answer })).rejects.toThrow('2 candles instead of 3')
@@ -314,13 +314,13 @@ describe('a known adjustment', () => {
   const text = fileOf(candleOn(wednesday), candleOn(thursday))
   const has = [candleOn(wednesday), candleOn(thursday), candleOn(friday)]
 
-  it('fetches the whole history again at once, and says why', async () => {
+  it('fetches the full history again at once, and reports why', async () => {
     const ended = await end({ text, at: evening(thursday), now: evening(friday), has, adjusted: `split on ${friday}` })
     expect(ended.starts).toEqual([ALL])
     expect(ended.found).toEqual({ ...found(has), whole: true, remark: `history fetched again: split on ${friday}` })
   })
 
-  it('is not asked after by a first download, nor where nothing can be missing', async () => {
+  it('is not looked up by a first download, nor if nothing can be missing', async () => {
     const adjustedSince = () => NEVER
     const ask = () => of(has)
     const first = toolsOf({ now: evening(friday) }, ask)
@@ -350,7 +350,7 @@ describe('a damaged file', () => {
   })
 
   it.each(['1', '17708', last.slice(0, -1), last.slice(0, -5), '\n', 'x\n', '\0\0\0'])(
-    'goes on from its last whole line where the last one is %j',
+    'continues after its last complete line if the last one is %j',
     async (torn) => {
       expect(await repair(HEADER + one + other + torn)).toEqual({
         found: { ...found(has.slice(1)), remark: 'repaired: truncated last line' },
@@ -359,27 +359,27 @@ describe('a damaged file', () => {
     },
   )
 
-  it('is mended behind its last candle too, even where no day is missing', async () => {
+  it('is repaired after its last candle, even if no day is missing', async () => {
     expect(await repair(`${HEADER}${one}${other}${last}177`)).toEqual({
       found: { ...found(has.slice(2)), remark: 'repaired: truncated last line' },
       starts: [timeOf(friday)],
     })
   })
 
-  it('is not looked for in a file of the very instant of the last run', async () => {
+  it('is not searched for in a file with the instant of the last run', async () => {
     const text = HEADER + other + one + other + last
     expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(skipped)
     expect((await end({ text, now: evening(friday), lastRun: evening(thursday), has })).found).toMatchObject({ whole: true })
   })
 })
 
-describe('a whole history', () => {
+describe('a full history', () => {
   const day = (place: number): Candle => [timeOf(friday) - (9 - place) * 86_400, 1, 2, 0.5, 1.5, 100]
   const ten = Array.from({ length: 10 }, (_, place) => day(place))
   const over = (text: string, has: readonly Candle[]) => end({ text, at: evening(friday), now: `${friday}T21:00`, has })
   const unsorted = fileOf(...ten.toReversed())
 
-  it('takes the place of a stored one with at most three tenths of its days missing', async () => {
+  it('replaces the stored one if at most 30 % of its days are missing', async () => {
     expect((await over(unsorted, ten.slice(3))).found).toMatchObject({ whole: true, rows: ten.slice(3) })
     await expect(over(unsorted, ten.slice(4))).rejects.toThrow(RefusedError)
     await expect(over(unsorted, ten.slice(4))).rejects.toThrow(/^shrink: .*6 candles instead of 10.*not in order/)

@@ -43,6 +43,30 @@ const newest =
     return { Time, ...Object.fromEntries(names.map((name) => [name, columns[name].with(last, changed[name] as number)])) } as Columns
   }
 
+/** Changes the last candle of the first day, which the second one must repeat. */
+const join =
+  (change: (candle: Record<'o' | 'h' | 'l' | 'c', number>) => object): Wrong =>
+  ({ Time, ...columns }) => {
+    const [place, names] = [Time.length - 2, ['o', 'h', 'l', 'c'] as const]
+    const candle = Object.fromEntries(names.map((name) => [name, columns[name][place]])) as Record<'o' | 'h' | 'l' | 'c', number>
+    const changed: Partial<Record<string, number>> = { ...candle, ...change(candle) }
+    return {
+      Time,
+      v: columns.v,
+      ...Object.fromEntries(names.map((name) => [name, columns[name].with(place, changed[name] as number)])),
+    } as Columns
+  }
+
+const since =
+  (back: number, wrong: Wrong): Wrong =>
+  (columns, sid) => {
+    const changed = wrong(columns, sid)
+    const from = columns.Time.length - back
+    return Object.fromEntries(
+      Object.entries(columns).map(([name, column]) => [name, [...column.slice(0, from), ...changed[name as keyof Columns].slice(from)]]),
+    ) as unknown as Columns
+  }
+
 const shifted: Wrong = (_, sid) => candlesOf(sid === 1_000 + STOCKS - 1 ? 1_000 : sid + 1)
 
 const answering =
@@ -81,8 +105,8 @@ const secondEvening = async (answer: Collecting['answer'], more: Partial<Collect
   return { before, after: candlesIn(files), script, report, codes, files }
 }
 
-describe('a second evening with right answers', () => {
-  it('adds a candle to each file, and asks each stock once', async () => {
+describe('a second daily run with right answers', () => {
+  it('adds a candle to each file, with one request per stock', async () => {
     const { before, after, script, report } = await secondEvening(answering())
     expect(report.outcome).toBe('complete')
     expect(script).toMatchObject({ requests: STOCKS, items: { success: STOCKS }, problems: [] })
@@ -90,7 +114,7 @@ describe('a second evening with right answers', () => {
   })
 })
 
-describe('a second evening on which every answer is wrong', () => {
+describe('a second daily run whose answers are all wrong', () => {
   const cases: readonly { readonly what: string; readonly wrong: Wrong; readonly code: string }[] = [
     { what: 'all prices times 100', wrong: times(100), code: 'rescale' },
     { what: 'all prices times 10', wrong: times(10), code: 'rescale' },
@@ -106,10 +130,19 @@ describe('a second evening on which every answer is wrong', () => {
     { what: 'the newest candle all zero', wrong: newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 })), code: 'prices' },
     { what: 'the newest candle negative', wrong: newest(({ o, h, l, c }) => ({ o: -o, h: -l, l: -h, c: -c })), code: 'prices' },
     { what: 'the newest high below its low', wrong: newest(({ h, l }) => ({ h: l - 0.05, l: h + 0.05 })), code: 'prices' },
+    { what: 'a stored candle whose high is 1', wrong: join(() => ({ h: 1 })), code: 'prices' },
+    {
+      what: 'a stored candle times 1.2',
+      wrong: join(({ o, h, l, c }) => ({ o: o * 1.2, h: h * 1.2, l: l * 1.2, c: c * 1.2 })),
+      code: 'rescale',
+    },
+    { what: 'prices times 1.2 since some day', wrong: since(20, times(1.2)), code: 'rescale' },
+    { what: 'the newest candle times 3', wrong: since(1, times(3)), code: 'prices' },
+    { what: 'the newest candle halved', wrong: since(1, times(0.5)), code: 'prices' },
     { what: 'the newest volume negative', wrong: newest(({ v }) => ({ v: -v })), code: 'prices' },
   ]
 
-  it.each(cases)('leaves every file as it is, and says why: $what', async ({ wrong, code }) => {
+  it.each(cases)('leaves every file unchanged, and reports why: $what', async ({ wrong, code }) => {
     const { before, after, script, report, codes, files } = await secondEvening(answering(wrong))
     expect(after).toEqual(before)
     expect(codes).toEqual([code])
@@ -121,15 +154,15 @@ describe('a second evening on which every answer is wrong', () => {
     expect(candlesIn(files)).toEqual((await secondEvening(answering())).after)
   })
 
-  it.each(cases)('stores them where the run accepts it: $what', async ({ wrong, code }) => {
+  it.each(cases)('stores them if the run accepts it: $what', async ({ wrong, code }) => {
     const { before, after, report } = await secondEvening(answering(wrong), { accept: [code as 'prices'] })
     expect(report.outcome).toBe('complete')
     for (const [file, text] of Object.entries(before)) expect(after[file]).not.toBe(text)
   })
 })
 
-describe('a second evening on which some answers are wrong', () => {
-  it('refuses those alone that are of other stocks', async () => {
+describe('a second daily run with some wrong answers', () => {
+  it('refuses only answers of other stocks', async () => {
     const { before, after, script, codes } = await secondEvening(answering(shifted, (sid) => sid < 1_020))
     expect([codes, script.items]).toMatchObject([['identity'], { error: 20, success: 10 }])
     for (const { Sym, Sid } of master) expect(after[`ohlcv_data/${Sym}.csv`] === before[`ohlcv_data/${Sym}.csv`]).toBe(Sid < 1_020)
@@ -141,7 +174,17 @@ describe('a second evening on which some answers are wrong', () => {
     expect(script.rewritten?.map(({ item }) => item).sort()).toEqual(['S17', 'S3'])
   })
 
-  it('refuses a single stock whose prices no action can have multiplied', async () => {
+  it('takes the halved candle of a single stock for a move of the market', async () => {
+    const { report } = await secondEvening(answering(since(1, times(0.5)), (sid) => sid === 1_003))
+    expect(report.outcome).toBe('complete')
+  })
+
+  it('refuses higher prices of single stocks without a corporate action', async () => {
+    const { codes, script } = await secondEvening(answering(times(10), (sid) => sid < 1_003))
+    expect([codes, script.items]).toMatchObject([['rescale'], { error: 3, success: STOCKS - 3 }])
+  })
+
+  it('refuses a single stock whose prices have an impossible factor', async () => {
     const { script, codes } = await secondEvening(answering(times(100), (sid) => sid === 1_003))
     expect([codes, script.items]).toMatchObject([['rescale'], { error: 1, success: STOCKS - 1 }])
   })
@@ -172,7 +215,7 @@ describe('a second evening on which some answers are wrong', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  it('checks the newest candles of a whole history, too: those that are new, and stored ones that are others now', async () => {
+  it('also checks the newest candles of a full history: new ones, and changed stored ones', async () => {
     const zero = newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 }))
     const halfThenZero: Wrong = (columns, sid) => zero(times(0.5)(columns, sid), sid)
     const lastTwo: Wrong = (columns) => {
@@ -188,7 +231,7 @@ describe('a second evening on which some answers are wrong', () => {
     }
   })
 
-  it('takes a multiple that a known split explains, and none that it does not', async () => {
+  it('accepts a multiple that a known split explains, and no other', async () => {
     const evening = async (wrong: Wrong) => {
       const files = await firstEvening()
       const splits = JSON.stringify(master.map(({ Sym }) => ({ Sym, CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY }] })))
@@ -199,7 +242,7 @@ describe('a second evening on which some answers are wrong', () => {
     expect(await evening(times(10))).toMatchObject({ success: 0, error: STOCKS })
   })
 
-  it('takes a large move where a corporate action explains it', async () => {
+  it('accepts a large move that a corporate action explains', async () => {
     const tenth = newest(({ o, h, l, c }) => ({ o: o / 10, h: h / 10, l: l / 10, c: c / 10 }))
     const demerger = [{ Sym: 'S3', CorpAct: [{ ActType: 'DEMERGER', ExDate: TODAY }] }]
     const evening = async (actions: readonly unknown[]) => {
@@ -222,7 +265,7 @@ describe('candles that are late', () => {
   const untilYesterday: Wrong = (columns) =>
     Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column.slice(0, -1)])) as unknown as Columns
 
-  it('are told of by a first run, by one that finds nothing new, and by neither where the market is current', async () => {
+  it('cause a warning in a first run and in one without new candles, but not if the market is current', async () => {
     const files: MemoryFiles = new Map()
     const first = await run(answering(untilYesterday), files)
     expect([first.report.outcome, first.script.problems]).toEqual(['complete', [{ reason: late }]])
