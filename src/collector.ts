@@ -87,10 +87,10 @@ export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols'
  * @example createCollector({ settings: { out: './data' } }).run().subscribe((report) => console.log(report.outcome))
  */
 export const createCollector = <const S extends Streams = typeof allStreams>(options: CollectorOptions<S>): Collector<RowsOf<S>> =>
-  collectorOf(options) as Collector<RowsOf<S>>
+  createUntypedCollector(options) as Collector<RowsOf<S>>
 
-const collectorOf = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
-  const settings = settled(given)
+const createUntypedCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
+  const settings = parseSettings(given)
   const redact = redactorOf(settings)
   const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)
   const outputs = (): Storage => storage ?? folder(settings.out)
@@ -125,7 +125,7 @@ const collectorOf = ({ settings: given, streams = allStreams, storage, ...option
   }
 }
 
-const settled = (given: SettingsInput): Settings => {
+const parseSettings = (given: SettingsInput): Settings => {
   const { data, error } = Settings.safeParse(given)
   if (data) return data
   throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))

@@ -20,15 +20,15 @@ export interface Sources {
   readonly streams: readonly StreamDefinition[]
 }
 
-/** The settings of one source; `named` formats the name of a setting there. */
-interface Layer {
+/** The settings of one source; `formatName` formats the name of a setting there. */
+interface SettingsLayer {
   readonly values: Row
-  readonly named: (setting: string) => string
+  readonly formatName: (setting: string) => string
 }
 
 /** The effective settings: flag > environment > file > default. @throws UsageError that names a wrong value, its source and the remedy */
 export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: Sources): Settings => {
-  const layers = [fileLayer(configFile), environmentLayer(env), { values: flags, named: (setting: string) => `--${setting}` }]
+  const layers = [readFileLayer(configFile), readEnvironmentLayer(env), { values: flags, formatName: (setting: string) => `--${setting}` }]
   for (const layer of layers) checkLayer(layer, streams)
   return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
 }
@@ -41,9 +41,9 @@ const merge = (lower: Row, upper: Row): Row =>
     }),
   )
 
-const checkLayer = ({ values, named }: Layer, streams: readonly StreamDefinition[]): void => {
+const checkLayer = ({ values, formatName }: SettingsLayer, streams: readonly StreamDefinition[]): void => {
   const issue = Settings.safeParse(values).error?.issues[0]
-  if (issue) throw new UsageError(`${named(settingAt(issue, values))} ${wrong(issue, values)}`)
+  if (issue) throw new UsageError(`${formatName(findSetting(issue, values))} ${describeIssue(issue, values)}`)
   const streamNames = streams.map(({ name }) => name)
   const known = [
     ['workers', 'stream', streamNames],
@@ -55,17 +55,17 @@ const checkLayer = ({ values, named }: Layer, streams: readonly StreamDefinition
     if (unknown === undefined) continue
     const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
     throw new UsageError(
-      `${named(setting)} names ${JSON.stringify(unknown)}, which is not a ${what}.${didYouMean(unknown, names)} ${plural}: ${names.join(', ')}`,
+      `${formatName(setting)} names ${JSON.stringify(unknown)}, which is not a ${what}.${didYouMean(unknown, names)} ${plural}: ${names.join(', ')}`,
     )
   }
 }
 
-const settingAt = ({ path }: z.core.$ZodIssue, values: Row): string => {
+const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
   const [setting = '', host] = path.map(String)
   return setting === 'urls' && host !== undefined && isRow(values.urls) ? `urls.${host}` : setting
 }
 
-const wrong = (issue: z.core.$ZodIssue, values: Row): string => {
+const describeIssue = (issue: z.core.$ZodIssue, values: Row): string => {
   if (issue.code === 'unrecognized_keys') {
     const [first = ''] = issue.keys
     return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? hosts : Object.keys(Settings.shape))} "scripstream run --help" shows all`
@@ -73,46 +73,48 @@ const wrong = (issue: z.core.$ZodIssue, values: Row): string => {
   const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
   const where =
     issue.path.length > 1 && issue.code !== 'invalid_key' && issue.path[0] !== 'urls' ? ` (${issue.path.slice(1).join('.')})` : ''
-  return `is ${shown(given, String(issue.path[0]))}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
+  return `is ${formatValue(given, String(issue.path[0]))}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
 }
 
 /** A wrong value as text; values that may identify the user are not shown. */
-const shown = (given: unknown, setting: string): string => {
+const formatValue = (given: unknown, setting: string): string => {
   if (['headers', 'sheetId', 'asmTabId', 'gsmTabId'].includes(setting)) return 'wrong (value not shown)'
   const text = JSON.stringify(given)
   return setting === 'urls' ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }
 
-const fileLayer = (given: string | undefined): Layer => {
+const readFileLayer = (given: string | undefined): SettingsLayer => {
   const path = resolve(given ?? CONFIG_FILE)
-  const named = (setting: string): string => (setting === '' ? path : `${setting} in ${path}`)
+  const formatName = (setting: string): string => (setting === '' ? path : `${setting} in ${path}`)
   try {
     const values: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (!isRow(values)) throw new Error('it must contain a JSON object')
-    return { values, named }
+    return { values, formatName }
   } catch (error) {
-    if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, named }
-    throw new UsageError(`cannot use the configuration file ${path}: ${error instanceof SyntaxError ? syntaxOf(error) : messageOf(error)}`)
+    if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, formatName }
+    throw new UsageError(
+      `cannot use the configuration file ${path}: ${error instanceof SyntaxError ? describeSyntaxError(error) : messageOf(error)}`,
+    )
   }
 }
 
 /** Omits the part of the file that Node's message quotes, because it may be a secret. */
-const syntaxOf = ({ message }: SyntaxError): string => `it is not JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
+const describeSyntaxError = ({ message }: SyntaxError): string => `it is not JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
 
-const environmentLayer = (env: NonNullable<Sources['env']>): Layer => {
+const readEnvironmentLayer = (env: NonNullable<Sources['env']>): SettingsLayer => {
   const values: Record<string, unknown> = {}
   const urls: Record<string, string> = {}
   for (const [setting, variable] of Object.entries(environmentNames)) {
     const text = env[variable]?.trim() ?? ''
     if (text === '') continue
     if (setting.startsWith('urls.')) urls[setting.slice('urls.'.length)] = text
-    else values[setting] = typedValue(setting, text)
+    else values[setting] = parseValue(setting, text)
   }
-  return { values: { ...values, urls }, named: (setting) => environmentNames[setting] ?? setting }
+  return { values: { ...values, urls }, formatName: (setting) => environmentNames[setting] ?? setting }
 }
 
 /** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
-const typedValue = (setting: string, text: string): unknown => {
+const parseValue = (setting: string, text: string): unknown => {
   switch (setting) {
     case 'fetchOhlcv':
     case 'forceUpdate':
@@ -124,10 +126,10 @@ const typedValue = (setting: string, text: string): unknown => {
         text
           .split(',')
           .map((pair) => pair.split('=').map((part) => part.trim()))
-          .map(([name = '', value = '']) => [name, numberOf(value)]),
+          .map(([name = '', value = '']) => [name, parseNumber(value)]),
       )
     case 'headers':
-      return jsonOr(text)
+      return parseJson(text)
     case 'newsLimit':
     case 'retries':
     case 'backoffMs':
@@ -136,15 +138,15 @@ const typedValue = (setting: string, text: string): unknown => {
     case 'throttleRetries':
     case 'throttleGiveUpMs':
     case 'downMs':
-      return numberOf(text)
+      return parseNumber(text)
     default:
       return text
   }
 }
 
-const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+const parseNumber = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
-const jsonOr = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

@@ -11,7 +11,7 @@ import { MASTER, once } from './pipeline/work.js'
 import type { HttpReply, Transport } from './provider/transport.js'
 
 /** A request that a scripted provider received. */
-export interface Asked {
+export interface ScriptedRequest {
   /** The service. */
   readonly host: Host
   /** The path below the service's address, with the query. */
@@ -27,13 +27,13 @@ export interface Asked {
  * Answers a request with one value: a number is a status without a body, a text is the body of a 200, anything else is a 200 as JSON. An
  * error is the failure of the request, such as a `TransportError`.
  */
-export type Answers = (asked: Asked) => Observable<unknown>
+export type Answers = (asked: ScriptedRequest) => Observable<unknown>
 
 /** A provider whose answers a test defines. */
 export interface ScriptedProvider {
   readonly transport: Transport
   /** All requests so far, including retries. */
-  readonly asked: readonly Asked[]
+  readonly asked: readonly ScriptedRequest[]
 }
 
 /** The addresses by which a scripted provider distinguishes the services. */
@@ -41,19 +41,19 @@ export const scriptedUrls = Object.fromEntries(hosts.map((host) => [host, `http:
 
 /** A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket. */
 export const scriptedProvider = (answers: Answers): ScriptedProvider => {
-  const asked: Asked[] = []
+  const asked: ScriptedRequest[] = []
   const transport: Transport = ({ url, body, headers }) =>
     defer(() => {
       const { hostname, pathname, search } = new URL(url)
       const posted: unknown = body === undefined ? undefined : JSON.parse(body)
-      const one: Asked = { host: hostname as Host, path: pathname + search, body: posted, headers, at: asyncScheduler.now() }
+      const one: ScriptedRequest = { host: hostname as Host, path: pathname + search, body: posted, headers, at: asyncScheduler.now() }
       asked.push(one)
-      return answers(one).pipe(map(replyOf))
+      return answers(one).pipe(map(toReply))
     })
   return { transport, asked }
 }
 
-const replyOf = (answer: unknown): HttpReply => {
+const toReply = (answer: unknown): HttpReply => {
   if (typeof answer === 'number') return { status: answer, body: Buffer.alloc(0) }
   return { status: 200, body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)) }
 }
@@ -79,7 +79,7 @@ export interface Trial<R> {
   /** Its part of the report of a run that stores its outputs in `files`. */
   readonly report$: Observable<ScriptReport>
   readonly files: MemoryFiles
-  readonly asked: readonly Asked[]
+  readonly asked: readonly ScriptedRequest[]
 }
 
 /**
@@ -90,7 +90,7 @@ export const trialOf = <R>(stream: StreamDefinition<string, R>, { answers, ...op
   const { stocks = [ALPHA, BETA], asOf = instantOf('2026-02-12', '20:00'), files = new Map() } = options
   const provider = scriptedProvider(answers)
   const source = stream.work.of
-  const leading = source === undefined ? [] : [standIn(source, source === MASTER ? stockItems(stocks) : (options.offered ?? []))]
+  const leading = source === undefined ? [] : [createSourceStream(source, source === MASTER ? stockItems(stocks) : (options.offered ?? []))]
   const collector = createCollector({
     settings: { urls: scriptedUrls, sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
     streams: [...leading, stream],
@@ -110,7 +110,7 @@ export const trialOf = <R>(stream: StreamDefinition<string, R>, { answers, ...op
   }
 }
 
-const stockNamed = (symbol: string, index: number): Stock => ({
+const createStock = (symbol: string, index: number): Stock => ({
   Symbol: symbol,
   ISIN: `INE${String(index).padStart(9, '0')}`,
   Name: `${symbol} Limited`,
@@ -118,11 +118,11 @@ const stockNamed = (symbol: string, index: number): Stock => ({
   FnoFlag: 0,
 })
 
-const ALPHA = stockNamed('ALPHA', 1)
-const BETA = stockNamed('BETA', 2)
+const ALPHA = createStock('ALPHA', 1)
+const BETA = createStock('BETA', 2)
 
 /** Replaces a stream that another one follows: offers the given items, without requests or outputs. */
-const standIn = (name: string, items: readonly Item[]): StreamDefinition =>
+const createSourceStream = (name: string, items: readonly Item[]): StreamDefinition =>
   defineStream({
     name,
     summary: 'the items of the test',

@@ -29,14 +29,14 @@ const allLoadedBy = (entry: string): ReadonlySet<string> => {
 describe('the command', () => {
   const loaded = allLoadedBy('src/cli/main.ts')
 
-  it('has what every run needs before it begins', () => {
+  it('loads what every run needs before it starts', () => {
     expect([...loaded]).toEqual(
       expect.arrayContaining(['rxjs', 'undici', 'zod', 'streams/all-ohlcv.ts', 'sinks/folder.ts', 'src/cli/run.ts']),
     )
   })
 
   it.each(['pino', 'ndjson', 'src/simulator/index.ts', 'src/simulator/server.ts', 'src/fleet/index.ts', 'bullmq', 'ioredis'])(
-    'begins without %s, which most runs never need',
+    'starts without %s, which most runs never need',
     (what) => {
       expect([...loaded]).not.toContain(what)
     },
@@ -80,7 +80,7 @@ describe('the command as it is built', () => {
     for (const file of ['package.json', 'README.md']) expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`node ${path}`)
   })
 
-  it('is one file, and what it shares with commands that are loaded later; all else comes from Node', () => {
+  it('is one file, plus chunks shared with commands that are loaded later; the rest comes from Node', () => {
     const loaded = files.flatMap(importsOf)
     expect(loaded).toContain('node:fs')
     expect(loaded.filter((target) => !target.startsWith('node:') && !target.startsWith('./'))).toEqual([])

@@ -59,14 +59,14 @@ describe('settings', () => {
     { setting: 'exchange', file: 'BSE', env: { SCRIPSTREAM_EXCHANGE: 'MCX' }, seen: 'MCX', flag: 'NSE' },
     { setting: 'retries', file: 0, env: { SCRIPSTREAM_RETRIES: '4' }, seen: 4, flag: 5 },
     { setting: 'sheetId', file: 'f', env: { SCRIPSTREAM_SHEET_ID: 'e' }, seen: 'e', flag: 'x' },
-  ])('take $setting from the flag, else the environment, else the file', ({ setting, file, env, seen, flag }) => {
+  ])('use $setting from the flag, else the environment, else the file', ({ setting, file, env, seen, flag }) => {
     const configFile = fileOf({ [setting]: file })
     expect(load({ configFile })).toHaveProperty(setting, file)
     expect(load({ configFile, env })).toHaveProperty(setting, seen)
     expect(load({ configFile, env, flags: { [setting]: flag } })).toHaveProperty(setting, flag)
   })
 
-  it('take each address and each worker count from the highest source that has it', () => {
+  it('use each address and each worker count from the highest source that has it', () => {
     const configFile = fileOf({ urls: { static: 'http://file', news: 'http://file' }, workers: { 'market-news': 1, 'all-ohlcv': 2 } })
     const env = { SCRIPSTREAM_STATIC_URL: 'http://env/a/b', SCRIPSTREAM_WORKERS: 'market-news=3, fundamental-data = 4' }
     expect(load({ configFile, env })).toMatchObject({
@@ -93,7 +93,7 @@ describe('settings', () => {
     [' false ', false],
   ])('read the boolean %j', (text, value) => expect(load({ env: { FETCH_OHLCV: text } }).fetchOhlcv).toBe(value))
 
-  it('take a variable that is empty or blank for one that is not set', () => {
+  it('treat an empty or blank variable as not set', () => {
     expect(load({ env: { NEWS_LIMIT: '', FETCH_OHLCV: ' ', SCRIPSTREAM_STATIC_URL: '' } })).toEqual(load())
   })
 
@@ -104,7 +104,7 @@ describe('settings', () => {
 
   it('write the exchange in capitals', () => expect(load({ env: { SCRIPSTREAM_EXCHANGE: 'nse' } }).exchange).toBe('NSE'))
 
-  it('let no file reach the prototypes', () => {
+  it('protect the prototypes from any file', () => {
     const configFile = fileOf('{"urls":{"static":"http://x"},"headers":{"__proto__":"y"},"workers":{}}')
     expect(load({ configFile }).urls).toEqual({ static: 'http://x' })
     expect(Object.getPrototypeOf(load({ configFile }).headers)).toBe(Object.prototype)
@@ -149,7 +149,7 @@ describe('a wrong setting', () => {
     { setting: 'urls', wrong: 'https://u:CANARY-1@x', env: 'SCRIPSTREAM_STATIC_URL', text: 'https://x/?key=CANARY-1' },
     { setting: 'urls', wrong: { news: 'https://x#CANARY-1' }, env: 'SCRIPSTREAM_NEWS_URL', text: 'https://CANARY-1@x' },
     { setting: 'urls', wrong: { news: 'u:CANARY-1@x' }, env: 'SCRIPSTREAM_NEWS_URL', text: 'x?CANARY-1' },
-  ])('is named, but not shown where it may identify somebody: $setting', ({ setting, wrong, env, text }) => {
+  ])('is named, but its value is not shown if it may identify the user: $setting', ({ setting, wrong, env, text }) => {
     const configFile = fileOf({ [setting]: wrong })
     for (const [complaint, source] of [
       [complaintOf({ configFile }), configFile],
@@ -170,25 +170,25 @@ describe('a wrong setting', () => {
     },
   )
 
-  it.each(['localhost:8080', 'ftp://x', 'x', '//x', 'http://'])('is an address that is none: %s', (url) => {
+  it.each(['localhost:8080', 'ftp://x', 'x', '//x', 'http://'])('is an invalid address: %s', (url) => {
     const configFile = fileOf({ urls: { static: url } })
     expect(complaintOf({ env: { SCRIPSTREAM_STATIC_URL: url } })).toMatch(/^SCRIPSTREAM_STATIC_URL is .*not an http\(s\) address/)
     expect(complaintOf({ configFile })).toContain(`urls.static in ${configFile}`)
   })
 
-  it('is the address of a service that is none', () => {
+  it('is the address of an unknown service', () => {
     const configFile = fileOf({ urls: { statics: 'http://x' } })
     expect(complaintOf({ configFile })).toContain(configFile)
     expect(complaintOf({ configFile })).toContain('statics')
   })
 
-  it('is a setting that there is none of, with where to look', () => {
+  it('is an unknown setting, with where to look', () => {
     const configFile = fileOf({ newLimit: 5 })
     expect(complaintOf({ configFile })).toMatch(/"newLimit"\. Did you mean newsLimit\? .*--help/)
     expect(complaintOf({ configFile })).toContain(configFile)
   })
 
-  it('is a check that there is none of, with those that there are', () => {
+  it('is an unknown check, with the known ones', () => {
     const env = { SCRIPSTREAM_VERIFY: 'errors=1,large-moves=20' }
     expect(load({ env, configFile: fileOf({ verify: { warnings: 5, errors: 9 } }) }).verify).toEqual({
       errors: 1,
@@ -200,7 +200,7 @@ describe('a wrong setting', () => {
     )
   })
 
-  it.each(['workers', 'timeoutsMs'])('is a stream that there is none of in %s, with those that there are', (setting) => {
+  it.each(['workers', 'timeoutsMs'])('is an unknown stream in %s, with the known ones', (setting) => {
     const configFile = fileOf({ [setting]: { 'market-new': 5 } })
     const complaint = complaintOf({ configFile })
     expect(complaint).toContain(`${setting} in ${configFile}`)
@@ -208,7 +208,7 @@ describe('a wrong setting', () => {
     for (const { name } of streams) expect(complaint).toContain(name)
   })
 
-  it('is a worker count that is none, with the stream’s name', () => {
+  it('is an invalid worker count, with the stream’s name', () => {
     expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=0' } })).toMatch(/SCRIPSTREAM_WORKERS.*0.*market-news/)
     expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=many' } })).toMatch(/SCRIPSTREAM_WORKERS.*"many".*market-news/)
     expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: '15' } })).toContain('SCRIPSTREAM_WORKERS')
@@ -218,14 +218,14 @@ describe('a wrong setting', () => {
     expect(complaintOf({ configFile: fileOf({ headers }) })).toContain('headers in ')
   })
 
-  it('is complained about in the source that has it, even if a higher one has a right value', () => {
+  it('is reported for the source that has it, even if a higher one has a valid value', () => {
     const configFile = fileOf({ newsLimit: 'many' })
     expect(complaintOf({ configFile, env: { NEWS_LIMIT: '5' } })).toContain(configFile)
   })
 })
 
 describe('a configuration file', () => {
-  it('that was asked for must be there', () => {
+  it('that was named must exist', () => {
     expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(/\/nowhere\/scripstream\.json.*(no such file|ENOENT)/)
   })
 
@@ -234,7 +234,7 @@ describe('a configuration file', () => {
     expect(complaintOf({ configFile })).toContain(configFile)
   })
 
-  it('need not be there where nobody asked for it', () => expect(() => loadSettings({ streams })).not.toThrow())
+  it('need not exist if it was not named', () => expect(() => loadSettings({ streams })).not.toThrow())
 })
 
 describe('the table of settings', () => {
@@ -252,11 +252,11 @@ describe('a typing error', () => {
     [{ wokers: {} }, 'has no setting "wokers". Did you mean workers?'],
     [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz". Did you mean news?'],
     [{ workers: { 'market-new': 3 } }, 'names "market-new", which is not a stream. Did you mean market-news?'],
-  ])('in a settings file is told with what was most likely meant: %j', (content, says) => {
+  ])('in a settings file is reported with a suggestion: %j', (content, says) => {
     expect(complaintOf({ configFile: fileOf(content) })).toContain(says)
   })
 
-  it('in the name of a variable is told, and no other variable is spoken of', () => {
+  it('in the name of a variable is reported, and no other variable', () => {
     const env = {
       SCRIPSTREAM_RETRY: '1',
       SCRISTREAM_OUT: 'x',

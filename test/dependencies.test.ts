@@ -38,7 +38,7 @@ it('every package that is installed is locked by its digest, and runs nothing wh
   expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([])
 })
 
-it('every optional package that a locked one names is locked too, for else `npm ci` refuses the lock', () => {
+it('every optional package that a locked one names is locked too, because otherwise `npm ci` rejects the lock', () => {
   const named = locked.flatMap(([, { optionalDependencies }]) => Object.keys(optionalDependencies ?? {}))
   expect(named.length).toBeGreaterThan(10)
   expect(named.filter((name) => !locked.some(([path]) => path.endsWith(`node_modules/${name}`)))).toEqual([])
@@ -48,7 +48,7 @@ it('needs few packages to run, each named on purpose', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(['commander', 'csv-parse', 'csv-stringify', 'ndjson', 'pino', 'undici', 'zod'])
 })
 
-it('never runs with a client that takes a cut body in chunks for a whole one', () => {
+it('never runs with a client that accepts a truncated chunked body', () => {
   const [major = 0, minor = 0, patch = 0] = (packages['node_modules/undici']?.version ?? '').split('.').map(Number)
   expect(major).toBe(7)
   expect(minor * 1_000 + patch).toBeGreaterThanOrEqual(30_002)

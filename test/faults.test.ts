@@ -47,11 +47,11 @@ describe('the list of faults', () => {
     expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: FAULTS }, (_, place) => `F${String(place + 1).padStart(2, '0')}`))
   })
 
-  it('says of each what happens', () => {
+  it('describes what happens for each', () => {
     expect(rows.filter(({ cells }) => cells.length !== 4 || cells.some((cell) => cell === '')).map(({ id }) => id)).toEqual([])
   })
 
-  it('names for each the tests that there are, or why there are none', () => {
+  it('names for each its tests, or why there are none', () => {
     const left = rows.filter(({ tests }) => tests.some((test) => test.startsWith('not covered')))
     expect(left.filter(({ tests }) => tests.length !== 1 || !NOT_COVERED.test(tests[0] ?? '')).map(({ id }) => id)).toEqual([])
     const wrong = rows
@@ -69,7 +69,7 @@ describe('the list of faults', () => {
 describe('the check of the list', () => {
   const textOf = (file: string): string | undefined => (file === 'a/b.test.ts' ? "it('does what it says', () => {})" : undefined)
 
-  it('takes a title, or the beginning of one', () => {
+  it('accepts a title, or the beginning of one', () => {
     expect(faultOf('`a/b.test.ts` › does what it says', textOf)).toBeUndefined()
     expect(faultOf('`a/b.test.ts` › does what', textOf)).toBeUndefined()
   })
@@ -81,7 +81,7 @@ describe('the check of the list', () => {
     ['a/b.test.ts › does what it says', 'not written as'],
     ['`a/b.test.ts`', 'not written as'],
     ['', 'not written as'],
-  ])('sees %j', (named, why) => expect(faultOf(named, textOf)).toContain(why))
+  ])('reports %j', (named, why) => expect(faultOf(named, textOf)).toContain(why))
 
   it('reads a row into its cells', () => {
     expect(rowsIn('# x\n| id | a |\n|---|---|\n| F07 | a fault | it ends | `a` › b<br>`c` › d |\n')).toEqual([

@@ -103,7 +103,7 @@ const sources: Sources = Object.fromEntries(
   ),
 )
 
-describe('the house', () => {
+describe('the repository', () => {
   it('is read as a whole', () => {
     const layers = new Set(Object.keys(sources).map(layerOf))
     expect([...layers].sort()).toEqual(Object.keys(MAY_IMPORT).sort())
@@ -113,10 +113,10 @@ describe('the house', () => {
   it('imports downwards only', () => expect(wrongImports(sources)).toEqual([]))
   it('has no circle of imports', () => expect(circles(sources)).toEqual([]))
   it('has no file over 200 lines', () => expect(longFiles(sources)).toEqual([]))
-  it('takes the time from the scheduler and the injected clock', () => expect(ownTime(sources)).toEqual([]))
+  it('reads the time from the scheduler and the injected clock only', () => expect(ownTime(sources)).toEqual([]))
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
 
-  it('has one file that sends requests, and the embedded provider as the only server', () => {
+  it('has one file that sends requests, and the simulator as the only server', () => {
     expect(httpClients(sources).filter((file) => layerOf(file) !== 'cli')).toEqual(
       expect.arrayContaining(['src/provider/http.ts', 'src/simulator/server.ts']),
     )
@@ -127,7 +127,7 @@ describe('the house', () => {
   })
 })
 
-describe('the checks of the house', () => {
+describe('the checks of the repository', () => {
   it.each([
     ['src/model/a.ts', '../operators/b.js'],
     ['src/operators/a.ts', '../provider/b.js'],
@@ -155,7 +155,7 @@ describe('the checks of the house', () => {
     ['src/fleet/a.ts', '../collector.js'],
     ['src/fleet/a.ts', '../cli/b.js'],
     ['elsewhere/a.ts', './b.js'],
-  ])('see that %s must not import %s', (file, target) => {
+  ])('detect that %s must not import %s', (file, target) => {
     expect(wrongImports({ [file]: `import { b } from '${target}'\n` })).toHaveLength(1)
   })
 
@@ -167,7 +167,7 @@ describe('the checks of the house', () => {
     ['src/cli/a.ts', '../fleet/b.js'],
     ['src/fleet/a.ts', '../../streams/b.js'],
     ['src/cli/a.ts', './b.js'],
-  ])('see that %s may import %s', (file, target) => {
+  ])('permit that %s imports %s', (file, target) => {
     expect(wrongImports({ [file]: `export * from '${target}'\n` })).toEqual([])
   })
 
@@ -178,21 +178,21 @@ describe('the checks of the house', () => {
     ["export * as x from '../x.js'"],
     ["const x = await import('../x.js')"],
     ["type X = import('../x.js').X"],
-  ])('see the import in %j', (text) => expect(importsOf(text)).toEqual(['../x.js']))
+  ])('detect the import in %j', (text) => expect(importsOf(text)).toEqual(['../x.js']))
 
-  it('see a circle of any length', () => {
+  it('detect a circle of any length', () => {
     const ring = { 'src/model/a.ts': "from './b.js'", 'src/model/b.ts': "from './c.js'", 'src/model/c.ts': "from './a.js'" }
     expect(circles(ring)).toEqual(['src/model/a.ts > src/model/b.ts > src/model/c.ts > src/model/a.ts'])
     expect(circles({ 'src/model/a.ts': "from './a.js'" })).toHaveLength(1)
     expect(circles({ ...ring, 'src/model/c.ts': '' })).toEqual([])
   })
 
-  it('see a file of 201 lines, and none in one of 200', () => {
+  it('detect a file of 201 lines, but not one of 200', () => {
     expect(longFiles({ a: 'x\n'.repeat(201) })).toEqual(['a'])
     expect(longFiles({ a: 'x\n'.repeat(200) })).toEqual([])
   })
 
-  it('see a second HTTP client and a missing file', () => {
+  it('detect a second HTTP client and a missing file', () => {
     expect(
       httpClients({ 'streams/a.ts': "import { request } from 'undici'", 'sinks/b.ts': "import { get } from 'node:https'" }),
     ).toHaveLength(2)
@@ -207,7 +207,7 @@ describe('the checks of the house', () => {
     expect(ownTime({ 'src/cli/a.ts': text })).toEqual([])
   })
 
-  it('let a clock default to the real one, and a given instant become a date', () => {
+  it('permit the real clock as a default, and dates from a given instant', () => {
     expect(ownTime({ 'src/pipeline/a.ts': '({ clock = Date.now }) => new Date(clock()) // not Date.now()' })).toEqual([])
   })
 })

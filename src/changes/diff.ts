@@ -26,7 +26,7 @@ export interface Difference {
   readonly changes: readonly Change[]
 }
 
-export interface Diffing {
+export interface DiffOptions {
   readonly exchange: string
   /** Only these sections; all if absent. */
   readonly only?: readonly Section[] | undefined
@@ -35,14 +35,14 @@ export interface Diffing {
 }
 
 /** A file before the last run and now. */
-interface Versions {
+interface FileVersions {
   readonly before: unknown
   readonly after: unknown
 }
 
-interface Files {
+interface FileComparison {
   /** Undefined if the file does not exist, or was no output of the last run. */
-  readonly versionsOf: (file: string, earlier?: string) => Versions | undefined
+  readonly readVersions: (file: string, earlier?: string) => FileVersions | undefined
   /** Whether the last run did not change the file. */
   readonly isSame: (file: string, earlier: string) => boolean
 }
@@ -53,7 +53,7 @@ interface Files {
  * @throws StorageError if there is no such folder
  * @throws UsageError for a symbol that is listed neither now nor before
  */
-export const diff = async (root: string, { exchange, only = sectionNames, symbols }: Diffing): Promise<Difference> => {
+export const diff = async (root: string, { exchange, only = sectionNames, symbols }: DiffOptions): Promise<Difference> => {
   await checkFolder(root)
   const report = await reportIn(root)
   const now = { folder: root, ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }) }
@@ -66,9 +66,9 @@ export const diff = async (root: string, { exchange, only = sectionNames, symbol
   const before = await stocksIn(previous.root)
   const wanted = symbols && symbolsAmong(symbols, [...after, ...before])
   const notes: string[] = []
-  const files = filesOf(root, previous, notes)
+  const files = createFileComparison(root, previous, notes)
   const changes: Change[] = []
-  for (const section of only) changes.push(...(await changesOf(section, { files, before, after, exchange })))
+  for (const section of only) changes.push(...(await findChanges(section, { files, before, after, exchange })))
   const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
   const { run, asOf } = previous
   return {
@@ -82,17 +82,17 @@ export const diff = async (root: string, { exchange, only = sectionNames, symbol
 
 const isStockList = async (root: string): Promise<boolean> => fileAt(join(root, 'master_isin_map.json')) !== undefined
 
-const filesOf = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): Files => ({
+const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => ({
   // The previous version of an unchanged file is a hard link to the same file.
   isSame: (file, earlier) => {
     const [now, then] = [fileAt(join(root, file)), fileAt(join(earlierRoot, earlier))]
     return now?.ino === then?.ino && now?.dev === then?.dev
   },
-  versionsOf: (file, earlier = file) => {
+  readVersions: (file, earlier = file) => {
     try {
-      if (!outputs.some((output) => isOf(file, output))) return undefined
-      const after = documentAt(join(root, file))
-      return after === undefined ? undefined : { before: documentAt(join(earlierRoot, earlier)), after }
+      if (!outputs.some((output) => matchesOutput(file, output))) return undefined
+      const after = readDocument(join(root, file))
+      return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
       notes.push(`${file} was not compared: it is not valid JSON; run "scripstream verify" for details`)
@@ -101,22 +101,22 @@ const filesOf = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, 
   },
 })
 
-const documentAt = (path: string): unknown => (fileAt(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
+const readDocument = (path: string): unknown => (fileAt(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
 
-const isOf = (file: string, output: string): boolean => {
+const matchesOutput = (file: string, output: string): boolean => {
   const [start = '', end] = output.split('*')
   return end === undefined ? file === output : file.startsWith(start) && file.endsWith(end)
 }
 
-interface Comparing {
-  readonly files: Files
+interface DiffContext {
+  readonly files: FileComparison
   readonly before: readonly Stock[]
   readonly after: readonly Stock[]
   readonly exchange: string
 }
 
-const changesOf = async (section: Section, { files, before, after, exchange }: Comparing): Promise<readonly Change[]> => {
-  const lists = (...names: readonly string[]): Lists => joined(names.map((name) => files.versionsOf(name)))
+const findChanges = async (section: Section, { files, before, after, exchange }: DiffContext): Promise<readonly Change[]> => {
+  const lists = (...names: readonly string[]): Lists => joinVersions(names.map((name) => files.readVersions(name)))
   const prefix = exchange.toLowerCase()
   switch (section) {
     case 'listings':
@@ -133,33 +133,33 @@ const changesOf = async (section: Section, { files, before, after, exchange }: C
     case 'actions':
       return newActions(lists('upcoming_corporate_actions.json', 'history_corporate_actions.json'))
     case 'filings':
-      return documentChanges({ before, after, files, fileOf: (name) => `company_filings/${name}_filings.json`, changes: newFilings })
+      return findDocumentChanges({ before, after, files, fileOf: (name) => `company_filings/${name}_filings.json`, changes: newFilings })
     case 'news':
-      return documentChanges({ before, after, files, fileOf: (name) => `market_news/${name}_news.json`, changes: newNews })
+      return findDocumentChanges({ before, after, files, fileOf: (name) => `market_news/${name}_news.json`, changes: newNews })
   }
 }
 
-const joined = (all: readonly (Versions | undefined)[]): Lists => {
+const joinVersions = (all: readonly (FileVersions | undefined)[]): Lists => {
   const rows = (documents: readonly unknown[]): readonly Row[] => documents.flat().filter(isRow)
   return { before: rows(all.map((one) => one?.before)), after: rows(all.map((one) => one?.after)) }
 }
 
-interface Documents extends Omit<Comparing, 'exchange'> {
+interface DocumentDiff extends Omit<DiffContext, 'exchange'> {
   readonly fileOf: (name: string) => string
   readonly changes: typeof newFilings
 }
 
-const A_TURN = 100
+const STOCKS_PER_TURN = 100
 
 /** The changes in the files of each stock. The file of a renamed stock is compared with that of its earlier symbol. */
-const documentChanges = async ({ before, after, files, fileOf, changes }: Documents): Promise<readonly Change[]> => {
+const findDocumentChanges = async ({ before, after, files, fileOf, changes }: DocumentDiff): Promise<readonly Change[]> => {
   const earlierNames = new Map(stockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
   const all: Change[] = []
   for (const { value, fileName, rank } of stockItems(after)) {
     const [file, earlier] = [fileOf(fileName), fileOf(earlierNames.get(value.ISIN) ?? fileName)]
-    const versions = files.isSame(file, earlier) ? undefined : files.versionsOf(file, earlier)
+    const versions = files.isSame(file, earlier) ? undefined : files.readVersions(file, earlier)
     if (versions) all.push(...changes(value.Symbol, versions.before, versions.after))
-    if (rank % A_TURN === 0) await yieldTurn()
+    if (rank % STOCKS_PER_TURN === 0) await yieldTurn()
   }
   return all
 }

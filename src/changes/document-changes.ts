@@ -1,29 +1,29 @@
 import { isRow, type Row, textOf } from '../model/row.js'
 import type { Change } from './change.js'
 
-const TITLES = 2
+const MAX_TITLES = 2
 
 /** New filings of a stock. The key is the same as in the filings stream. */
 export const newFilings = (symbol: string, before: unknown, after: unknown): readonly Change[] =>
-  newIn('filings', symbol, {
-    before: rowsIn(before, 'data'),
-    after: rowsIn(after, 'data'),
-    keyOf: (row) => textOf(row.news_id) || `${textOf(row.news_date)}_${titleOfFiling(row)}`,
-    titleOf: titleOfFiling,
+  findNewRecords('filings', symbol, {
+    before: getRows(before, 'data'),
+    after: getRows(after, 'data'),
+    keyOf: (row) => textOf(row.news_id) || `${textOf(row.news_date)}_${getFilingTitle(row)}`,
+    titleOf: getFilingTitle,
   })
 
-const titleOfFiling = (row: Row): string => textOf(row.caption) || textOf(row.descriptor) || 'Unknown'
+const getFilingTitle = (row: Row): string => textOf(row.caption) || textOf(row.descriptor) || 'Unknown'
 
 /** New news items of a stock. */
 export const newNews = (symbol: string, before: unknown, after: unknown): readonly Change[] =>
-  newIn('news', symbol, {
-    before: rowsIn(before, 'News'),
-    after: rowsIn(after, 'News'),
+  findNewRecords('news', symbol, {
+    before: getRows(before, 'News'),
+    after: getRows(after, 'News'),
     keyOf: (row) => `${textOf(row.PublishDate)}_${textOf(row.Title)}`,
     titleOf: (row) => textOf(row.Title),
   })
 
-interface Documents {
+interface DocumentVersions {
   readonly before: readonly Row[]
   readonly after: readonly Row[]
   readonly keyOf: (row: Row) => string
@@ -31,16 +31,20 @@ interface Documents {
 }
 
 /** One change per stock, with the titles of the newest records, which are first in the document. */
-const newIn = (section: 'filings' | 'news', symbol: string, { before, after, keyOf, titleOf }: Documents): readonly Change[] => {
+const findNewRecords = (
+  section: 'filings' | 'news',
+  symbol: string,
+  { before, after, keyOf, titleOf }: DocumentVersions,
+): readonly Change[] => {
   const old = new Set(before.map(keyOf))
   const fresh = after.filter((row) => !old.has(keyOf(row)))
   if (fresh.length === 0) return []
-  const titles = fresh.slice(0, TITLES).map(titleOf)
-  const more = fresh.length > TITLES ? '; …' : ''
+  const titles = fresh.slice(0, MAX_TITLES).map(titleOf)
+  const more = fresh.length > MAX_TITLES ? '; …' : ''
   return [{ section, change: 'new', symbol, count: fresh.length, detail: `${fresh.length} new: ${titles.join('; ')}${more}` }]
 }
 
-const rowsIn = (document: unknown, field: string): readonly Row[] => {
+const getRows = (document: unknown, field: string): readonly Row[] => {
   const rows = isRow(document) ? document[field] : undefined
   return Array.isArray(rows) ? rows.filter(isRow) : []
 }

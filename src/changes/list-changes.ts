@@ -9,11 +9,11 @@ export interface Lists {
 
 /** Stocks that came under surveillance, left it, or changed their stage. `list` is a name such as ASM. */
 export const surveillanceChanges = (list: string, { before, after }: Lists): readonly Change[] => {
-  const old = new Map(before.map((row) => [stockIn(row), row]))
-  const now = new Set(after.map(stockIn))
+  const old = new Map(before.map((row) => [toStockKey(row), row]))
+  const now = new Set(after.map(toStockKey))
   const entered = after.flatMap((row): Change[] => {
     const [symbol, to] = [textOf(row.Symbol), textOf(row.Stage)]
-    const earlier = old.get(stockIn(row))
+    const earlier = old.get(toStockKey(row))
     const from = textOf(earlier?.Stage)
     if (earlier === undefined) return [{ section: 'surveillance', change: 'entered', symbol, to, detail: `is in ${list} now: ${to}` }]
     return from === to
@@ -21,7 +21,7 @@ export const surveillanceChanges = (list: string, { before, after }: Lists): rea
       : [{ section: 'surveillance', change: 'changed', symbol, from, to, detail: `moves in ${list} from ${from} to ${to}` }]
   })
   const left = before
-    .filter((row) => !now.has(stockIn(row)))
+    .filter((row) => !now.has(toStockKey(row)))
     .map((row): Change => {
       const from = textOf(row.Stage)
       return { section: 'surveillance', change: 'left', symbol: textOf(row.Symbol), from, detail: `left ${list}, where it was in ${from}` }
@@ -29,24 +29,24 @@ export const surveillanceChanges = (list: string, { before, after }: Lists): rea
   return [...entered, ...left]
 }
 
-const stockIn = (row: Row): string => textOf(row.ISIN) || textOf(row.Symbol)
+const toStockKey = (row: Row): string => textOf(row.ISIN) || textOf(row.Symbol)
 
 /** Bands that changed in the list of all bands, and changes that only the exchange's own list of changes has. */
 export const bandChanges = (complete: Lists, announced: Lists): readonly Change[] => {
-  const old = new Map(complete.before.map((row) => [securityIn(row), textOf(row.Band)]))
+  const old = new Map(complete.before.map((row) => [toSecurityKey(row), textOf(row.Band)]))
   const seen = complete.after.flatMap((row) => {
-    const [from, to] = [old.get(securityIn(row)), textOf(row.Band)]
-    return from === undefined || from === to ? [] : [{ key: securityIn(row), change: bandChange(row, from, to) }]
+    const [from, to] = [old.get(toSecurityKey(row)), textOf(row.Band)]
+    return from === undefined || from === to ? [] : [{ key: toSecurityKey(row), change: createBandChange(row, from, to) }]
   })
-  const known = new Set([...seen.map(({ key }) => key), ...announced.before.map(announcementIn)])
-  const only = announced.after.filter((row) => !known.has(securityIn(row)) && !known.has(announcementIn(row)))
-  return [...seen.map(({ change }) => change), ...only.map((row) => bandChange(row, textOf(row.From), textOf(row.To)))]
+  const known = new Set([...seen.map(({ key }) => key), ...announced.before.map(toAnnouncementKey)])
+  const only = announced.after.filter((row) => !known.has(toSecurityKey(row)) && !known.has(toAnnouncementKey(row)))
+  return [...seen.map(({ change }) => change), ...only.map((row) => createBandChange(row, textOf(row.From), textOf(row.To)))]
 }
 
-const securityIn = (row: Row): string => `${textOf(row.Symbol)} ${textOf(row.Series)}`
-const announcementIn = (row: Row): string => `${securityIn(row)} ${textOf(row.From)} ${textOf(row.To)}`
+const toSecurityKey = (row: Row): string => `${textOf(row.Symbol)} ${textOf(row.Series)}`
+const toAnnouncementKey = (row: Row): string => `${toSecurityKey(row)} ${textOf(row.From)} ${textOf(row.To)}`
 
-const bandChange = (row: Row, from: string, to: string): Change => {
+const createBandChange = (row: Row, from: string, to: string): Change => {
   const series = textOf(row.Series)
   const named = (band: string): string => (/^[\d.]+$/.test(band) ? `${band} %` : band.toLowerCase())
   const detail = `from ${named(from)} to ${named(to)}${series === 'EQ' ? '' : ` (series ${series})`}`
@@ -55,7 +55,7 @@ const bandChange = (row: Row, from: string, to: string): Change => {
 
 /** Stocks that reached the upper or lower limit, or left it. */
 export const circuitChanges = (side: string, { before, after }: Lists): readonly Change[] => {
-  const [old, now] = [symbolsIn(before), symbolsIn(after)]
+  const [old, now] = [getSymbols(before), getSymbols(after)]
   const changed = (change: 'entered' | 'left', symbol: string): Change => ({
     section: 'circuits',
     change,
@@ -68,7 +68,7 @@ export const circuitChanges = (side: string, { before, after }: Lists): readonly
   ]
 }
 
-const symbolsIn = (rows: readonly Row[]): ReadonlySet<string> => new Set(rows.map(({ Symbol: symbol }) => textOf(symbol)))
+const getSymbols = (rows: readonly Row[]): ReadonlySet<string> => new Set(rows.map(({ Symbol: symbol }) => textOf(symbol)))
 
 /** New deals. Deals that are gone do not count: the list covers the last 30 days. */
 export const newDeals = ({ before, after }: Lists): readonly Change[] => {
@@ -86,14 +86,14 @@ export const newDeals = ({ before, after }: Lists): readonly Change[] => {
 
 /** Actions that were in neither list (upcoming, history) before. */
 export const newActions = ({ before, after }: Lists): readonly Change[] => {
-  const old = new Set(before.flatMap(actionsIn).map(({ key }) => key))
-  const now = new Map(after.flatMap(actionsIn).map((action) => [action.key, action]))
+  const old = new Set(before.flatMap(toActions).map(({ key }) => key))
+  const now = new Map(after.flatMap(toActions).map((action) => [action.key, action]))
   return [...now.values()]
     .filter(({ key }) => !old.has(key))
     .map(({ symbol, detail }) => ({ section: 'actions', change: 'new', symbol, detail }))
 }
 
-const actionsIn = (row: Row) =>
+const toActions = (row: Row) =>
   [row.CorpAct]
     .flat()
     .filter(isRow)

@@ -3,7 +3,7 @@ import type { Change } from './change.js'
 
 /** Stocks that are new or gone, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
 export const listingChanges = (before: readonly Stock[], after: readonly Stock[]): readonly Change[] => {
-  const [old, now] = [placesOf(before), placesOf(after)]
+  const [old, now] = [groupStocks(before), groupStocks(after)]
   const changes = after.flatMap((stock): Change[] => {
     const { Symbol: symbol, ISIN, Name } = stock
     const sameIsin = old.byIsin.get(ISIN)
@@ -43,17 +43,17 @@ export const listingChanges = (before: readonly Stock[], after: readonly Stock[]
   ]
 }
 
-interface Places {
+interface StockGroups {
   readonly byIsin: ReadonlyMap<string, readonly Stock[]>
   readonly bySymbol: ReadonlyMap<string, readonly Stock[]>
 }
 
-const placesOf = (stocks: readonly Stock[]): Places => ({
-  byIsin: groupedBy(stocks, ({ ISIN }) => ISIN),
-  bySymbol: groupedBy(stocks, ({ Symbol: symbol }) => symbol),
+const groupStocks = (stocks: readonly Stock[]): StockGroups => ({
+  byIsin: groupBy(stocks, ({ ISIN }) => ISIN),
+  bySymbol: groupBy(stocks, ({ Symbol: symbol }) => symbol),
 })
 
-const groupedBy = (stocks: readonly Stock[], keyOf: (stock: Stock) => string): ReadonlyMap<string, readonly Stock[]> => {
+const groupBy = (stocks: readonly Stock[], keyOf: (stock: Stock) => string): ReadonlyMap<string, readonly Stock[]> => {
   const groups = new Map<string, Stock[]>()
   for (const stock of stocks) {
     const group = groups.get(keyOf(stock))
@@ -63,5 +63,5 @@ const groupedBy = (stocks: readonly Stock[], keyOf: (stock: Stock) => string): R
   return groups
 }
 
-const isStillThere = ({ Symbol: symbol, ISIN }: Stock, { byIsin }: Places): boolean =>
+const isStillThere = ({ Symbol: symbol, ISIN }: Stock, { byIsin }: StockGroups): boolean =>
   byIsin.get(ISIN)?.some((stock) => stock.Symbol === symbol) ?? false

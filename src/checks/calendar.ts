@@ -13,69 +13,69 @@ export interface Calendar {
 }
 
 /** With fewer listed stocks or indices, a day is undecidable. */
-const FEWEST_STOCKS = 10
-const FEWEST_INDICES = 5
-const SHARE = 0.5
+const MIN_STOCKS = 10
+const MIN_INDICES = 5
+const SESSION_SHARE = 0.5
 
 /**
  * A day is a session if at least half of the stocks listed then (from their first candle to their last) have a candle, or, if too few
  * stocks were listed, half of the indices. Days after the newest candle of all stocks are no sessions: the indices may be fetched earlier.
  */
 export const calendarOf = (stocks: readonly DaysHeld[], indices: readonly DaysHeld[]): Calendar => {
-  const byStocks = countsOf(stocks)
-  const byIndices = countsOf(indices)
+  const byStocks = countDays(stocks)
+  const byIndices = countDays(indices)
   const days = [...new Set([...byStocks.days(), ...byIndices.days()])].sort((one, other) => one - other)
   const sessions: number[] = []
   const findings: Finding[] = []
   const ofIndicesOnly: number[] = []
-  const newest = stocks.length < FEWEST_STOCKS ? Number.POSITIVE_INFINITY : byStocks.newest
+  const newest = stocks.length < MIN_STOCKS ? Number.POSITIVE_INFINITY : byStocks.newest
   for (const day of days) {
     const stocksThen = byStocks.on(day)
     const indicesThen = byIndices.on(day)
-    const isIndexSession = indicesThen.listed >= FEWEST_INDICES && indicesThen.trading >= SHARE * indicesThen.listed
-    if (stocksThen.listed < FEWEST_STOCKS && day <= newest) {
+    const isIndexSession = indicesThen.listed >= MIN_INDICES && indicesThen.trading >= SESSION_SHARE * indicesThen.listed
+    if (stocksThen.listed < MIN_STOCKS && day <= newest) {
       if (isIndexSession) sessions.push(day)
-    } else if (stocksThen.trading > 0 && stocksThen.trading >= SHARE * stocksThen.listed) sessions.push(day)
-    else if (stocksThen.trading > 0) findings.push(oddDay(day, stocksThen, indicesThen))
+    } else if (stocksThen.trading > 0 && stocksThen.trading >= SESSION_SHARE * stocksThen.listed) sessions.push(day)
+    else if (stocksThen.trading > 0) findings.push(createOddDayFinding(day, stocksThen, indicesThen))
     else if (isIndexSession) ofIndicesOnly.push(day)
   }
-  return { sessions, last: sessions.at(-1), findings: [...findings, ...oddDaysOfIndices(ofIndicesOnly)] }
+  return { sessions, last: sessions.at(-1), findings: [...findings, ...createIndexDaysFinding(ofIndicesOnly)] }
 }
 
-interface Counted {
+interface DayCount {
   readonly trading: number
   readonly listed: number
 }
 
-const oddDay = (number: number, stocks: Counted, indices: Counted): Finding => {
+const createOddDayFinding = (number: number, stocks: DayCount, indices: DayCount): Finding => {
   const day = dayOfNumber(number)
-  const indexNote = indices.listed >= FEWEST_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
+  const indexNote = indices.listed >= MIN_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
   const detail = `${stocks.trading} of ${stocks.listed} listed stocks have a candle of ${day}${indexNote}`
   return { check: 'odd-days', severity: 'warning', day, detail }
 }
 
-const SHOWN = 3
+const MAX_DAYS_SHOWN = 3
 
 /** One finding for all days: either the stocks' candles are missing, or the indices have candles on holidays. */
-const oddDaysOfIndices = (numbers: readonly number[]): readonly Finding[] => {
+const createIndexDaysFinding = (numbers: readonly number[]): readonly Finding[] => {
   const days = numbers.map(dayOfNumber)
   const [day] = days
   if (day === undefined) return []
-  const named = days.slice(-SHOWN).reverse().join(', ')
-  const more = days.length > SHOWN ? `, and ${days.length - SHOWN} earlier` : ''
+  const named = days.slice(-MAX_DAYS_SHOWN).reverse().join(', ')
+  const more = days.length > MAX_DAYS_SHOWN ? `, and ${days.length - MAX_DAYS_SHOWN} earlier` : ''
   const detail = `most indices have a candle of ${days.length === 1 ? 'a day' : `${days.length} days`} on which no stock has one: ${named}${more}`
   return [{ check: 'odd-days', severity: 'warning', day, detail }]
 }
 
-interface Counts {
+interface DayCounts {
   readonly days: () => Iterable<number>
   /** The last day of any series. */
   readonly newest: number
-  readonly on: (day: number) => Counted
+  readonly on: (day: number) => DayCount
 }
 
 /** Counts, for each day, the listed series and those with a candle. */
-const countsOf = (all: readonly DaysHeld[]): Counts => {
+const countDays = (all: readonly DaysHeld[]): DayCounts => {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { first, last } of all) {
     from = Math.min(from, first)

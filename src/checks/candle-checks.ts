@@ -26,7 +26,7 @@ export interface CandleChecks {
   readonly sessions: readonly number[]
 }
 
-interface Against {
+interface CandleContext {
   /** The rows of lists of the whole market, by their file. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
@@ -39,7 +39,7 @@ interface Against {
 }
 
 /** What stays in memory after a file was read: its days, its last closes and its findings. */
-interface Kept {
+interface Summaries {
   readonly findings: Finding[]
   readonly stocks: SeriesDays[]
   readonly indices: DaysHeld[]
@@ -48,14 +48,14 @@ interface Kept {
   count: number
 }
 
-const A_TURN = 20
+const FILES_PER_TURN = 20
 
 /**
  * Reads all candle files once, one at a time, and retains only a summary of each. Checks that need the market's calendar follow after the
  * last file. Indices are checked for impossible candles only: they may move freely and have calendars of their own.
  */
-export const candleChecks = async (root: string, all: readonly StreamFiles[], against: Against): Promise<CandleChecks> => {
-  const kept: Kept = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
+export const candleChecks = async (root: string, all: readonly StreamFiles[], against: CandleContext): Promise<CandleChecks> => {
+  const kept: Summaries = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
   let filesRead = 0
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
@@ -64,9 +64,9 @@ export const candleChecks = async (root: string, all: readonly StreamFiles[], ag
       const symbol = item?.key ?? file
       if (fault !== undefined) kept.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
       kept.count += candles.length
-      if (item !== undefined) keep({ symbol, file, candles }, { kept, isStock: stream.work.of === MASTER, against })
+      if (item !== undefined) addSeries({ symbol, file, candles }, { kept, isStock: stream.work.of === MASTER, against })
       filesRead += 1
-      if (filesRead % A_TURN === 0) await yieldTurn()
+      if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
     }
   const shared = await sharedCandles(root, kept.prints)
   const calendar = calendarOf(
@@ -76,21 +76,21 @@ export const candleChecks = async (root: string, all: readonly StreamFiles[], ag
   return {
     findings: [
       ...shared.map(({ finding }) => finding),
-      ...kept.findings.filter((finding) => !isToldBy(shared, finding)),
+      ...kept.findings.filter((finding) => !isExplainedBy(shared, finding)),
       ...calendar.findings,
       ...kept.stocks.flatMap((series) => [...missingSessions(series, calendar), ...staleSymbol(series, calendar)]),
-      ...withoutCandles(kept, calendar, against),
-      ...bandFindings(kept, against),
+      ...findStocksWithoutCandles(kept, calendar, against),
+      ...findBandViolations(kept, against),
     ],
-    notes: notesOn(kept, calendar, against),
+    notes: describeSkipped(kept, calendar, against),
     count: kept.count,
     sessions: calendar.sessions,
   }
 }
 
-const keep = (
+const addSeries = (
   series: Series,
-  { kept, isStock, against }: { readonly kept: Kept; readonly isStock: boolean; readonly against: Against },
+  { kept, isStock, against }: { readonly kept: Summaries; readonly isStock: boolean; readonly against: CandleContext },
 ): void => {
   const { findings, candles } = daysInOrder(series)
   kept.findings.push(...findings, ...impossibleCandles(series))
@@ -111,12 +111,16 @@ const keep = (
 }
 
 /** Whether a price move is only the edge of a finding about shared candles. */
-const isToldBy = (shared: readonly Shared[], { check, symbol, day }: Finding): boolean =>
+const isExplainedBy = (shared: readonly Shared[], { check, symbol, day }: Finding): boolean =>
   ['large-moves', 'spliced-series'].includes(check) &&
   shared.some(({ finding, cuts }) => finding.symbol === symbol && day !== undefined && cuts.has(day))
 
 /** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
-const withoutCandles = ({ stocks, findings }: Kept, { sessions }: Calendar, { listed }: Against): readonly Finding[] => {
+const findStocksWithoutCandles = (
+  { stocks, findings }: Summaries,
+  { sessions }: Calendar,
+  { listed }: CandleContext,
+): readonly Finding[] => {
   if (stocks.length === 0 || sessions.length <= STALE_SESSIONS) return []
   const known = new Set([...stocks, ...findings].map(({ symbol }) => symbol))
   return listed
@@ -125,15 +129,15 @@ const withoutCandles = ({ stocks, findings }: Kept, { sessions }: Calendar, { li
 }
 
 /** Bands are of the day of the run. They also apply to the session before it, which may be a long weekend earlier. */
-const BANDS_HOLD_DAYS = 4
+const BANDS_VALID_DAYS = 4
 
-const bandFindings = ({ closes }: Kept, { rows, actions, asOf }: Against): readonly Finding[] => {
+const findBandViolations = ({ closes }: Summaries, { rows, actions, asOf }: CandleContext): readonly Finding[] => {
   if (asOf === undefined) return []
   const [complete = [], changed = []] = ['complete_price_bands.json', 'incremental_price_bands.json'].map((file) => rows.get(file) ?? [])
-  return outsideBands(closes, { complete, changed, actions, since: numberOfDay(dayAt(asOf)) - BANDS_HOLD_DAYS })
+  return outsideBands(closes, { complete, changed, actions, since: numberOfDay(dayAt(asOf)) - BANDS_VALID_DAYS })
 }
 
-const notesOn = ({ stocks }: Kept, { last }: Calendar, { asOf }: Against): readonly string[] => {
+const describeSkipped = ({ stocks }: Summaries, { last }: Calendar, { asOf }: CandleContext): readonly string[] => {
   if (stocks.length === 0) return ['There are no candles of stocks, so prices and sessions were not checked.']
   if (last === undefined)
     return [

@@ -21,14 +21,14 @@ export interface Series {
   readonly candles: CandleColumns
 }
 
-export interface ReadCandles {
+export interface ParsedCandles {
   readonly candles: CandleColumns
   /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
   readonly fault?: string
 }
 
 const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
-const INDIA_SECONDS = 19_800
+const INDIA_OFFSET_SECONDS = 19_800
 const DAY_SECONDS = 86_400
 const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
 
@@ -39,29 +39,29 @@ export const dayOfNumber = (number: number): Day => dayAt(number * DAY_SECONDS *
 export const numberOfDay = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)
 
 /** Parses a candle file from its bytes: ten times faster than from text. */
-export const readCandles = (bytes: Buffer): ReadCandles => {
-  if (!bytes.subarray(0, HEADER.length).equals(HEADER)) return { candles: emptyColumns(0), fault: 'its first line is not the header' }
-  const columns = emptyColumns(linesIn(bytes))
+export const readCandles = (bytes: Buffer): ParsedCandles => {
+  if (!bytes.subarray(0, HEADER.length).equals(HEADER)) return { candles: createArrays(0), fault: 'its first line is not the header' }
+  const columns = createArrays(countLines(bytes))
   const cells = new Float64Array(6)
   let [at, line, length] = [HEADER.length, 2, 0]
   let fault: string | undefined
   for (; at < bytes.length; line += 1) {
     const lineEnd = bytes.indexOf(LINE_FEED, at)
     const end = lineEnd < 0 ? bytes.length : lineEnd
-    if (lineEnd >= 0 && readCells(bytes, at, end, cells) && isInTime(cells[0] as number)) put(columns, length++, cells)
+    if (lineEnd >= 0 && readCells(bytes, at, end, cells) && isValidTime(cells[0] as number)) setCandle(columns, length++, cells)
     else fault ??= lineEnd < 0 ? 'its last line is truncated' : `line ${line} is no candle`
     at = end + 1
   }
   return { candles: { ...columns, length }, ...(fault === undefined ? {} : { fault }) }
 }
 
-const linesIn = (bytes: Buffer): number => {
+const countLines = (bytes: Buffer): number => {
   let lines = 0
   for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1
   return lines
 }
 
-const emptyColumns = (room: number): CandleColumns => ({
+const createArrays = (room: number): CandleColumns => ({
   length: 0,
   day: new Int32Array(room),
   open: new Float64Array(room),
@@ -71,10 +71,10 @@ const emptyColumns = (room: number): CandleColumns => ({
   volume: new Float64Array(room),
 })
 
-const isInTime = (seconds: number): boolean => seconds > 0 && seconds <= LATEST && Number.isInteger(seconds)
+const isValidTime = (seconds: number): boolean => seconds > 0 && seconds <= LATEST && Number.isInteger(seconds)
 
-const put = ({ day, open, high, low, close, volume }: CandleColumns, index: number, cells: Float64Array): void => {
-  day[index] = Math.floor(((cells[0] as number) + INDIA_SECONDS) / DAY_SECONDS)
+const setCandle = ({ day, open, high, low, close, volume }: CandleColumns, index: number, cells: Float64Array): void => {
+  day[index] = Math.floor(((cells[0] as number) + INDIA_OFFSET_SECONDS) / DAY_SECONDS)
   open[index] = cells[1] as number
   high[index] = cells[2] as number
   low[index] = cells[3] as number

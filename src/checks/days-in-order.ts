@@ -2,7 +2,7 @@ import { type CandleColumns, dayOfNumber, type Series } from './candle-columns.j
 import type { Finding } from './finding.js'
 
 /** The candles of a series in order, with the findings about their days. */
-export interface DaysInOrder {
+export interface OrderedCandles {
   readonly findings: readonly Finding[]
   /** Ascending by day, each day once. Absent if the file mixes two series: no other check applies then. */
   readonly candles?: CandleColumns
@@ -11,13 +11,13 @@ export interface DaysInOrder {
 /** Closes of one day that differ by more than this share are not two revisions of one candle. */
 const TWO_PRICES = 0.05
 /** Fewer days at two prices may be an accident. */
-const FEWEST_AT_TWO_PRICES = 3
+const MIN_DAYS_AT_TWO_PRICES = 3
 
 /**
  * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
  * a provider may serve both after it renamed or reassigned a symbol.
  */
-export const daysInOrder = ({ symbol, file, candles }: Series): DaysInOrder => {
+export const daysInOrder = ({ symbol, file, candles }: Series): OrderedCandles => {
   if (isAscending(candles)) return { findings: [], candles }
   const { day, close } = candles
   const lastOf = new Map<number, number>()
@@ -30,13 +30,13 @@ export const daysInOrder = ({ symbol, file, candles }: Series): DaysInOrder => {
     const earlier = lastOf.get(today)
     if (earlier !== undefined) {
       twice.push(today)
-      if (areApart(close[earlier] as number, close[index] as number)) atTwoPrices = [...atTwoPrices, [earlier, index]]
+      if (isFarApart(close[earlier] as number, close[index] as number)) atTwoPrices = [...atTwoPrices, [earlier, index]]
     } else if (today < newest) unordered ??= index
     lastOf.set(today, index)
     newest = Math.max(newest, today)
   }
   const [example] = atTwoPrices
-  if (example !== undefined && atTwoPrices.length >= FEWEST_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length) {
+  if (example !== undefined && atTwoPrices.length >= MIN_DAYS_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length) {
     const [one, other] = example
     const on = dayOfNumber(day[one] as number)
     const detail = `${atTwoPrices.length} days have two prices, such as ${on} with ${close[one]} and ${close[other]}`
@@ -44,10 +44,10 @@ export const daysInOrder = ({ symbol, file, candles }: Series): DaysInOrder => {
   }
   return {
     findings: [
-      ...(twice.length === 0 ? [] : [duplicates(twice, { symbol, file })]),
-      ...(unordered === undefined ? [] : [outOfOrder(day, unordered, { symbol, file })]),
+      ...(twice.length === 0 ? [] : [createDuplicateFinding(twice, { symbol, file })]),
+      ...(unordered === undefined ? [] : [createOrderFinding(day, unordered, { symbol, file })]),
     ],
-    candles: sorted(
+    candles: sortCandles(
       candles,
       [...lastOf].sort(([one], [other]) => one - other).map(([, index]) => index),
     ),
@@ -59,20 +59,20 @@ const isAscending = ({ day, length }: CandleColumns): boolean => {
   return true
 }
 
-const areApart = (one: number, other: number): boolean => Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))
+const isFarApart = (one: number, other: number): boolean => Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))
 
-const duplicates = (twice: readonly number[], of: Pick<Series, 'symbol' | 'file'>): Finding => {
+const createDuplicateFinding = (twice: readonly number[], of: Pick<Series, 'symbol' | 'file'>): Finding => {
   const day = dayOfNumber(Math.min(...new Set(twice)))
   const detail = twice.length === 1 ? `${day} appears twice` : `${twice.length} candles repeat a day, the first one ${day}`
   return { check: 'duplicate-candles', severity: 'error', ...of, day, detail }
 }
 
-const outOfOrder = (days: Int32Array, index: number, of: Pick<Series, 'symbol' | 'file'>): Finding => {
+const createOrderFinding = (days: Int32Array, index: number, of: Pick<Series, 'symbol' | 'file'>): Finding => {
   const [before, day] = [dayOfNumber(days[index - 1] as number), dayOfNumber(days[index] as number)]
   return { check: 'unordered-candles', severity: 'error', ...of, day, detail: `${day} follows ${before}` }
 }
 
-const sorted = (candles: CandleColumns, indices: readonly number[]): CandleColumns => {
+const sortCandles = (candles: CandleColumns, indices: readonly number[]): CandleColumns => {
   const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
   return {
     length: indices.length,

@@ -19,37 +19,42 @@ export interface Noted {
 export const filesAsNoted = (found: StreamFiles, { report, isComplete, left }: Noted): readonly Finding[] => {
   const script = report?.scripts[found.stream.name]
   const isTouched = script !== undefined && script.outcome !== 'disabled' && script.outcome !== 'skipped'
-  const named = eachAsNoted(found, left)
-  return named.length > 0 || !isTouched || isComplete ? named : sumsAsReported(found, script)
+  const named = compareEach(found, left)
+  return named.length > 0 || !isTouched || isComplete ? named : compareTotals(found, script)
 }
 
-const eachAsNoted = ({ files, owns }: StreamFiles, left: FilesLeft): readonly Finding[] => {
+const compareEach = ({ files, owns }: StreamFiles, left: FilesLeft): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
   return Object.entries(left).flatMap(([file, bytes]): Finding[] => {
     const size = sizes.get(file)
     if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
-    if (size !== undefined) return [finding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
-    return [finding(bytes === null ? 'it is missing; an earlier run wrote it' : `it is missing; the last run wrote ${bytes} bytes`, file)]
+    if (size !== undefined) return [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
+    return [
+      createFinding(bytes === null ? 'it is missing; an earlier run wrote it' : `it is missing; the last run wrote ${bytes} bytes`, file),
+    ]
   })
 }
 
-const sumsAsReported = (
+const compareTotals = (
   { stream, files, isPerItem }: StreamFiles,
   { files: count, bytes }: { readonly files: number; readonly bytes: number },
 ): readonly Finding[] => {
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
-  if (files.length < count) return [finding(`${stream.name} has ${files.length} files; the last run wrote ${count}`)]
+  if (files.length < count) return [createFinding(`${stream.name} has ${files.length} files; the last run wrote ${count}`)]
   // The totals exclude files that the run did not need to write, so there may be more.
   const isAll = files.length === count
   const isShort = isAll && !isPerItem ? size !== bytes : size < bytes
   if (!isShort) return []
   const [file] = files.length === 1 ? files : []
   return [
-    finding(`${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`, file?.file),
+    createFinding(
+      `${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`,
+      file?.file,
+    ),
   ]
 }
 
-const finding = (detail: string, file?: string): Finding => ({
+const createFinding = (detail: string, file?: string): Finding => ({
   check: 'files',
   severity: 'error',
   ...(file === undefined ? {} : { file }),

@@ -2,7 +2,7 @@ import { dayOfNumber, type Series } from './candle-columns.js'
 import type { Finding } from './finding.js'
 
 /** The share by which rounding to four digits may change a price. */
-const ROUNDING = 1e-4
+const ROUNDING_SHARE = 1e-4
 
 /** Finds impossible candles; one finding per file, about the first of them. */
 export const impossibleCandles = ({ symbol, file, candles }: Series): readonly Finding[] => {
@@ -11,8 +11,8 @@ export const impossibleCandles = ({ symbol, file, candles }: Series): readonly F
   for (let index = 0; index < length; index += 1) {
     const [top, bottom] = [high[index] as number, low[index] as number]
     const [start, end] = [open[index] as number, close[index] as number]
-    const most = top * (1 + ROUNDING)
-    const least = bottom * (1 - ROUNDING)
+    const most = top * (1 + ROUNDING_SHARE)
+    const least = bottom * (1 - ROUNDING_SHARE)
     const isPossible =
       bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[index] as number) >= 0
     if (isPossible) continue
@@ -29,11 +29,11 @@ export const impossibleCandles = ({ symbol, file, candles }: Series): readonly F
     number,
   ]
   const more = count === 1 ? '' : `, and ${count - 1} more`
-  const detail = `${faultOf(o, h, l, c, v)} on ${on} (open ${o}, high ${h}, low ${l}, close ${c})${more}`
+  const detail = `${describeFault(o, h, l, c, v)} on ${on} (open ${o}, high ${h}, low ${l}, close ${c})${more}`
   return [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail }]
 }
 
-const faultOf = (open: number, high: number, low: number, close: number, volume: number): string => {
+const describeFault = (open: number, high: number, low: number, close: number, volume: number): string => {
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
   if (high < low) return 'the high is below the low'
   if (volume < 0) return 'a volume below 0'

@@ -11,7 +11,7 @@ export interface KnownAction {
   readonly factors: readonly number[]
 }
 
-const KINDS = /split|bonus|right|demerger|spin|merger|amalgamation|consolidation|reduction|arrangement/i
+const PRICE_ACTIONS = /split|bonus|right|demerger|spin|merger|amalgamation|consolidation|reduction|arrangement/i
 
 /** The actions of each symbol, from lists of corporate actions. Skips records of another shape or kind, or without a day. */
 export const knownActions = (rows: Iterable<unknown>): ReadonlyMap<string, readonly KnownAction[]> => {
@@ -19,19 +19,19 @@ export const knownActions = (rows: Iterable<unknown>): ReadonlyMap<string, reado
   for (const row of rows) {
     if (!isRow(row)) continue
     const symbol = textOf(row.Sym)
-    const found = [row.CorpAct].flat().filter(isRow).flatMap(actionIn)
+    const found = [row.CorpAct].flat().filter(isRow).flatMap(toKnownAction)
     if (found.length > 0) all.set(symbol, [...(all.get(symbol) ?? []), ...found])
   }
   return all
 }
 
-const actionIn = ({ ActType, ExDate, RecDate, ActDate, Note }: Readonly<Record<string, unknown>>): readonly KnownAction[] => {
+const toKnownAction = ({ ActType, ExDate, RecDate, ActDate, Note }: Readonly<Record<string, unknown>>): readonly KnownAction[] => {
   const kind = textOf(ActType).toLowerCase()
   const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
-  return KINDS.test(kind) && on !== undefined ? [{ kind, day: numberOfDay(on), factors: factorsIn(textOf(Note)) }] : []
+  return PRICE_ACTIONS.test(kind) && on !== undefined ? [{ kind, day: numberOfDay(on), factors: parseFactors(textOf(Note)) }] : []
 }
 
-const factorsIn = (note: string): readonly number[] => {
+const parseFactors = (note: string): readonly number[] => {
   const [, one, other] = /(\d+(?:\.\d+)?)\s*:\s*(\d+(?:\.\d+)?)/.exec(note) ?? []
   const [a, b] = [Number(one), Number(other)]
   return a > 0 && b > 0 ? [b / a, a / b, (a + b) / b, (a + b) / a] : []

@@ -9,7 +9,7 @@ export const listingDays = (rows: readonly Row[], { bySymbol }: Listed): Readonl
   for (const row of rows) {
     const symbol = textOf(row.SYMBOL)
     const isin = row['ISIN NUMBER']
-    const day = dayIn(textOf(row['DATE OF LISTING']))
+    const day = parseListingDay(textOf(row['DATE OF LISTING']))
     if (day !== undefined && (isin === undefined || isin === bySymbol.get(symbol)?.ISIN)) days.set(symbol, day)
   }
   return days
@@ -18,7 +18,7 @@ export const listingDays = (rows: readonly Row[], { bySymbol }: Listed): Readonl
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
 /** The day number of `06-OCT-2008`; undefined if it is not a real day. */
-const dayIn = (text: string): number | undefined => {
+const parseListingDay = (text: string): number | undefined => {
   const [date = '', month = '', year = ''] = text.split('-')
   const index = MONTHS.indexOf(month.toUpperCase()) + 1
   const day = readDay(`${year}-${String(index).padStart(2, '0')}-${date.padStart(2, '0')}`)

@@ -16,7 +16,7 @@ export interface SeriesDays {
 /** A gap counts if the stock traded on all of this many sessions before and after it. */
 const SESSIONS_AROUND = 120
 /** If its candles start or end closer to the gap, this many sessions in total are enough. */
-const FEWEST_AROUND = 60
+const MIN_SESSIONS_AROUND = 60
 
 export const STALE_SESSIONS = 20
 
@@ -25,7 +25,7 @@ export const STALE_SESSIONS = 20
  * other session around it is missing. Gaps of special sessions on weekends do not count: those are short.
  */
 export const missingSessions = ({ symbol, file, days, toldUntil }: SeriesDays, { sessions }: Calendar): readonly Finding[] => {
-  const own = sessions.slice(placeOf(sessions, days.first), placeOf(sessions, days.last + 1))
+  const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
   const findings: Finding[] = []
   for (let index = 0; index < own.length; index += 1) {
     if (days.has(own[index] as number)) continue
@@ -33,9 +33,9 @@ export const missingSessions = ({ symbol, file, days, toldUntil }: SeriesDays, {
     while (index < own.length && !days.has(own[index] as number)) index += 1
     const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
     const after = own.slice(index, index + SESSIONS_AROUND)
-    const isSteady = before.length + after.length >= FEWEST_AROUND && [...before, ...after].every(days.has)
+    const isSteady = before.length + after.length >= MIN_SESSIONS_AROUND && [...before, ...after].every(days.has)
     if (toldUntil.has(dayOfNumber(own[index] as number))) continue
-    if (!isSteady || own.slice(start, index).every(isWeekend)) continue
+    if (!isSteady || own.slice(start, index).every(isWeekendNumber)) continue
     const [from, to] = [dayOfNumber(own[start] as number), dayOfNumber(own[index - 1] as number)]
     const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`
     findings.push({ check: 'missing-sessions', severity: 'warning', symbol, day: from, file, detail })
@@ -44,11 +44,11 @@ export const missingSessions = ({ symbol, file, days, toldUntil }: SeriesDays, {
 }
 
 /** 1970 began on a Thursday. */
-const isWeekend = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
+const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
 
 /** Finds listed stocks whose candles end long before the market's. */
 export const staleSymbol = ({ symbol, file, days }: SeriesDays, { sessions }: Calendar): readonly Finding[] => {
-  const since = sessions.length - placeOf(sessions, days.last + 1)
+  const since = sessions.length - findSessionIndex(sessions, days.last + 1)
   if (since <= STALE_SESSIONS) return []
   const day = dayOfNumber(days.last)
   return [
@@ -64,7 +64,7 @@ export const staleSymbol = ({ symbol, file, days }: SeriesDays, { sessions }: Ca
 }
 
 /** The index of the first session on or after a day (binary search). */
-const placeOf = (sessions: readonly number[], day: number): number => {
+const findSessionIndex = (sessions: readonly number[], day: number): number => {
   let [low, high] = [0, sessions.length]
   while (low < high) {
     const middle = (low + high) >> 1

@@ -13,14 +13,14 @@ const MASTER_MAP = 'master_isin_map.json'
 
 /** @throws StorageError with the remedy if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
-  if (!(await found(root))?.isDirectory())
+  if (!(await statPath(root))?.isDirectory())
     throw new StorageError(`there is no folder ${root}; pass the output folder of "scripstream run" with --out`)
-  if (!(await found(join(root, MASTER_MAP))))
+  if (!(await statPath(join(root, MASTER_MAP))))
     throw new StorageError(`${root} has no master list (${MASTER_MAP}); fetch it with "scripstream run --out ${root}"`)
 }
 
 /** Undefined if the path does not exist. @throws StorageError if it is not accessible */
-const found = (path: string): Promise<Stats | undefined> =>
+const statPath = (path: string): Promise<Stats | undefined> =>
   stat(path).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined
     throw storageErrorOf(error, 'read', path)

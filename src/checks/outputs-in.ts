@@ -39,37 +39,37 @@ export const outputsIn = async (
     const pattern = fileOf(output, exchange, { fileName: '*' })
     if (stream.work.of !== undefined && pattern.includes('*')) {
       isPerItem = true
-      owns.push(isLike(pattern))
+      owns.push(createMatcher(pattern))
       const itemOf = new Map(items.map((item) => [fileOf(output, exchange, item), item]))
-      for (const file of await filesLike(root, pattern)) files.push(...fileIn(root, file, output, itemOf.get(file)))
+      for (const file of await findOutputFiles(root, pattern)) files.push(...toOutputFile(root, file, output, itemOf.get(file)))
     } else {
       const names = stream.work.of === undefined ? stream.work.parts.map((part) => fileOf(output, exchange, part)) : [pattern]
       const own = new Set(names)
       owns.push((file) => own.has(file))
-      for (const file of own) files.push(...fileIn(root, file, output))
+      for (const file of own) files.push(...toOutputFile(root, file, output))
     }
   }
   return { stream, files, isPerItem, owns: (file) => owns.some((isOwn) => isOwn(file)) }
 }
 
-const fileIn = (root: string, file: string, output: Output, item?: Item): readonly OutputFile[] => {
+const toOutputFile = (root: string, file: string, output: Output, item?: Item): readonly OutputFile[] => {
   const found = fileAt(join(root, file))
   return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
 }
 
 /** Matches files against a pattern; `*` is any name in its folder. */
-const isLike = (pattern: string): ((file: string) => boolean) => {
+const createMatcher = (pattern: string): ((file: string) => boolean) => {
   const [before = '', after = ''] = pattern.split('*')
   const folder = posix.dirname(pattern)
   return (file) =>
     posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
 }
 
-const filesLike = async (root: string, pattern: string): Promise<readonly string[]> => {
+const findOutputFiles = async (root: string, pattern: string): Promise<readonly string[]> => {
   const folder = posix.dirname(pattern)
   return (await namesIn(join(root, folder)))
     .map((name) => posix.join(folder, name))
-    .filter(isLike(pattern))
+    .filter(createMatcher(pattern))
     .sort()
 }
 

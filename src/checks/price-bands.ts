@@ -54,11 +54,11 @@ const TICK_SHARE = 0.0005
  * counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
  */
 export const outsideBands = (all: readonly LastCloses[], { complete, changed, actions, since }: Bands): readonly Finding[] => {
-  const bandOf = widest(complete, changed)
+  const bandOf = findWidestBands(complete, changed)
   return all.flatMap(({ symbol, file, day, close, dayBefore, closeBefore }): Finding[] => {
     const band = bandOf.get(symbol)
     const isMoved = actions.get(symbol)?.some((action) => action.day > dayBefore && action.day <= day) ?? false
-    if (band === undefined || day < since || day - dayBefore > LONGEST_WEEKEND || isMoved) return []
+    if (band === undefined || day < since || day - dayBefore > MAX_WEEKEND_DAYS || isMoved) return []
     const limit = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
     if (Math.abs(close - closeBefore) <= limit) return []
     const move = ((close / closeBefore - 1) * 100).toFixed(1)
@@ -67,10 +67,10 @@ export const outsideBands = (all: readonly LastCloses[], { complete, changed, ac
   })
 }
 
-const LONGEST_WEEKEND = 5
+const MAX_WEEKEND_DAYS = 5
 
 /** The widest band of each symbol over its series, in percent; infinite without a limit. */
-const widest = (complete: readonly Row[], changed: readonly Row[]): ReadonlyMap<string, number> => {
+const findWidestBands = (complete: readonly Row[], changed: readonly Row[]): ReadonlyMap<string, number> => {
   const bands = new Map<string, number>()
   const widen = (row: Row, band: unknown): void => {
     const symbol = textOf(row.Symbol)

@@ -15,23 +15,23 @@ export interface RecordChecks {
   readonly rows: ReadonlyMap<string, readonly Row[]>
 }
 
-interface Against {
+interface RecordContext {
   readonly listed: Listed
   readonly exchange: string
 }
 
 /** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
-const OF_STOCKS = ['surveillance-lists', 'bulk-block-deals']
+const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
 
 /** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
-export const recordChecks = async (root: string, all: readonly StreamFiles[], against: Against): Promise<RecordChecks> => {
+export const recordChecks = async (root: string, all: readonly StreamFiles[], against: RecordContext): Promise<RecordChecks> => {
   const findings: Finding[] = []
   const rows = new Map<string, readonly Row[]>()
   for (const { stream, files } of all)
     for (const file of files) {
       if (file.output.shape === 'candles-per-item') continue
       try {
-        findings.push(...(await checkFile(root, file, { against, rows, isOfStocks: OF_STOCKS.includes(stream.name) })))
+        findings.push(...(await checkFile(root, file, { against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })))
       } catch (error) {
         if (!(error instanceof SyntaxError || error instanceof DamagedFile)) throw error
         findings.push({
@@ -47,8 +47,8 @@ export const recordChecks = async (root: string, all: readonly StreamFiles[], ag
   return { findings, rows }
 }
 
-interface Checking {
-  readonly against: Against
+interface FileContext {
+  readonly against: RecordContext
   readonly rows: Map<string, readonly Row[]>
   readonly isOfStocks: boolean
 }
@@ -56,7 +56,7 @@ interface Checking {
 const checkFile = async (
   root: string,
   { output, file, item }: OutputFile,
-  { against: { listed, exchange }, rows, isOfStocks }: Checking,
+  { against: { listed, exchange }, rows, isOfStocks }: FileContext,
 ): Promise<readonly Finding[]> => {
   const path = join(root, file)
   switch (output.shape) {
@@ -77,14 +77,14 @@ const checkFile = async (
     }
     default: {
       const text = await readFile(path, 'utf8')
-      rows.set(file, rowsOfLines(text.split('\n')))
+      rows.set(file, parseLines(text.split('\n')))
       return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
     }
   }
 }
 
 /** Skips lines with another number of cells than the first, such as those with a comma in a cell. */
-const rowsOfLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
+const parseLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
   const cellsOf = (line: string): readonly string[] => line.split(',').map((cell) => cell.trim())
   const names = cellsOf(first)
   return lines

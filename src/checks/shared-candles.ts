@@ -22,9 +22,9 @@ export interface Shared {
 
 /** Any shared range of twice this length contains a whole stretch. */
 const STRETCH_DAYS = 16
-const FEWEST_IN_STRETCH = 8
+const MIN_IN_STRETCH = 8
 /** No two stocks have the same close and volume on this many consecutive days. */
-const FEWEST_SHARED = 10
+const MIN_SHARED = 10
 
 export const printsOf = ({ day, close, volume, length }: CandleColumns): Float64Array => {
   const prints: number[] = []
@@ -37,7 +37,7 @@ export const printsOf = ({ day, close, volume, length }: CandleColumns): Float64
       for (const value of [day[index], Math.round((close[index] as number) * 100), volume[index]] as number[])
         print = Math.imul(print ^ value ^ (print >>> 15), 0x01000193)
     }
-    if (traded >= FEWEST_IN_STRETCH) prints.push(stretch * 2 ** 32 + (print >>> 0))
+    if (traded >= MIN_IN_STRETCH) prints.push(stretch * 2 ** 32 + (print >>> 0))
   }
   return Float64Array.from(prints)
 }
@@ -48,21 +48,23 @@ export const printsOf = ({ day, close, volume, length }: CandleColumns): Float64
  */
 export const sharedCandles = async (root: string, all: readonly Printed[]): Promise<readonly Shared[]> => {
   const found: Shared[] = []
-  for (const [one, other] of pairsAlike(all)) {
-    const [candles, others] = [one, other].map((series) => candlesIn(root, series))
-    const runs = candles && others ? runsShared(candles, others) : []
+  for (const [one, other] of findPairs(all)) {
+    const [candles, others] = [one, other].map((series) => readOrderedCandles(root, series))
+    const runs = candles && others ? findSharedRuns(candles, others) : []
     if (candles && others && runs.length > 0) {
       const mine = { candles, runs: runs.map(([run]) => run) }
       const theirs = { candles: others, runs: runs.map(([, run]) => run) }
-      found.push(breakAt(mine) > breakAt(theirs) ? sharedOf(one, other, mine) : sharedOf(other, one, theirs))
+      found.push(
+        measureBreak(mine) > measureBreak(theirs) ? createSharedFinding(one, other, mine) : createSharedFinding(other, one, theirs),
+      )
     }
     await yieldTurn()
   }
   return found
 }
 
-const pairsAlike = (all: readonly Printed[]): Iterable<readonly [Printed, Printed]> => {
-  const twice = thereTwice(all.map(({ prints }) => prints))
+const findPairs = (all: readonly Printed[]): Iterable<readonly [Printed, Printed]> => {
+  const twice = findRepeated(all.map(({ prints }) => prints))
   const first = new Map<number, Printed>()
   const pairs = new Map<string, readonly [Printed, Printed]>()
   if (twice.size === 0) return []
@@ -76,7 +78,7 @@ const pairsAlike = (all: readonly Printed[]): Iterable<readonly [Printed, Printe
   return pairs.values()
 }
 
-const thereTwice = (all: readonly Float64Array[]): ReadonlySet<number> => {
+const findRepeated = (all: readonly Float64Array[]): ReadonlySet<number> => {
   const sorted = new Float64Array(all.reduce((sum, { length }) => sum + length, 0))
   let end = 0
   for (const prints of all) {
@@ -87,11 +89,11 @@ const thereTwice = (all: readonly Float64Array[]): ReadonlySet<number> => {
   return new Set(sorted.filter((print, index) => index > 0 && print === sorted[index - 1]))
 }
 
-const candlesIn = (root: string, { symbol, file }: Printed): CandleColumns | undefined =>
+const readOrderedCandles = (root: string, { symbol, file }: Printed): CandleColumns | undefined =>
   daysInOrder({ symbol, file, candles: readCandles(readFileSync(join(root, file))).candles }).candles
 
 /** Consecutive candles, from the index of the first. */
-interface Run {
+interface SharedRun {
   readonly index: number
   readonly length: number
 }
@@ -99,18 +101,18 @@ interface Run {
 /** The candles of a series, and the runs of them that another series has too. */
 interface Sharing {
   readonly candles: CandleColumns
-  readonly runs: readonly Run[]
+  readonly runs: readonly SharedRun[]
 }
 
 /** The shared runs of two series, with their indices in each. */
-const runsShared = (one: CandleColumns, other: CandleColumns): readonly (readonly [Run, Run])[] => {
-  const runs: (readonly [Run, Run])[] = []
+const findSharedRuns = (one: CandleColumns, other: CandleColumns): readonly (readonly [SharedRun, SharedRun])[] => {
+  const runs: (readonly [SharedRun, SharedRun])[] = []
   let [index, otherIndex] = [0, 0]
   while (index < one.length && otherIndex < other.length) {
     let [length, traded] = [0, 0]
     for (; areSame(one, index + length, other, otherIndex + length); length += 1) if (one.volume[index + length] !== 0) traded += 1
     const run = { index, length }
-    if (traded >= FEWEST_SHARED) runs.push([run, { index: otherIndex, length }])
+    if (traded >= MIN_SHARED) runs.push([run, { index: otherIndex, length }])
     index += length
     otherIndex += length
     const ahead = (one.day[index] ?? 0) - (other.day[otherIndex] ?? 0)
@@ -128,31 +130,31 @@ const areSame = (one: CandleColumns, index: number, other: CandleColumns, otherI
   one.volume[index] === other.volume[otherIndex]
 
 /** The indices at which a series switches between its own candles and the shared ones. */
-const edgesOf = ({ candles: { length }, runs }: Sharing): readonly number[] =>
+const findEdges = ({ candles: { length }, runs }: Sharing): readonly number[] =>
   runs.flatMap((run) => [run.index, run.index + run.length]).filter((index) => index > 0 && index < length)
 
-const AROUND = 20
+const EDGE_CANDLES = 20
 
 /** The greatest change of price and volume at an edge. */
-const breakAt = (sharing: Sharing): number => {
+const measureBreak = (sharing: Sharing): number => {
   const { close, volume, length } = sharing.candles
-  const steps = edgesOf(sharing).map((index) => {
-    const before = median(volume.subarray(Math.max(0, index - AROUND), index))
-    const after = median(volume.subarray(index, Math.min(length, index + AROUND)))
+  const steps = findEdges(sharing).map((index) => {
+    const before = median(volume.subarray(Math.max(0, index - EDGE_CANDLES), index))
+    const after = median(volume.subarray(index, Math.min(length, index + EDGE_CANDLES)))
     return Math.abs(Math.log((close[index] as number) / (close[index - 1] as number))) + Math.abs(Math.log((after + 1) / (before + 1)))
   })
   return Math.max(0, ...steps)
 }
 
-const sharedOf = ({ symbol, file }: Printed, { symbol: other }: Printed, sharing: Sharing): Shared => {
+const createSharedFinding = ({ symbol, file }: Printed, { symbol: other }: Printed, sharing: Sharing): Shared => {
   const { candles, runs } = sharing
   const dayAt = (index: number): Day => dayOfNumber(candles.day[index] as number)
-  const [first, last] = [runs[0] as Run, runs.at(-1) as Run]
+  const [first, last] = [runs[0] as SharedRun, runs.at(-1) as SharedRun]
   const [day, until] = [dayAt(first.index), dayAt(last.index + last.length - 1)]
   const count = runs.reduce((sum, { length }) => sum + length, 0)
   const detail = `${count} candles from ${day} to ${until} are the same as those of ${other}: one of the two files has another stock's series`
   return {
     finding: { check: 'spliced-series', severity: 'error', symbol, other, day, file, detail },
-    cuts: new Set(edgesOf(sharing).map(dayAt)),
+    cuts: new Set(findEdges(sharing).map(dayAt)),
   }
 }

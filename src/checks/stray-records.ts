@@ -13,7 +13,7 @@ export const listedOf = (stocks: readonly Stock[]): Listed => ({
   byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
 })
 
-const SHOWN = 3
+const MAX_STRAYS_SHOWN = 3
 
 /** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
 export const strayRecords = (file: string, records: Iterable<Row>, { bySymbol, byIsin }: Listed): readonly Finding[] => {
@@ -26,7 +26,7 @@ export const strayRecords = (file: string, records: Iterable<Row>, { bySymbol, b
     count += 1
     strays.add(`${symbol} (${isin})`)
   }
-  return strayFinding(file, { count, strays, severity: 'warning' })
+  return createStrayFinding(file, { count, strays, severity: 'warning' })
 }
 
 /** Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the severity is `info`. */
@@ -41,16 +41,16 @@ export const strayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin
     count += 1
     strays.add(symbol)
   }
-  return strayFinding(file, { count, strays, severity: 'info' })
+  return createStrayFinding(file, { count, strays, severity: 'info' })
 }
 
-const strayFinding = (
+const createStrayFinding = (
   file: string,
   { count, strays, severity }: { count: number; strays: ReadonlySet<string>; severity: Finding['severity'] },
 ): readonly Finding[] => {
   if (count === 0) return []
-  const named = [...strays].slice(0, SHOWN).join(', ')
-  const more = strays.size > SHOWN ? ` and ${strays.size - SHOWN} more` : ''
+  const named = [...strays].slice(0, MAX_STRAYS_SHOWN).join(', ')
+  const more = strays.size > MAX_STRAYS_SHOWN ? ` and ${strays.size - MAX_STRAYS_SHOWN} more` : ''
   const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${named}${more}`
   return [{ check: 'stray-records', severity, file, detail }]
 }

@@ -4,7 +4,7 @@ import { CHECKS, type CheckName, checkNames, type Finding, type Severity } from 
 export type Limits = Readonly<Record<string, number>>
 
 /** An exceeded limit. */
-export interface Passed {
+export interface ExceededLimit {
   readonly limit: string
   readonly allowed: number
   readonly found: number
@@ -26,7 +26,7 @@ export interface Verification {
   readonly counts: Readonly<Partial<Record<CheckName, Readonly<Record<Severity, number>>>>>
   readonly findings: readonly Finding[]
   /** The exceeded limits; the command exits with 4 if there is one. */
-  readonly passed: readonly Passed[]
+  readonly passed: readonly ExceededLimit[]
 }
 
 /** Findings in the order of checks, then of severity, symbols and days. */
@@ -46,14 +46,15 @@ export const countsOf = (findings: readonly Finding[], checks: readonly CheckNam
   )
 
 /** The limits that the findings exceed. */
-export const passedLimits = (findings: readonly Finding[], limits: Limits): readonly Passed[] =>
+export const passedLimits = (findings: readonly Finding[], limits: Limits): readonly ExceededLimit[] =>
   Object.entries(limits).flatMap(([limit, allowed]) => {
-    const counts = limit === 'errors' ? isOf('error') : limit === 'warnings' ? isOf('warning') : ({ check }: Finding) => check === limit
+    const counts =
+      limit === 'errors' ? hasSeverity('error') : limit === 'warnings' ? hasSeverity('warning') : ({ check }: Finding) => check === limit
     const found = findings.filter(counts).length
     return found > allowed ? [{ limit, allowed, found }] : []
   })
 
-const isOf =
+const hasSeverity =
   (severity: Severity) =>
   (finding: Finding): boolean =>
     finding.severity === severity

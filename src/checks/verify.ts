@@ -23,7 +23,7 @@ import { recordChecks } from './record-checks.js'
 import { listedOf } from './stray-records.js'
 import { countsOf, inOrder, type Limits, passedLimits, type Verification } from './verification.js'
 
-export interface Verifying {
+export interface VerifyOptions {
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string
   /** Only these checks; all if absent. */
@@ -39,12 +39,15 @@ export interface Verifying {
  * @throws StorageError if there is no such folder, or no master list in it
  * @throws UsageError for an unknown symbol
  */
-export const verify = async (root: string, { streams, exchange, only = checkNames, symbols, limits }: Verifying): Promise<Verification> => {
+export const verify = async (
+  root: string,
+  { streams, exchange, only = checkNames, symbols, limits }: VerifyOptions,
+): Promise<Verification> => {
   await checkFolder(root)
   const report = await reportIn(root)
   const stocks = await stocksIn(root)
   const wanted = symbols && symbolsAmong(symbols, stocks)
-  const all = await filesIn(root, streams, { exchange, stocks })
+  const all = await findStreamFiles(root, streams, { exchange, stocks })
   const noted: Noted = {
     ...(report === undefined ? {} : { report }),
     isComplete: (await notedRun(join(root, '.scripstream/complete.json'))) !== undefined,
@@ -63,13 +66,13 @@ export const verify = async (root: string, { streams, exchange, only = checkName
   })
   const found = [
     ...all.flatMap((stream) => filesAsNoted(stream, noted)),
-    ...(await brokenOff(root, all)),
+    ...(await findInterruptedWrites(root, all)),
     ...lists.findings,
     ...candles.findings,
-    ...leftovers(all),
+    ...findLeftovers(all),
   ]
-  const isWanted = wanted === undefined ? () => true : ofStocks(wanted, { stocks, streams, exchange })
-  const findings = inOrder(onePerFile(found).filter((finding) => only.includes(finding.check) && isWanted(finding)))
+  const isWanted = wanted === undefined ? () => true : createStockFilter(wanted, { stocks, streams, exchange })
+  const findings = inOrder(mergePerFile(found).filter((finding) => only.includes(finding.check) && isWanted(finding)))
   const last = candles.sessions.at(-1)
   return {
     folder: root,
@@ -78,7 +81,7 @@ export const verify = async (root: string, { streams, exchange, only = checkName
     files: all.reduce((sum, { files }) => sum + files.length, 0),
     candles: candles.count,
     sessions: { count: candles.sessions.length, ...(last === undefined ? {} : { last: dayOfNumber(last) }) },
-    notes: [...notesOn(root, noted), ...candles.notes],
+    notes: [...describeUnchecked(root, noted), ...candles.notes],
     counts: countsOf(findings, only),
     findings,
     passed: passedLimits(findings, limits),
@@ -86,9 +89,9 @@ export const verify = async (root: string, { streams, exchange, only = checkName
 }
 
 /** Selects findings about these stocks, by symbol or by file; the file may be missing. */
-const ofStocks = (
+const createStockFilter = (
   wanted: ReadonlySet<string>,
-  { stocks, streams, exchange }: Pick<Verifying, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
+  { stocks, streams, exchange }: Pick<VerifyOptions, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
 ): ((finding: Finding) => boolean) => {
   const items = stockItems(stocks).filter(({ key }) => wanted.has(key))
   const outputs = streams.filter(({ work }) => work.of === MASTER).flatMap((stream) => stream.outputs)
@@ -97,7 +100,7 @@ const ofStocks = (
     [symbol, other].some((name) => name !== undefined && wanted.has(name)) || (file !== undefined && files.has(file))
 }
 
-const filesIn = async (
+const findStreamFiles = async (
   root: string,
   streams: readonly StreamDefinition[],
   { exchange, stocks }: { readonly exchange: string; readonly stocks: readonly Stock[] },
@@ -106,7 +109,7 @@ const filesIn = async (
   const all: StreamFiles[] = []
   for (const stream of streams) {
     const { of } = stream.work
-    if (of !== undefined && !offered.has(of)) offered.set(of, await itemsOf(root, of, streams))
+    if (of !== undefined && !offered.has(of)) offered.set(of, await readItems(root, of, streams))
     all.push(await outputsIn(root, stream, { exchange, items: offered.get(of ?? '') ?? [] }))
     await yieldTurn()
   }
@@ -114,14 +117,14 @@ const filesIn = async (
 }
 
 /** The items that a stream offers to its followers, from its stored list. */
-const itemsOf = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
+const readItems = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
   const stream = streams.find((one) => one.name === name)
   const rows = await stateDocument(join(root, stream?.outputs[0].file ?? ''))
   return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
 }
 
 /** Finds temporary files of interrupted writes. The next run removes them. */
-const brokenOff = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
+const findInterruptedWrites = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
   if (existsSync(join(root, '.scripstream/lock'))) return []
   const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
   const names = await Promise.all([...folders].map(async (folder) => (await namesIn(join(root, folder))).map((name) => join(folder, name))))
@@ -140,7 +143,7 @@ const brokenOff = async (root: string, all: readonly StreamFiles[]): Promise<rea
 }
 
 /** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
-const leftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
+const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
   all
     .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
     .flatMap(({ stream, files }) =>
@@ -157,7 +160,7 @@ const leftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
     )
 
 /** Merges the `files` findings of each file: a truncated file is also shorter than recorded. */
-const onePerFile = (findings: readonly Finding[]): readonly Finding[] => {
+const mergePerFile = (findings: readonly Finding[]): readonly Finding[] => {
   const first = new Map<string, Finding>()
   for (const finding of findings) {
     if (finding.check !== 'files' || finding.file === undefined) continue
@@ -167,7 +170,7 @@ const onePerFile = (findings: readonly Finding[]): readonly Finding[] => {
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
 }
 
-const notesOn = (root: string, { report, left }: Noted): readonly string[] => [
+const describeUnchecked = (root: string, { report, left }: Noted): readonly string[] => [
   ...(report === undefined && Object.keys(left).length === 0 ? ['There is no report of a run, so file sizes were not checked.'] : []),
   ...(existsSync(join(root, '.scripstream/run.json'))
     ? ['A run is active, was interrupted or is incomplete: some files may be of this day, others of an earlier one.']

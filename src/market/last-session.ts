@@ -10,17 +10,17 @@ export const lastWeekday = (now: number): Day => {
 const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay())
 
 /** A market is current if half of its series are: some stocks are suspended, and some do not trade every day. */
-const SHARE = 0.5
+const CURRENT_SHARE = 0.5
 
 /** A text if candles end before the last session, else undefined. `newest` counts series by the day of their newest candle. */
 export const behindText = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
   const expected = lastWeekday(now)
   const all = [...newest.values()].reduce((sum, count) => sum + count, 0)
   const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
-  if (all === 0 || behind <= all * SHARE) return undefined
+  if (all === 0 || behind <= all * CURRENT_SHARE) return undefined
   const last = [...newest.keys()].reduce((one, other) => (one > other ? one : other))
-  const which = behind === all ? 'all' : `${inThousands(behind)} of`
-  return `${which} ${inThousands(all)} series end before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
+  const which = behind === all ? 'all' : `${formatThousands(behind)} of`
+  return `${which} ${formatThousands(all)} series end before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
 }
 
-const inThousands = (count: number): string => count.toLocaleString('en-US')
+const formatThousands = (count: number): string => count.toLocaleString('en-US')

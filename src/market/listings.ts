@@ -29,51 +29,51 @@ interface Matches {
  * name changes because several stocks share a symbol, stocks that are no longer listed. Independent of the order of both lists.
  */
 export const listingNotices = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
-  const [earlier, present] = [listingsOf(before), listingsOf(now)]
-  const matches = matchesOf(earlier, present)
+  const [earlier, present] = [toListings(before), toListings(now)]
+  const matches = matchListings(earlier, present)
   return [
-    ...sentence(
+    ...formatSentence(
       'renamed',
-      matches.renamed.map(renaming),
+      matches.renamed.map(formatRenaming),
       'files under the old symbol stay as they are; the new symbol starts with new files',
     ),
-    ...sentence('another ISIN', matches.reissued.map(reissue), 'their files continue under the symbol'),
-    ...sentence('file names', fileChanges(earlier, present, matches), 'files under earlier names stay as they are'),
-    ...sentence(
+    ...formatSentence('another ISIN', matches.reissued.map(formatReissue), 'their files continue under the symbol'),
+    ...formatSentence('file names', describeFileChanges(earlier, present, matches), 'files under earlier names stay as they are'),
+    ...formatSentence(
       'no longer listed',
-      matches.gone.map(goneName),
+      matches.gone.map(formatGone),
       'their own files stay; their records are removed from files over all stocks',
     ),
   ]
 }
 
-const listingsOf = (stocks: readonly Stock[]): readonly Listing[] =>
+const toListings = (stocks: readonly Stock[]): readonly Listing[] =>
   stockItems(stocks)
     .map(({ value: stock, fileName }) => ({ stock, fileName }))
-    .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+    .sort((one, other) => (getKey(one) < getKey(other) ? -1 : 1))
 
-const keyOf = ({ stock }: Listing): string => `${stock.Symbol}\n${stock.ISIN}`
-const symbolOf = ({ stock }: Listing): string => stock.Symbol
-const isinOf = ({ stock }: Listing): string => stock.ISIN
+const getKey = ({ stock }: Listing): string => `${stock.Symbol}\n${stock.ISIN}`
+const getSymbol = ({ stock }: Listing): string => stock.Symbol
+const getIsin = ({ stock }: Listing): string => stock.ISIN
 
-const matchesOf = (earlier: readonly Listing[], present: readonly Listing[]): Matches => {
-  const same = pairsBy(keyOf, earlier, present)
-  const renamed = pairsBy(isinOf, ...withoutPairs(earlier, present, same))
+const matchListings = (earlier: readonly Listing[], present: readonly Listing[]): Matches => {
+  const same = findPairs(getKey, earlier, present)
+  const renamed = findPairs(getIsin, ...removePairs(earlier, present, same))
   const known = [...same, ...renamed]
-  const reissued = pairsBy(symbolOf, ...withoutPairs(earlier, present, known))
-  return { same, renamed, reissued, gone: withoutPairs(earlier, present, [...known, ...reissued])[0] }
+  const reissued = findPairs(getSymbol, ...removePairs(earlier, present, known))
+  return { same, renamed, reissued, gone: removePairs(earlier, present, [...known, ...reissued])[0] }
 }
 
 /** The stocks of both lists with the same key, if exactly one stock of each list has it. */
-const pairsBy = (of: (listing: Listing) => string, earlier: readonly Listing[], present: readonly Listing[]): readonly Pair[] => {
-  const [were, are] = [groupedBy(of, earlier), groupedBy(of, present)]
+const findPairs = (of: (listing: Listing) => string, earlier: readonly Listing[], present: readonly Listing[]): readonly Pair[] => {
+  const [were, are] = [groupBy(of, earlier), groupBy(of, present)]
   return [...were].flatMap(([key, [before, otherBefore]]) => {
     const [now, otherNow] = are.get(key) ?? []
     return before && now && !otherBefore && !otherNow ? [{ before, now }] : []
   })
 }
 
-const withoutPairs = (
+const removePairs = (
   earlier: readonly Listing[],
   present: readonly Listing[],
   pairs: readonly Pair[],
@@ -83,8 +83,12 @@ const withoutPairs = (
 }
 
 /** Stocks that share a symbol, whose file name changed, or whose file name belonged to another stock. */
-const fileChanges = (earlier: readonly Listing[], present: readonly Listing[], { same, renamed, reissued }: Matches): readonly string[] => {
-  const sharing = groupedBy(symbolOf, present)
+const describeFileChanges = (
+  earlier: readonly Listing[],
+  present: readonly Listing[],
+  { same, renamed, reissued }: Matches,
+): readonly string[] => {
+  const sharing = groupBy(getSymbol, present)
   const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
   const matched = new Map([...same, ...reissued].map(({ before, now }) => [now, before]))
   const origins = new Map([...matched, ...renamed.map(({ before, now }) => [now, before] as const)])
@@ -95,28 +99,29 @@ const fileChanges = (earlier: readonly Listing[], present: readonly Listing[], {
     const isTaken = owner !== undefined && owner !== origins.get(now)
     if (!isMoved && !isTaken && sharing.get(now.stock.Symbol)?.length === 1) return []
     const was = isMoved ? `, was ${before.fileName}` : ''
-    return [`${nameOf(now)} is ${now.fileName}${was}${isTaken ? `, which belonged to ${nameOf(owner)}` : ''}`]
+    return [`${formatName(now)} is ${now.fileName}${was}${isTaken ? `, which belonged to ${formatName(owner)}` : ''}`]
   })
 }
 
-const nameOf = ({ stock }: Listing): string => `${stock.Symbol} (${stock.ISIN})`
+const formatName = ({ stock }: Listing): string => `${stock.Symbol} (${stock.ISIN})`
 /** With the name of its files, if that is not its symbol. */
-const labelOf = ({ stock, fileName }: Listing): string => (fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`)
-const goneName = ({ stock, fileName }: Listing): string =>
-  fileName === stock.Symbol ? nameOf({ stock, fileName }) : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
+const formatLabel = ({ stock, fileName }: Listing): string =>
+  fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`
+const formatGone = ({ stock, fileName }: Listing): string =>
+  fileName === stock.Symbol ? formatName({ stock, fileName }) : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
 
-const renaming = ({ before, now }: Pair): string => `${labelOf(before)} is now ${labelOf(now)}`
-const reissue = ({ before, now }: Pair): string => `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
+const formatRenaming = ({ before, now }: Pair): string => `${formatLabel(before)} is now ${formatLabel(now)}`
+const formatReissue = ({ before, now }: Pair): string => `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
 
-const SHOWN = 10
+const MAX_SHOWN = 10
 
-const sentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
+const formatSentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
   if (entries.length === 0) return []
-  const more = entries.length > SHOWN ? `, and ${entries.length - SHOWN} more` : ''
-  return [`${kind}: ${entries.slice(0, SHOWN).join(', ')}${more}; ${consequence}`]
+  const more = entries.length > MAX_SHOWN ? `, and ${entries.length - MAX_SHOWN} more` : ''
+  return [`${kind}: ${entries.slice(0, MAX_SHOWN).join(', ')}${more}; ${consequence}`]
 }
 
-const groupedBy = (of: (listing: Listing) => string, listings: readonly Listing[]): ReadonlyMap<string, readonly Listing[]> => {
+const groupBy = (of: (listing: Listing) => string, listings: readonly Listing[]): ReadonlyMap<string, readonly Listing[]> => {
   const groups = new Map<string, Listing[]>()
   for (const listing of listings) {
     const group = groups.get(of(listing))

@@ -20,13 +20,13 @@ export interface Paging<R> {
 }
 
 /** The state after a page. */
-interface Progress<R> {
+interface PageProgress<R> {
   readonly page: number
   readonly rows: readonly R[]
   /** Rows of page 1: a provider may send fewer than requested on each page. */
   readonly first: number
   /** Rows of all pages so far, without repeated pages. */
-  readonly had: number
+  readonly received: number
   /** The total that page 1 states; 0 if it states none. */
   readonly total: number
   readonly keys: ReadonlySet<string>
@@ -41,14 +41,14 @@ interface Progress<R> {
  */
 export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
   const { request, size, keyOf, accept } = paging
-  const pageAfter = (before: Progress<R> | undefined): Observable<Progress<R>> => {
+  const pageAfter = (before: PageProgress<R> | undefined): Observable<PageProgress<R>> => {
     const page = (before?.page ?? 0) + 1
-    return request(page).pipe(map((answer) => progressOf(before, answer, keyOf)))
+    return request(page).pipe(map((answer) => addPage(before, answer, keyOf)))
   }
   return pageAfter(undefined).pipe(
-    expand((progress) => (isLast(progress, size) ? EMPTY : pageAfter(progress))),
+    expand((progress) => (isLastPage(progress, size) ? EMPTY : pageAfter(progress))),
     concatMap((progress) => {
-      const lacking = isLast(progress, size) ? lackOf(progress, size) : undefined
+      const lacking = isLastPage(progress, size) ? findShortfall(progress, size) : undefined
       if (lacking !== undefined) accept?.(lacking)
       const isRefused = lacking !== undefined && accept === undefined
       return concat(of(progress.rows), isRefused ? throwError(() => new RefusedError('count', lacking)) : EMPTY)
@@ -56,35 +56,35 @@ export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
   )
 }
 
-const progressOf = <R>(before: Progress<R> | undefined, { rows, total }: Page<R>, keyOf: (row: R) => string): Progress<R> => {
+const addPage = <R>(before: PageProgress<R> | undefined, { rows, total }: Page<R>, keyOf: (row: R) => string): PageProgress<R> => {
   const own = rows.map(keyOf)
-  if (before === undefined) return { page: 1, rows, first: rows.length, had: rows.length, total, keys: new Set(own), isRepeat: false }
+  if (before === undefined) return { page: 1, rows, first: rows.length, received: rows.length, total, keys: new Set(own), isRepeat: false }
   // A short last page may consist of duplicate rows only.
   const isRepeat = rows.length > 0 && rows.length >= before.first && own.every((key) => before.keys.has(key))
-  const had = before.had + (isRepeat ? 0 : rows.length)
-  return { ...before, page: before.page + 1, rows, had, keys: new Set([...before.keys, ...own]), isRepeat }
+  const received = before.received + (isRepeat ? 0 : rows.length)
+  return { ...before, page: before.page + 1, rows, received, keys: new Set([...before.keys, ...own]), isRepeat }
 }
 
-const promisedPages = (total: number, size: number): number => Math.ceil(total / size)
+const countPages = (total: number, size: number): number => Math.ceil(total / size)
 
-const isTooMany = <R>({ page, total }: Progress<R>, size: number): boolean =>
-  total > thresholds.longestList || page >= promisedPages(total, size) + thresholds.pagesBeyond
+const isTooMany = <R>({ page, total }: PageProgress<R>, size: number): boolean =>
+  total > thresholds.longestList || page >= countPages(total, size) + thresholds.pagesBeyond
 
-const isLast = <R>(progress: Progress<R>, size: number): boolean => {
-  const { page, rows, first, had, total, isRepeat } = progress
+const isLastPage = <R>(progress: PageProgress<R>, size: number): boolean => {
+  const { page, rows, first, received, total, isRepeat } = progress
   if (rows.length === 0 || isRepeat || isTooMany(progress, size)) return true
-  if (page < promisedPages(total, size) || had < total) return false
+  if (page < countPages(total, size) || received < total) return false
   // A total equal to a full first page may be the count per page, not the total of the list.
-  const isDoubtful = had > total || (page === 1 && had >= size)
+  const isDoubtful = received > total || (page === 1 && received >= size)
   return !isDoubtful || rows.length < first
 }
 
 /** What the list lacks after its last page; undefined if it seems complete. */
-const lackOf = <R>(progress: Progress<R>, size: number): string | undefined => {
-  const { page, rows, first, had, total, isRepeat } = progress
+const findShortfall = <R>(progress: PageProgress<R>, size: number): string | undefined => {
+  const { page, rows, first, received, total, isRepeat } = progress
   if (total > thresholds.longestList) return `a total of ${total} rows is impossible`
   const end = rows.length === 0 ? `page ${page} is empty` : isRepeat ? `page ${page} repeats earlier ones` : `page ${page} was the last`
-  if (had < total) return `${had} of ${total} rows (${end})`
-  if (isRepeat && first >= size && had > total) return `${had} rows, and perhaps more (${end})`
+  if (received < total) return `${received} of ${total} rows (${end})`
+  if (isRepeat && first >= size && received > total) return `${received} rows, and perhaps more (${end})`
   return isTooMany(progress, size) && rows.length >= first ? `more rows follow after ${page} pages` : undefined
 }

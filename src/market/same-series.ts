@@ -11,14 +11,14 @@ export interface Likeness {
   readonly same: number
 }
 
-const INDIA_SECONDS = 19_800
+const INDIA_OFFSET_SECONDS = 19_800
 /** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
-export const dayNumberOf = (time: number): number => Math.floor((time + INDIA_SECONDS) / 86_400)
+export const dayNumberOf = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / 86_400)
 
 /** Rupees. Prices are rounded to paise before and after the multiplication. */
-const ROUNDING = 0.006
+const ROUNDING_RUPEES = 0.006
 /** Smaller moves may agree by chance. */
-const LEAST_MOVE = 0.003
+const MIN_MOVE = 0.003
 const TOLERANCE = 0.001
 
 /** Compares stored closes, by day number, with an answered history, which must ascend. */
@@ -29,10 +29,10 @@ export const likenessOf = (stored: ReadonlyMap<number, number>, answered: Iterab
     const close = stored.get(dayNumberOf(time))
     if (close === undefined || close <= 0) continue
     factors.push(now / close)
-    const noise = ROUNDING * (1 / before + 1 / beforeNow + 1 / close + 1 / now)
+    const noise = ROUNDING_RUPEES * (1 / before + 1 / beforeNow + 1 / close + 1 / now)
     const move = close / before
     // A price of zero makes the noise infinite, so its moves never count.
-    if (Math.abs(move - 1) > Math.max(LEAST_MOVE, 3 * noise)) {
+    if (Math.abs(move - 1) > Math.max(MIN_MOVE, 3 * noise)) {
       moves += 1
       if (Math.abs(now / beforeNow / move - 1) <= TOLERANCE + noise) same += 1
     }
@@ -44,10 +44,10 @@ export const likenessOf = (stored: ReadonlyMap<number, number>, answered: Iterab
 
 const median = (values: readonly number[]): number => Float64Array.from(values).sort()[values.length >> 1] ?? 1
 
-const { leastMoves, share } = thresholds.identity
+const { leastMoves: minMoves, share } = thresholds.identity
 
 /** Whether two histories are of different instruments; false if there are too few moves to decide. */
-export const isAnother = ({ moves, same }: Likeness): boolean => moves >= leastMoves && same < moves * share
+export const isAnother = ({ moves, same }: Likeness): boolean => moves >= minMoves && same < moves * share
 
 const { up, down, same: near } = thresholds.rescale
 

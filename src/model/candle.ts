@@ -23,13 +23,13 @@ export const candlesIn = (lines: Uint8Array, length: number): Candles => {
     length,
     at: (index) => {
       if (length === 0) return undefined
-      return candleAt(csv, index === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
+      return parseCandle(csv, index === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
     },
     *[Symbol.iterator]() {
-      for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield candleAt(csv, from)
+      for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield parseCandle(csv, from)
     },
   }
 }
 
-const candleAt = (csv: Buffer, from: number): Candle =>
+const parseCandle = (csv: Buffer, from: number): Candle =>
   csv.toString('latin1', from, csv.indexOf(LINE_FEED, from)).split(',').map(Number) as unknown as Candle

@@ -7,26 +7,26 @@ export const didYouMean = (name: string, candidates: readonly string[]): string 
 /** The candidate that differs by one letter, or by two where the name has six or more; undefined if there is none. */
 export const almost = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2
-  return bestOf(name, candidates, () => most)
+  return findBest(name, candidates, () => most)
 }
 
 /** The candidate that a mistyped name most likely means; undefined if none is close. */
 export const closest = (name: string, candidates: readonly string[]): string | undefined => {
   const containing = name.length > 2 ? candidates.find((candidate) => candidate.includes(name.toLowerCase())) : undefined
   if (containing !== undefined) return containing
-  return bestOf(name, candidates, ({ length }) => Math.max(2, Math.floor(length / 3)))
+  return findBest(name, candidates, ({ length }) => Math.max(2, Math.floor(length / 3)))
 }
 
-const bestOf = (name: string, candidates: readonly string[], most: (candidate: string) => number): string | undefined => {
+const findBest = (name: string, candidates: readonly string[], most: (candidate: string) => number): string | undefined => {
   const [best] = candidates
-    .map((candidate) => ({ candidate, edits: editsBetween(name.toLowerCase(), candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, edits: countEdits(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, edits }) => edits <= most(candidate))
     .sort((one, other) => one.edits - other.edits)
   return best?.candidate
 }
 
 /** The Levenshtein distance. */
-const editsBetween = (one: string, other: string): number => {
+const countEdits = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...one].entries()) {
     const next = [index + 1]

@@ -186,13 +186,13 @@ export class UsageError extends CollectError {
 
 /** Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply. */
 export const messageOf = (error: unknown): string =>
-  (error instanceof CollectError ? exchangeOf(error) : error instanceof Error ? error.message : String(error))
+  (error instanceof CollectError ? formatExchange(error) : error instanceof Error ? error.message : String(error))
     .replace(/\s+/g, ' ')
-    .slice(0, LONGEST_MESSAGE)
+    .slice(0, MAX_MESSAGE_LENGTH)
 
-const LONGEST_MESSAGE = 600
+const MAX_MESSAGE_LENGTH = 600
 
-const exchangeOf = ({ asked, message, answered }: CollectError): string =>
+const formatExchange = ({ asked, message, answered }: CollectError): string =>
   `${asked === undefined ? '' : `${asked}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
 
 /** Whether a failure affects one item only, so that the run continues. */

@@ -6,7 +6,7 @@ export interface Named {
   readonly id: string
 }
 
-const LONGEST = 100
+const MAX_LENGTH = 100
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d) *(\.|$)/i
 const fold = (name: string): string => name.normalize('NFC').toLowerCase()
 
@@ -18,18 +18,18 @@ const fold = (name: string): string => name.normalize('NFC').toLowerCase()
  * `-` is first replaced by `_`.
  */
 export const fileNamesOf = (entries: readonly Named[], { mayReplace = false } = {}): readonly string[] => {
-  const plain = entries.map(({ key }) => plainForm(key, mayReplace))
-  const withId = entries.map(({ key, id }) => (/^[A-Z0-9]{1,20}$/.test(id) ? `${readable(key)}~${id}` : undefined))
-  const plainOwners = ownersOf(plain, entries)
-  const idOwners = ownersOf(withId, [])
+  const plain = entries.map(({ key }) => toPlainName(key, mayReplace))
+  const withId = entries.map(({ key, id }) => (/^[A-Z0-9]{1,20}$/.test(id) ? `${toSafeName(key)}~${id}` : undefined))
+  const plainOwners = findOwners(plain, entries)
+  const idOwners = findOwners(withId, [])
   return entries.map((entry, index) => {
     const own = plainOwners.has(index) ? plain[index] : idOwners.has(index) ? withId[index] : undefined
-    return own ?? `${readable(entry.key)}~~${hashOf(entry)}`
+    return own ?? `${toSafeName(entry.key)}~~${hashEntry(entry)}`
   })
 }
 
 /** The indices whose form is unique. If several share a form, the one whose key is that form in capitals, if there is just one. */
-const ownersOf = (forms: readonly (string | undefined)[], entries: readonly Named[]): ReadonlySet<number> => {
+const findOwners = (forms: readonly (string | undefined)[], entries: readonly Named[]): ReadonlySet<number> => {
   const indices = new Map<string, number[]>()
   for (const [index, form] of forms.entries()) {
     if (form === undefined) continue
@@ -45,25 +45,25 @@ const ownersOf = (forms: readonly (string | undefined)[], entries: readonly Name
   return new Set(owners)
 }
 
-const plainForm = (key: string, mayReplace: boolean): string | undefined => {
-  const name = readable(key)
-  const isKept = mayReplace ? key.length <= LONGEST : name === key
+const toPlainName = (key: string, mayReplace: boolean): string | undefined => {
+  const name = toSafeName(key)
+  const isKept = mayReplace ? key.length <= MAX_LENGTH : name === key
   return isKept && name !== '' && !/^[. ]|[. ]$/.test(name) ? name : undefined
 }
 
-const readable = (key: string): string => {
-  const name = legible(key)
+const toSafeName = (key: string): string => {
+  const name = replaceUnsafe(key)
   return DEVICE.test(name) ? `_${name}` : name
 }
 
-const legible = (key: string): string =>
+const replaceUnsafe = (key: string): string =>
   key
     .replace(/[^A-Za-z0-9 &._-]/g, '_')
-    .slice(0, LONGEST)
+    .slice(0, MAX_LENGTH)
     .replace(/^[. ]+|[. ]+$/g, '_')
 
 // Hash the JSON: in plain UTF-8 all lone surrogates become the same character.
-const hashOf = ({ key, id }: Named): string =>
+const hashEntry = ({ key, id }: Named): string =>
   createHash('sha256')
     .update(JSON.stringify([key, id]))
     .digest('hex')

@@ -6,9 +6,9 @@ export type Redact = (text: string) => string
 
 const MASK = '[redacted]'
 /** Anything shorter is no secret. */
-const SHORTEST = 4
+const MIN_SECRET_LENGTH = 4
 /** This many leading characters identify a secret, because a message may be truncated in the middle of it. */
-const HEAD = 8
+const PREFIX_LENGTH = 8
 const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
 
 /**
@@ -17,27 +17,28 @@ const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
  */
 export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '' }: Partial<Settings>): Redact => {
   const values = Object.values(headers ?? {})
-  const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= HEAD)
+  const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= PREFIX_LENGTH)
   const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId]
     .flatMap((secret) => [secret, secret.replace(/\s+/g, ' ').trim(), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
-    .filter(({ length }) => length >= SHORTEST)
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
   // Longest first: if one secret starts with another, replacing the shorter one would leave the rest visible.
   const inOrder = [...new Set(secrets)].sort((one, other) => other.length - one.length)
   // Complete secrets before truncated ones, for the same reason.
-  return (text) => inOrder.reduce(maskedCut, inOrder.reduce(masked, text.includes('://') ? text.replace(ADDRESS, bare) : text))
+  return (text) =>
+    inOrder.reduce(maskTruncated, inOrder.reduce(maskWhole, text.includes('://') ? text.replace(ADDRESS, redactAddress) : text))
 }
 
 /** Credentials in an address, also truncated ones: a colon without a port after it. */
 const CREDENTIALS = /^(\w+:\/\/)(?:[^/?#]*@|[^/?#:]*:(?!\d*(?:[/?#]|$))[^/?#]*)/
 
 /** An address without credentials and query. */
-const bare = (address: string): string =>
+const redactAddress = (address: string): string =>
   address.replace(CREDENTIALS, `$1${MASK}@`).replace(/[?#].+/, (query) => `${query.charAt(0)}${MASK}`)
 
-const masked = (text: string, secret: string): string => text.replaceAll(secret, MASK)
+const maskWhole = (text: string, secret: string): string => text.replaceAll(secret, MASK)
 
-const maskedCut = (text: string, secret: string): string => {
-  const head = secret.slice(0, HEAD)
+const maskTruncated = (text: string, secret: string): string => {
+  const head = secret.slice(0, PREFIX_LENGTH)
   const parts: string[] = []
   let from = 0
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, from)) {

@@ -13,7 +13,7 @@ export const Row = z.custom<Row>(isRow, 'is not a record')
  * A list of records without nulls; the same array if it has none. One check for the whole list: a schema per record would take as long as
  * parsing them. No `transform`: its closure per answer survives many minor GCs and retains the answer.
  */
-const List = z
+const RecordList = z
   .custom<readonly Row[]>(Array.isArray, { error: 'is not a list', abort: true })
   .check(({ value, issues }) => {
     const wrong = value.findIndex((row) => row !== null && !isRow(row))
@@ -22,10 +22,10 @@ const List = z
   .overwrite((rows) => (rows.includes(null as never) ? rows.filter((row) => row !== null) : rows))
 
 /** The envelope of nearly every endpoint. `data` may be null (an empty list) but must be present. Other fields pass. */
-export const Rows = z.looseObject({ data: List.nullable() })
+export const Rows = z.looseObject({ data: RecordList.nullable() })
 
 /** The envelope of an endpoint that may omit `data`. */
-export const MaybeRows = z.looseObject({ data: List.nullish() })
+export const MaybeRows = z.looseObject({ data: RecordList.nullish() })
 
 /** A field as trimmed text; empty if it is neither text nor a number. */
 export const textOf = (value: unknown): string =>

@@ -8,11 +8,11 @@ export type Host = (typeof hosts)[number]
 const BaseUrl = z
   .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
   .regex(/^[^?#@]*$/, 'must have neither a query nor credentials; use headers for credentials')
-const count = (least: number, most: number) => {
+const integerSchema = (least: number, most: number) => {
   const error = `must be a whole number from ${least} to ${most}`
   return z.int({ error }).min(least, { error }).max(most, { error })
 }
-const flag = z.boolean({ error: 'must be true or false' })
+const booleanSchema = z.boolean({ error: 'must be true or false' })
 
 /** All settings. `--help` and the README show the descriptions. */
 export const Settings = z.strictObject({
@@ -27,19 +27,23 @@ export const Settings = z.strictObject({
     .default('NSE')
     .describe('exchange code, for example NSE'),
   out: z.string().min(1).default('./data').describe('output folder'),
-  fetchOhlcv: flag.default(true).describe('whether the candle streams run'),
-  forceUpdate: flag.default(true).describe('whether stored filings are fetched again'),
-  newsLimit: count(1, 100).default(50).describe('news items per stock'),
-  retries: count(0, 10).default(2).describe('retries after a failed request'),
-  backoffMs: count(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
-  throttleMs: count(0, 60_000).default(2_000).describe('pause of a host after a 429 without Retry-After; 0 also disables the rate limit'),
-  throttleMaxMs: count(0, 600_000).default(60_000).describe('longest pause accepted from a Retry-After'),
-  throttleRetries: count(0, 100).default(8).describe('attempts after a 429; they do not count as retries'),
-  throttleGiveUpMs: count(0, 3_600_000).default(120_000).describe('how long a host may refuse every request before its requests fail'),
-  downMs: count(0, 86_400_000).default(300_000).describe('how long a run waits for a host that is down, in total'),
-  workers: z.record(z.string(), count(1, 1_000)).default({}).describe('parallel requests of a stream, by its name'),
+  fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
+  forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
+  newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
+  retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
+  backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
+  throttleMs: integerSchema(0, 60_000)
+    .default(2_000)
+    .describe('pause of a host after a 429 without Retry-After; 0 also disables the rate limit'),
+  throttleMaxMs: integerSchema(0, 600_000).default(60_000).describe('longest pause accepted from a Retry-After'),
+  throttleRetries: integerSchema(0, 100).default(8).describe('attempts after a 429; they do not count as retries'),
+  throttleGiveUpMs: integerSchema(0, 3_600_000)
+    .default(120_000)
+    .describe('how long a host may refuse every request before its requests fail'),
+  downMs: integerSchema(0, 86_400_000).default(300_000).describe('how long a run waits for a host that is down, in total'),
+  workers: z.record(z.string(), integerSchema(1, 1_000)).default({}).describe('parallel requests of a stream, by its name'),
   timeoutsMs: z
-    .record(z.string(), count(1, 600_000))
+    .record(z.string(), integerSchema(1, 600_000))
     .default({})
     .describe('longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long'),
   headers: z
@@ -50,7 +54,7 @@ export const Settings = z.strictObject({
     .default({})
     .describe('request headers that are added to the default ones or replace them'),
   verify: z
-    .record(z.string(), count(0, 1_000_000))
+    .record(z.string(), integerSchema(0, 1_000_000))
     .default({})
     .describe('allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check'),
 })

@@ -17,7 +17,7 @@ export interface Stock {
 export const stocksOf = (rows: readonly Row[]): readonly Stock[] => {
   const seen = new Set<string>()
   return rows.flatMap((row) => {
-    const stock = stockOf(row)
+    const stock = toStock(row)
     const key = `${stock.Symbol}\n${stock.ISIN}`
     if (stock.Symbol === '' || stock.ISIN === '' || seen.has(key)) return []
     seen.add(key)
@@ -25,7 +25,7 @@ export const stocksOf = (rows: readonly Row[]): readonly Stock[] => {
   })
 }
 
-const stockOf = (row: Row): Stock => ({
+const toStock = (row: Row): Stock => ({
   Symbol: textOf(row.Sym),
   ISIN: textOf(row.Isin),
   Name: textOf(row.DispSym),

@@ -2,8 +2,8 @@ import type { RunEvent } from './event.js'
 import { isLost } from './outcome.js'
 import type { FleetState, ItemCounts, Problem, Rewritten, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
 
-const FAILURES_KEPT = 10
-const NOTICES_KEPT = 5
+const MAX_FAILURES = 10
+const MAX_WARNINGS = 5
 
 /** The state and the counts of one stream during a run. */
 export interface StreamTally {
@@ -55,31 +55,27 @@ export const createTally = (): Tally => {
   let stocks = 0
   let fleet: FleetState | undefined
 
-  const update = (event: RunEvent & { readonly stream: string }): void => {
-    const stats = streams.get(event.stream)
-    if (stats) count(stats, event)
-  }
   return {
     record(event) {
       if (event.type === 'run-started') {
         run = { id: event.run, asOf: event.asOf, startedAt: event.at }
-        for (const { name, state } of event.streams) streams.set(name, newTally(name, state))
+        for (const { name, state } of event.streams) streams.set(name, createStreamStats(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'fleet') fleet = event.fleet
-      else if ('stream' in event) update(event)
+      else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
     streams: () => [...streams.values()],
     stocks: () => stocks,
     fleet: () => fleet,
     report(finishedAt, end) {
-      const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, scriptReport(stats, finishedAt)]))
+      const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
       return {
         run: run.id,
         asOf: new Date(run.asOf).toISOString(),
         startedAt: new Date(run.startedAt).toISOString(),
         finishedAt: new Date(finishedAt).toISOString(),
         durationMs: finishedAt - run.startedAt,
-        outcome: end?.outcome ?? outcomeOf([...streams.values()]),
+        outcome: end?.outcome ?? deriveOutcome([...streams.values()]),
         stocks,
         scripts,
         ...(fleet === undefined ? {} : { fleet }),
@@ -89,7 +85,7 @@ export const createTally = (): Tally => {
   }
 }
 
-const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
+const createStreamStats = (name: string, state: StreamTally['state']): StreamTally => ({
   name,
   state,
   startedAt: undefined,
@@ -114,7 +110,8 @@ const newTally = (name: string, state: StreamTally['state']): StreamTally => ({
   error: undefined,
 })
 
-const count = (stats: StreamTally, event: RunEvent): void => {
+const applyEvent = (stats: StreamTally | undefined, event: RunEvent): void => {
+  if (stats === undefined) return
   switch (event.type) {
     case 'stream-started':
       stats.state = 'running'
@@ -141,10 +138,10 @@ const count = (stats: StreamTally, event: RunEvent): void => {
       if (event.isTemporary) stats.temporary += 1
       if (isLost(event)) {
         stats.lost += 1
-        note(stats.failures, FAILURES_KEPT, problemOf(event, event.reason ?? event.status))
+        addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.reason ?? event.status))
       } else if (event.degraded !== undefined) {
         stats.degraded += 1
-        note(stats.failures, FAILURES_KEPT, problemOf(event, event.degraded))
+        addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.degraded))
       }
       break
     case 'stored':
@@ -152,10 +149,10 @@ const count = (stats: StreamTally, event: RunEvent): void => {
       stats.bytes += event.bytes
       break
     case 'noticed':
-      if (event.code === undefined) note(stats.notices, NOTICES_KEPT, { reason: event.text })
+      if (event.code === undefined) addProblem(stats.notices, MAX_WARNINGS, { reason: event.text })
       else {
         stats.refusals += 1
-        note(stats.failures, FAILURES_KEPT, { code: event.code, reason: event.text })
+        addProblem(stats.failures, MAX_FAILURES, { code: event.code, reason: event.text })
       }
       break
     case 'stream-finished':
@@ -165,17 +162,17 @@ const count = (stats: StreamTally, event: RunEvent): void => {
   }
 }
 
-const problemOf = ({ item, status, code }: RunEvent & { readonly type: 'settled' }, reason: string): Problem => ({
+const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'settled' }, reason: string): Problem => ({
   ...{ item, status },
   ...(code === undefined ? {} : { code }),
   reason,
 })
 
-const note = (problems: Problem[], limit: number, problem: Problem): void => {
+const addProblem = (problems: Problem[], limit: number, problem: Problem): void => {
   if (problems.length < limit) problems.push(problem)
 }
 
-const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
+const deriveOutcome = (streams: readonly StreamTally[]): RunOutcome =>
   streams.some(({ state, lost, degraded }) => state === 'failed' || state === 'partial' || lost > 0 || degraded > 0)
     ? 'partial'
     : 'complete'
@@ -183,7 +180,7 @@ const outcomeOf = (streams: readonly StreamTally[]): RunOutcome =>
 export const NOT_BEGUN = 'the run ended before this stream started'
 
 /** A stream that was still running when the run ended counts as failed; one that had not started, as skipped with that reason. */
-const scriptReport = (stats: StreamTally, now: number): ScriptReport => ({
+const createScriptReport = (stats: StreamTally, now: number): ScriptReport => ({
   outcome: stats.state === 'running' ? 'failed' : stats.state === 'waiting' ? 'skipped' : stats.state,
   durationMs: stats.startedAt === undefined ? 0 : (stats.finishedAt ?? now) - stats.startedAt,
   requests: stats.requests,

@@ -3,13 +3,14 @@ export type Day = string
 
 const DAY_MS = 86_400_000
 // India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every candle.
-const INDIA_MS = 5.5 * 3_600_000
+const INDIA_OFFSET_MS = 5.5 * 3_600_000
 
 /** The day in India at an instant (epoch milliseconds). */
-export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_MS).toISOString().slice(0, 10)
+export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 10)
 
 /** The minute in India of an instant (epoch milliseconds), for people: `2026-02-12 20:00 IST`. */
-export const minuteAt = (instantMs: number): string => `${new Date(instantMs + INDIA_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
+export const minuteAt = (instantMs: number): string =>
+  `${new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
 
 /** The instant (epoch milliseconds) of `HH:MM` on a day in India. */
 export const instantOf = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
@@ -19,7 +20,7 @@ export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${d
 
 /** The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28 February). */
 export const addMonths = (day: Day, months: number): Day => {
-  const [year, month, date] = partsOf(day)
+  const [year, month, date] = splitDay(day)
   const first = new Date(Date.UTC(year, month - 1 + months, 1))
   const last = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
   first.setUTCDate(Math.min(date, last))
@@ -40,7 +41,7 @@ export const readDay = (text: unknown): Day | undefined => {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) ? day : undefined
 }
 
-const partsOf = (day: Day): [number, number, number] => {
+const splitDay = (day: Day): [number, number, number] => {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   return [year, month, date]
 }

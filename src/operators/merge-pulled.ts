@@ -2,16 +2,16 @@ import { finalize, mergeMap, NEVER, Observable, type OperatorFunction, Subject }
 import { createSlot, type Slot } from './slot.js'
 
 /** Capacity for results that are not yet stored. While there is none, no further item starts. */
-export interface Room {
+export interface Capacity {
   readonly isFree: () => boolean
   /** Emits when there may be capacity again. */
   readonly freed$: Observable<unknown>
 }
 
 /** Compact the queue every 1,000 items: `shift()` for each item is O(n). */
-const FORGOTTEN_AT_ONCE = 1_000
+const COMPACT_AFTER = 1_000
 
-const ENDLESS: Room = { isFree: () => true, freed$: NEVER }
+const UNLIMITED: Capacity = { isFree: () => true, freed$: NEVER }
 
 /**
  * `mergeMap` with a pool of workers, in the order of the items. An item may release its worker before it finishes; if it needs one again,
@@ -19,7 +19,7 @@ const ENDLESS: Room = { isFree: () => true, freed$: NEVER }
  * it is read as fast as it emits.
  */
 export const mergePulled =
-  <T, R>(work: (item: T, slot: Slot) => Observable<R>, workers: number, room = ENDLESS): OperatorFunction<T, R> =>
+  <T, R>(work: (item: T, slot: Slot) => Observable<R>, workers: number, room = UNLIMITED): OperatorFunction<T, R> =>
   (item$) =>
     new Observable((subscriber) => {
       const waiting: T[] = []
@@ -37,7 +37,7 @@ export const mergePulled =
         } else {
           const item = waiting[next] as T
           next += 1
-          if (next === FORGOTTEN_AT_ONCE) {
+          if (next === COMPACT_AFTER) {
             waiting.splice(0, next)
             next = 0
           }

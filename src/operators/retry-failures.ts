@@ -10,12 +10,12 @@ export interface RetryPolicy {
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
   /** The longest pause accepted from the `Retry-After` of an overloaded host; 0 if absent. */
-  readonly longestPauseMs?: number
+  readonly maxPauseMs?: number
   /** In [0, 1): jitter, so that workers that failed together do not retry together. */
   readonly random: () => number
 }
 
-const LONGEST_BACKOFF_MS = 30_000
+const MAX_BACKOFF_MS = 30_000
 
 /**
  * Subscribes again by the error's verdict: after a random back-off on `retry`; at once on `wait` and `await-host`, where the host's limiter
@@ -23,7 +23,7 @@ const LONGEST_BACKOFF_MS = 30_000
  * original error, not that of the limiter.
  */
 export const retryFailures =
-  <T>({ retries, throttleRetries, backoffMs, longestPauseMs = 0, random }: RetryPolicy): MonoTypeOperatorFunction<T> =>
+  <T>({ retries, throttleRetries, backoffMs, maxPauseMs: longestPauseMs = 0, random }: RetryPolicy): MonoTypeOperatorFunction<T> =>
   (attempt$) =>
     defer(() => {
       let failures = 0
@@ -43,7 +43,7 @@ export const retryFailures =
             const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
             if (!isAllowed) return throwError(() => error)
             if (verdict === 'wait') return of(0)
-            const longest = Math.min(backoffMs * 2 ** (failures - 1), LONGEST_BACKOFF_MS)
+            const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
             const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, longestPauseMs) : 0
             return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))
           },

@@ -14,14 +14,14 @@ export const settle =
         if (nth > 0) throw new SequenceError('Too many matching values')
         return { item, ...result }
       }),
-      onceComplete,
+      emitLastOnComplete,
       recover((reason, { status, code, isTemporary }) =>
         of({ item, status, rows: [], reason, code, ...(isTemporary ? { isTemporary } : {}) }),
       ),
     )
 
 /** Emits the last value on completion. V8 moves this closure to the old generation; `single()` would keep the rows until the next major GC. */
-const onceComplete = (outcome$: Observable<Settled>): Observable<Settled> =>
+const emitLastOnComplete = (outcome$: Observable<Settled>): Observable<Settled> =>
   new Observable((subscriber) => {
     let latest: Settled | undefined
     return outcome$.subscribe({

@@ -3,14 +3,14 @@ import { Observable } from 'rxjs'
 /** The worker of one item. The item has it from the start until all its requests have finished, and again for each further request. */
 export interface Slot {
   /** For one request of the item, including its retries. */
-  readonly use: () => Use
+  readonly use: () => SlotUse
   /** The item does other work for now: its worker becomes free unless a request is active. */
   readonly rest: () => void
   /** The item has finished. */
   readonly leave: () => void
 }
 
-export interface Use {
+export interface SlotUse {
   /** Subscribes as soon as the item has a worker; at once if it has one. */
   readonly hold: <T>(request$: Observable<T>) => Observable<T>
   /** The request has finished. If it was the last active one of the item, the worker becomes free. */
@@ -18,14 +18,14 @@ export interface Use {
 }
 
 /** The workers that items share. */
-export interface Crew {
+export interface WorkerPool {
   /** Waits for a worker; the returned function cancels. */
   readonly wait: (start: () => void) => () => void
   readonly free: () => void
 }
 
 /** The slot of an item that has just got a worker. */
-export const createSlot = (pool: Crew): Slot => {
+export const createSlot = (pool: WorkerPool): Slot => {
   let hasWorker = true
   let uses = 0
   const freeWorker = (): void => {
@@ -33,7 +33,7 @@ export const createSlot = (pool: Crew): Slot => {
     hasWorker = false
     pool.free()
   }
-  const use = (): Use => {
+  const use = (): SlotUse => {
     let isInUse = false
     return {
       hold: (request$) =>

@@ -33,15 +33,16 @@ export const folderAt = async (out: string): Promise<Folder> => {
   })
   return {
     root,
-    filesOf: (table) => Promise.all(table.files.map(async (files) => ({ ...files, found: await filesLike(root, files.path) }))),
+    filesOf: (table) =>
+      Promise.all(table.files.map(async (files): Promise<LabelledFiles> => ({ ...files, found: await findTableFiles(root, files.path) }))),
     itemsOf: async ({ items }) => {
-      if (items === 'stocks') return stocksByFile(await rowsOf(join(root, 'master_isin_map.json')))
-      return items === 'indices' ? indicesByFile(await rowsOf(join(root, 'all_indices_list.json'))) : new Map()
+      if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
+      return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
     },
   }
 }
 
-const filesLike = async (root: string, path: string): Promise<readonly string[]> => {
+const findTableFiles = async (root: string, path: string): Promise<readonly string[]> => {
   const folder = join(root, posix.dirname(path))
   const [before = '', after = ''] = posix.basename(path).split(/\{\w+\}/)
   const isOne = !path.includes('{')
@@ -57,18 +58,18 @@ const filesLike = async (root: string, path: string): Promise<readonly string[]>
   })
   const files = matches.filter((entry) => entry.isFile() || entry.isSymbolicLink())
   if (files.length === 0) return []
-  await mustLieIn(root, folder)
-  for (const link of files.filter((entry) => entry.isSymbolicLink())) await mustLieIn(root, join(folder, link.name))
+  await assertInside(root, folder)
+  for (const link of files.filter((entry) => entry.isSymbolicLink())) await assertInside(root, join(folder, link.name))
   return files.map(({ name }) => join(folder, name)).sort()
 }
 
-const mustLieIn = async (root: string, path: string): Promise<void> => {
+const assertInside = async (root: string, path: string): Promise<void> => {
   const real = await realpath(path)
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
     throw new UsageError(`${path} is a link that points outside the folder, and is not followed; replace it with the files`)
 }
 
-const rowsOf = async (path: string): Promise<readonly Row[]> => {
+const readRows = async (path: string): Promise<readonly Row[]> => {
   const text = await readFile(path, 'utf8').catch(() => '[]')
   try {
     const rows: unknown = JSON.parse(text)
@@ -78,8 +79,8 @@ const rowsOf = async (path: string): Promise<readonly Row[]> => {
   }
 }
 
-const stocksByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
-  const stocks = namedIn(rows, 'Symbol', 'ISIN')
+const indexStocks = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
+  const stocks = listEntries(rows, 'Symbol', 'ISIN')
   const times = new Map<string, number>()
   for (const { key } of stocks) times.set(key, (times.get(key) ?? 0) + 1)
   const names = fileNamesOf(stocks)
@@ -87,14 +88,14 @@ const stocksByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
   return new Map(stocks.flatMap(({ key }, index) => (times.get(key) === 1 ? [[names[index] as string, { symbol: key, sid: '' }]] : [])))
 }
 
-const indicesByFile = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
-  const indices = namedIn(rows, 'Sym', 'Sid')
+const indexIndices = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
+  const indices = listEntries(rows, 'Sym', 'Sid')
   const names = fileNamesOf(indices, { mayReplace: true })
   return new Map(indices.map(({ key, id }, index) => [names[index] as string, { symbol: key, sid: id }]))
 }
 
 /** Entries with a key and an id, without duplicates: those for which a run writes files. */
-const namedIn = (rows: readonly Row[], key: string, id: string): readonly Named[] => {
+const listEntries = (rows: readonly Row[], key: string, id: string): readonly Named[] => {
   const all = rows.map((row) => ({ key: textOf(row[key]), id: textOf(row[id]) })).filter((one) => one.key !== '' && one.id !== '')
   return [...new Map(all.map((one) => [`${one.key}\n${one.id}`, one])).values()]
 }

@@ -1,10 +1,10 @@
 import { day, figure, type Table, text, whole } from './table.js'
 
-const symbol = text('symbol', 'Symbol', 'trading symbol')
-const series = text('series', 'Series', 'series of the security, such as EQ')
-const securityName = text('name', 'Security Name', 'name of the security')
+const symbolColumn = text('symbol', 'Symbol', 'trading symbol')
+const seriesColumn = text('series', 'Series', 'series of the security, such as EQ')
+const nameColumn = text('name', 'Security Name', 'name of the security')
 
-const deals: Table = {
+const dealsTable: Table = {
   name: 'deals',
   comment: 'bulk and block deals of the last 30 days, newest first',
   shape: 'array',
@@ -23,7 +23,7 @@ const deals: Table = {
   ],
 }
 
-const circuits: Table = {
+const circuitsTable: Table = {
   name: 'circuits',
   comment: 'stocks at their upper or lower circuit limit',
   shape: 'array',
@@ -33,7 +33,7 @@ const circuits: Table = {
   ],
   columns: [
     text('side', { file: 'label' }, 'upper or lower'),
-    symbol,
+    symbolColumn,
     text('name', 'Name', 'name of the company'),
     figure('price', 'LTP', 'last traded price, rupees'),
     figure('change_percent', 'ChangePercent', 'against the close before, percent'),
@@ -48,7 +48,7 @@ const circuits: Table = {
   ],
 }
 
-const surveillance: Table = {
+const surveillanceTable: Table = {
   name: 'surveillance',
   comment: 'stocks under additional (ASM) or graded (GSM) surveillance',
   shape: 'array',
@@ -58,44 +58,44 @@ const surveillance: Table = {
   ],
   columns: [
     text('list', { file: 'label' }, 'ASM or GSM'),
-    symbol,
+    symbolColumn,
     text('name', 'Name', 'name of the company'),
     text('isin', 'ISIN', 'ISIN of the stock'),
     text('stage', 'Stage', 'stage of the surveillance, such as LTASM - I (13)'),
   ],
 }
 
-const bands: Table = {
+const bandsTable: Table = {
   name: 'bands',
   comment: 'the price band of every security on the newest day',
   shape: 'array',
   files: [{ path: 'complete_price_bands.json' }],
   columns: [
-    symbol,
-    series,
-    securityName,
+    symbolColumn,
+    seriesColumn,
+    nameColumn,
     text('band', 'Band', 'percent, or No Band'),
     figure('band_percent', 'Band', 'percent; NULL if there is no band'),
     text('remarks', 'Remarks', 'as published'),
   ],
 }
 
-const bandChanges: Table = {
+const bandChangesTable: Table = {
   name: 'band_changes',
   comment: 'price bands that changed on the newest day',
   shape: 'array',
   files: [{ path: 'incremental_price_bands.json' }],
   columns: [
-    symbol,
-    series,
-    securityName,
+    symbolColumn,
+    seriesColumn,
+    nameColumn,
     text('from_band', 'From', 'band before, percent or No Band'),
     text('to_band', 'To', 'band from then on, percent or No Band'),
     whole('place', 'Sr. No', 'position in the published list'),
   ],
 }
 
-const indices: Table = {
+const indicesTable: Table = {
   name: 'indices',
   comment: 'all market indices',
   shape: 'array',
@@ -113,7 +113,7 @@ const indices: Table = {
   ],
 }
 
-const listingDates: Table = {
+const listingDatesTable: Table = {
   name: 'listing_dates',
   comment: "the exchange's own list of equities, with the day on which each was listed",
   shape: 'csv',
@@ -131,4 +131,12 @@ const listingDates: Table = {
 }
 
 /** The tables of market-wide lists. */
-export const marketTables: readonly Table[] = [deals, circuits, surveillance, bands, bandChanges, indices, listingDates]
+export const marketTables: readonly Table[] = [
+  dealsTable,
+  circuitsTable,
+  surveillanceTable,
+  bandsTable,
+  bandChangesTable,
+  indicesTable,
+  listingDatesTable,
+]

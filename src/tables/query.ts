@@ -11,7 +11,7 @@ import type { Table } from './table.js'
 import { selectOf } from './view.js'
 
 /** A running statement. */
-export interface Asked {
+export interface QueryResult {
   /** Its rows, streamed. */
   readonly result: DuckDBResult
   readonly close: () => void
@@ -24,18 +24,18 @@ export interface Asked {
  * @throws UsageError for a statement that is wrong or not permitted
  * @throws DamagedFile for a file that cannot be read
  */
-export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<Asked> => {
+export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<QueryResult> => {
   const folder = await folderAt(out)
   const duck = await openDuck({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
   onBegin(() => duck.connection.interrupt())
   try {
     const statement = await statementOf(duck.connection, sql)
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
-    const files = await filesOf(statement.tables, folder)
+    const files = await listPaths(statement.tables, folder)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder)))
       throw new UsageError(`${out} contains no outputs; name another folder with --out, or create them with "scripstream run --out ${out}"`)
-    await shutIn(duck, files)
-    for (const [table, select] of selects) await viewOf(duck, table, select)
+    await restrictAccess(duck, files)
+    for (const [table, select] of selects) await createView(duck, table, select)
     return { result: await duck.connection.stream(statement.sql), close: duck.close }
   } catch (error) {
     duck.close()
@@ -43,20 +43,20 @@ export const ask = async (sql: string, out: string, onBegin: (interrupt: () => v
   }
 }
 
-const filesOf = async (some: readonly Table[], folder: Folder): Promise<readonly string[]> =>
+const listPaths = async (some: readonly Table[], folder: Folder): Promise<readonly string[]> =>
   (await Promise.all(some.map(folder.filesOf))).flat().flatMap(({ found }) => found)
 
 /** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
-const isEmpty = async (folder: Folder): Promise<boolean> => (await filesOf(catalogue, folder).catch(() => undefined))?.length === 0
+const isEmpty = async (folder: Folder): Promise<boolean> => (await listPaths(catalogue, folder).catch(() => undefined))?.length === 0
 
 /** From now on the database opens these files only, loads no extension, and its configuration is locked. */
-const shutIn = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {
+const restrictAccess = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {
   await connection.run(`SET allowed_paths = ${listed(files)}`)
   await connection.run('SET enable_external_access = false')
   await connection.run('SET lock_configuration = true')
 }
 
-const viewOf = async ({ connection }: Duck, { name }: Table, select: string): Promise<void> => {
+const createView = async ({ connection }: Duck, { name }: Table, select: string): Promise<void> => {
   await connection.run(`CREATE VIEW ${named(name)} AS ${select}`)
 }
 

@@ -15,53 +15,56 @@ export const recordsOf = (table: Table, { found, label }: LabelledFiles, reading
   const labelSql = label === undefined ? 'NULL' : quoted(label)
   switch (table.shape) {
     case 'candles':
-      return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? figuresOf(found) : csvOf(found, CANDLE_HEADER)}`
+      return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? buildCandleSource(found) : buildCsvSource(found, CANDLE_HEADER)}`
     case 'csv':
       return found
-        .map((file) => `SELECT ${recordIn(headerOf(file))} AS record, filename, ${labelSql} AS label FROM ${csvOf([file], headerOf(file))}`)
+        .map(
+          (file) =>
+            `SELECT ${buildRecord(readHeader(file))} AS record, filename, ${labelSql} AS label FROM ${buildCsvSource([file], readHeader(file))}`,
+        )
         .join(' UNION ALL ')
     case 'array':
     case 'document':
       return table.lists === undefined
-        ? `SELECT json AS record, filename, ${labelSql} AS label FROM ${jsonOf(table, found)}`
-        : `SELECT unnest(flatten([${table.lists.map(listAt).join(', ')}])) AS record, json AS document, filename, ${labelSql} AS label FROM ${jsonOf(table, found)}`
+        ? `SELECT json AS record, filename, ${labelSql} AS label FROM ${buildJsonSource(table, found)}`
+        : `SELECT unnest(flatten([${table.lists.map(buildList).join(', ')}])) AS record, json AS document, filename, ${labelSql} AS label FROM ${buildJsonSource(table, found)}`
   }
 }
 
-const USUAL_BYTES = 16_777_216
+const MIN_OBJECT_BYTES = 16_777_216
 
-const jsonOf = ({ shape }: Table, files: readonly string[]): string => {
+const buildJsonSource = ({ shape }: Table, files: readonly string[]): string => {
   // DuckDB allocates twice `maximum_object_size`, so pass the size of the largest document.
   const largest = shape === 'document' ? Math.max(...files.map((file) => statSync(file).size)) : 0
   const format = shape === 'array' ? 'array' : 'unstructured'
-  return `read_json_objects(${listed(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, USUAL_BYTES)}, filename = true)`
+  return `read_json_objects(${listed(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
 }
 
 /** The records under a key of a document; a single record counts as a list of one. */
-const listAt = (key: string): string => {
+const buildList = (key: string): string => {
   const path = pathOf(key)
   return `CASE WHEN json_type(json, ${path}) = 'OBJECT' THEN [json_extract(json, ${path})] ELSE json_extract(json, ${pathOf(`$."${key}"[*]`)}) END`
 }
 
 /** All cells as text; missing cells are NULL. */
-const csvOf = (files: readonly string[], header: readonly string[]): string => {
+const buildCsvSource = (files: readonly string[], header: readonly string[]): string => {
   const columns = header.map((name) => `${quoted(name)}: 'VARCHAR'`).join(', ')
   return `read_csv(${listed(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
 }
 
 /** Volume is read as DOUBLE (exact up to 2^53), because as BIGINT DuckDB would round 12.7. */
-const figuresOf = (files: readonly string[]): string => {
+const buildCandleSource = (files: readonly string[]): string => {
   const columns = CANDLE_HEADER.map((name) => `${quoted(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
   return `read_csv(${listed(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
 }
 
-const recordIn = (header: readonly string[]): string =>
+const buildRecord = (header: readonly string[]): string =>
   `json_object(${header.map((name) => `${quoted(name.trim())}, trim(${named(name)})`).join(', ')})`
 
 const HEADER_BYTES = 4_096
 
 /** The names in the first line of a CSV; empty and repeated names get a number. */
-const headerOf = (file: string): readonly string[] => {
+const readHeader = (file: string): readonly string[] => {
   const handle = openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(HEADER_BYTES)

@@ -28,39 +28,39 @@ const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:
 export const statementOf = async (connection: DuckDBConnection, sql: string): Promise<Statement> => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
-  const tree = await treeOf(connection, query)
-  if (tree.error === true) throw await refusalOf(connection, query, tree)
+  const tree = await parseTree(connection, query)
+  if (tree.error === true) throw await createRefusal(connection, query, tree)
   const statements = Array.isArray(tree.statements) ? tree.statements : []
   if (statements.length === 0) throw new UsageError('the statement is missing; use: scripstream query "select …"')
   if (statements.length > 1) throw new UsageError(`query takes one statement, not ${statements.length}`)
-  const names = namesIn(statements)
+  const names = findUsedNames(statements)
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.has(name))
   if (wrong !== undefined)
     throw new UsageError(`${wrong}() is not permitted: query reads only the tables of the folder; "scripstream query" lists them`)
   return { sql: explain ? `${explain[1]} ${query}` : sql, tables: names.needAll ? catalogue : names.tables }
 }
 
-const treeOf = async (connection: DuckDBConnection, sql: string): Promise<Row> => {
+const parseTree = async (connection: DuckDBConnection, sql: string): Promise<Row> => {
   const result = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql])
   const tree: unknown = JSON.parse(String(result.getRows()[0]?.[0] ?? '{}'))
   return isRow(tree) ? tree : {}
 }
 
-const refusalOf = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
+const createRefusal = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
   // DuckDB's parser throws an error with the position.
   if (type === 'parser') await connection.extractStatements(sql)
   const pivotHint = /\bPIVOT\b/i.test(sql) ? '\nPIVOT needs its values: PIVOT … ON … IN (…) USING …' : ''
   return new UsageError(`query is read-only; use one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW, or EXPLAIN of one${pivotHint}`)
 }
 
-interface Names {
+interface UsedNames {
   readonly functions: readonly string[]
   readonly tables: readonly Table[]
   /** Whether it lists tables or names an unknown one: then all tables must exist, also for DuckDB's "did you mean". */
   readonly needAll: boolean
 }
 
-const namesIn = (statements: readonly unknown[]): Names => {
+const findUsedNames = (statements: readonly unknown[]): UsedNames => {
   const functions: string[] = []
   const bases: string[] = []
   const common = new Set<string>()

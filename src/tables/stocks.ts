@@ -1,32 +1,32 @@
 import { day, figure, json, type Table, text, whole } from './table.js'
 import { textTables } from './texts.js'
 
-const symbol = text('symbol', 'Symbol', 'trading symbol')
-const isin = text('isin', 'ISIN', 'ISIN of the stock')
-const ofDocument = [
+const symbolColumn = text('symbol', 'Symbol', 'trading symbol')
+const isinColumn = text('isin', 'ISIN', 'ISIN of the stock')
+const documentColumns = [
   text('symbol', { document: ['Symbol'] }, 'trading symbol'),
   text('isin', { document: ['ISIN'] }, 'ISIN of the stock'),
 ] as const
 
 /** The newest value in a text such as `10|5|4`; the key has several spellings. */
-const newest = (name: string, block: string, keys: readonly string[], comment: string) =>
+const newestColumn = (name: string, block: string, keys: readonly string[], comment: string) =>
   figure(name, { row: keys.map((key) => `$.${block}.${key}`) }, comment, (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`)
 
-const master: Table = {
+const masterTable: Table = {
   name: 'master',
   comment: 'the list of all stocks, one row each',
   shape: 'array',
   files: [{ path: 'master_isin_map.json' }],
   columns: [
-    symbol,
-    isin,
+    symbolColumn,
+    isinColumn,
     text('name', 'Name', 'name of the company'),
     text('sid', 'Sid', "the provider's id of the security"),
     whole('fno', 'FnoFlag', '1 where futures and options are traded on it'),
   ],
 }
 
-const masterData: Table = {
+const masterDataTable: Table = {
   name: 'master_data',
   comment: 'the figures in the list of all stocks, one row each',
   shape: 'array',
@@ -50,13 +50,13 @@ const masterData: Table = {
   ],
 }
 
-const fundamentals: Table = {
+const fundamentalsTable: Table = {
   name: 'fundamentals',
   comment: 'results, balance sheet and ratios, one row for each stock; in the JSON columns, one text lists the periods of a figure, 10|5|4',
   shape: 'array',
   files: [{ path: 'fundamental_data.json' }],
   columns: [
-    symbol,
+    symbolColumn,
     text('isin', { row: ['ISIN', 'isin'] }, 'ISIN of the stock'),
     text('sector', '$.CV.SECTOR', 'as the provider names it'),
     figure('pe', { row: ['$.CV.PE', '$.CV.STOCK_PE'] }, 'price to earnings'),
@@ -68,10 +68,10 @@ const fundamentals: Table = {
       'newest quarter, YYYYMM',
       (value) => `split_part(${value}, '|', 1)`,
     ),
-    newest('sales', 'incomeStat_cq', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
-    newest('net_profit', 'incomeStat_cq', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
-    newest('eps', 'incomeStat_cq', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
-    newest('opm', 'incomeStat_cq', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
+    newestColumn('sales', 'incomeStat_cq', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
+    newestColumn('net_profit', 'incomeStat_cq', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
+    newestColumn('eps', 'incomeStat_cq', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
+    newestColumn('opm', 'incomeStat_cq', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
     json('quarters', 'incomeStat_cq', 'consolidated results by quarter'),
     json('years', 'incomeStat_cy', 'consolidated results by year'),
     json('ttm', 'TTM_cy', 'the trailing twelve months'),
@@ -82,7 +82,7 @@ const fundamentals: Table = {
   ],
 }
 
-const indicators: Table = {
+const indicatorsTable: Table = {
   name: 'indicators',
   comment: 'technical indicators on daily candles, one row for each stock and indicator',
   shape: 'array',
@@ -90,36 +90,37 @@ const indicators: Table = {
   lists: ['SMA', 'EMA', 'Indicator'],
   elsewhere: ['Pivot'],
   columns: [
-    ...ofDocument,
+    ...documentColumns,
     text('indicator', 'Indicator', 'such as 20-EMA, 200-SMA or RSI(14)'),
     figure('value', 'Value', 'rupees for averages, points for the others'),
     text('action', 'Action', 'Bullish, Bearish or Neutral'),
   ],
 }
 
-const level = (name: string, key: string, comment: string) => figure(name, { row: [`$.Pivot[0].Classic.${key}`] }, `${comment}, rupees`)
+const pivotColumn = (name: string, key: string, comment: string) =>
+  figure(name, { row: [`$.Pivot[0].Classic.${key}`] }, `${comment}, rupees`)
 
-const pivots: Table = {
+const pivotsTable: Table = {
   name: 'pivots',
   comment: 'daily pivot points, one row for each stock',
   shape: 'array',
   files: [{ path: 'advanced_indicator_data.json' }],
   elsewhere: ['SMA', 'EMA', 'Indicator'],
   columns: [
-    symbol,
-    isin,
-    level('pivot', 'PP', 'classic pivot point'),
-    level('r1', 'R1', 'first resistance'),
-    level('r2', 'R2', 'second resistance'),
-    level('r3', 'R3', 'third resistance'),
-    level('s1', 'S1', 'first support'),
-    level('s2', 'S2', 'second support'),
-    level('s3', 'S3', 'third support'),
+    symbolColumn,
+    isinColumn,
+    pivotColumn('pivot', 'PP', 'classic pivot point'),
+    pivotColumn('r1', 'R1', 'first resistance'),
+    pivotColumn('r2', 'R2', 'second resistance'),
+    pivotColumn('r3', 'R3', 'third resistance'),
+    pivotColumn('s1', 'S1', 'first support'),
+    pivotColumn('s2', 'S2', 'second support'),
+    pivotColumn('s3', 'S3', 'third support'),
     json('pivots', 'Pivot', 'all pivot points as answered'),
   ],
 }
 
-const corporateActions: Table = {
+const corporateActionsTable: Table = {
   name: 'corporate_actions',
   comment: 'dividends, bonuses, splits, rights and the like, one row each',
   shape: 'array',
@@ -140,4 +141,12 @@ const corporateActions: Table = {
 }
 
 /** The tables whose rows belong to stocks of the master list. */
-export const stockTables: readonly Table[] = [master, masterData, fundamentals, ...textTables, indicators, pivots, corporateActions]
+export const stockTables: readonly Table[] = [
+  masterTable,
+  masterDataTable,
+  fundamentalsTable,
+  ...textTables,
+  indicatorsTable,
+  pivotsTable,
+  corporateActionsTable,
+]

@@ -1,22 +1,22 @@
 export type SqlType = 'VARCHAR' | 'DOUBLE' | 'BIGINT' | 'DATE' | 'TIMESTAMP' | 'JSON'
 
 /** Converts the SQL of a text to the SQL of the column's value, if a cast alone cannot. */
-export type Reading = (text: string) => string
+export type Conversion = (text: string) => string
 
 export interface Column {
   readonly name: string
   readonly type: SqlType
   /** What it contains: unit, time zone, when it is empty. */
   readonly comment: string
-  readonly from: Source
-  readonly reading?: Reading
+  readonly from: ColumnSource
+  readonly reading?: Conversion
 }
 
 /**
  * Where a value comes from: one of these keys of the row (a text that starts with `$` is a JSON path) or of the document around it; the item
  * of the file; or the label of the file.
  */
-export type Source =
+export type ColumnSource =
   | { readonly row: readonly string[] }
   | { readonly document: readonly string[] }
   | { readonly file: 'symbol' | 'sid' | 'label' }
@@ -47,7 +47,7 @@ export interface Table {
   readonly key?: readonly string[]
 }
 
-type Field = (name: string, from: string | Source, comment: string, reading?: Reading) => Column
+type Field = (name: string, from: string | ColumnSource, comment: string, reading?: Conversion) => Column
 
 const field =
   (type: SqlType): Field =>

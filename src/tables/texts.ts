@@ -1,6 +1,6 @@
 import { moment, type Table, text } from './table.js'
 
-const filings: Table = {
+const filingsTable: Table = {
   name: 'filings',
   comment: 'filings with the exchange, newest first within a stock',
   shape: 'document',
@@ -20,7 +20,7 @@ const filings: Table = {
   ],
 }
 
-const news: Table = {
+const newsTable: Table = {
   name: 'news',
   comment: 'latest news of each stock',
   shape: 'document',
@@ -43,7 +43,7 @@ const news: Table = {
   ],
 }
 
-const announcements: Table = {
+const announcementsTable: Table = {
   name: 'announcements',
   comment: 'announcements of each stock',
   shape: 'array',
@@ -58,4 +58,4 @@ const announcements: Table = {
 }
 
 /** The tables of filings, news and announcements. */
-export const textTables: readonly Table[] = [filings, news, announcements]
+export const textTables: readonly Table[] = [filingsTable, newsTable, announcementsTable]

@@ -10,20 +10,20 @@ import { type Column, EXTRA, type Table } from './table.js'
  */
 export const selectOf = async (table: Table, folder: Folder, reading?: Reading): Promise<string> => {
   const groups = (await folder.filesOf(table)).filter(({ found }) => found.length > 0)
-  if (groups.length === 0) return nothingOf(table)
-  const item = itemIn(table, await folder.itemsOf(table))
-  const values = table.columns.map((column) => `${valueIn(column, table, item)} AS ${named(column.name)}`)
-  const extra = table.shape === 'candles' ? [] : [`${extraOf(table)} AS ${EXTRA.name}`]
+  if (groups.length === 0) return buildEmptySelect(table)
+  const item = buildItem(table, await folder.itemsOf(table))
+  const values = table.columns.map((column) => `${buildValue(column, table, item)} AS ${named(column.name)}`)
+  const extra = table.shape === 'candles' ? [] : [`${buildExtra(table)} AS ${EXTRA.name}`]
   return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => recordsOf(table, files, reading)).join(' UNION ALL ')})`
 }
 
-const nothingOf = (table: Table): string =>
+const buildEmptySelect = (table: Table): string =>
   `SELECT ${columnsOf(table)
     .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${named(name)}`)
     .join(', ')} WHERE false`
 
 /** The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other items. */
-const itemIn = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'symbol' | 'sid', string> => {
+const buildItem = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'symbol' | 'sid', string> => {
   const [, after = ''] = files[0]?.path.split('{item}') ?? []
   const name = `left(parse_filename(filename), -${after.length})`
   const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
@@ -41,18 +41,18 @@ const itemIn = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'sym
   }
 }
 
-const valueIn = (column: Column, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
+const buildValue = (column: Column, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
   const { from, type } = column
   if ('file' in from) return from.file === 'label' ? 'label' : item[from.file]
   const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
-  if (shape === 'candles') return castOf(column, named(keys[0] ?? ''))
-  if (type === 'JSON') return firstOf(keys.map((key) => `NULLIF(json_extract(${where}, ${pathOf(key)}), 'null')`))
-  return castOf(column, firstOf(keys.map((key) => `json_extract_string(${where}, ${pathOf(key)})`)))
+  if (shape === 'candles') return buildCast(column, named(keys[0] ?? ''))
+  if (type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${pathOf(key)}), 'null')`))
+  return buildCast(column, buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${pathOf(key)})`)))
 }
 
-const firstOf = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
+const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
-const castOf = ({ type, reading }: Column, text: string): string => {
+const buildCast = ({ type, reading }: Column, text: string): string => {
   if (reading !== undefined) return `TRY(${reading(text)})`
   switch (type) {
     case 'VARCHAR':
@@ -72,30 +72,30 @@ const castOf = ({ type, reading }: Column, text: string): string => {
 }
 
 /** The fields of a row, and of the record around it, that no column reads. */
-const extraOf = (table: Table): string => {
-  const row = restOf('record', table)
-  const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(${restOf('document', table)}, ${row})`
+const buildExtra = (table: Table): string => {
+  const row = buildRest('record', table)
+  const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(${buildRest('document', table)}, ${row})`
   return `NULLIF(CASE WHEN json_type(record) = 'OBJECT' THEN ${all} ELSE record END, '{}')`
 }
 
-const restOf = (where: 'record' | 'document', table: Table): string => {
+const buildRest = (where: 'record' | 'document', table: Table): string => {
   const readers = new Map<string, readonly Column[]>()
   for (const column of table.columns)
-    for (const key of keysIn(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
-  const removals = [...readers].map(([key, columns]) => `${quoted(key)}, ${fateOf(key, columns, where)}`)
+    for (const key of listKeys(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+  const removals = [...readers].map(([key, columns]) => `${quoted(key)}, ${buildRemoval(key, columns, where)}`)
   const holdsLists = (where === 'document') === (table.lists !== undefined)
   const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoted(key)}, NULL`) : []
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
-const keysIn = (where: 'record' | 'document', { from }: Column): readonly string[] => {
+const listKeys = (where: 'record' | 'document', { from }: Column): readonly string[] => {
   if ('row' in from) return where === 'record' ? from.row : []
   return 'document' in from && where === 'document' ? from.document : []
 }
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
-const fateOf = (key: string, columns: readonly Column[], where: string): string => {
+const buildRemoval = (key: string, columns: readonly Column[], where: string): string => {
   if (columns.some(({ type, reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
   const text = `json_extract_string(${where}, ${pathOf(key)})`
-  return `CASE WHEN ${columns.map((column) => `${castOf(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${pathOf(key)}) END`
+  return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${pathOf(key)}) END`
 }

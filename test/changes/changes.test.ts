@@ -12,35 +12,35 @@ const gist = ({ section, change, symbol, from = '', to = '' }: Change): string =
 describe('the master list', () => {
   const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => listingChanges(before, after).map(gist)
 
-  it('tells who is new and who is gone', () => {
+  it('shows new stocks and stocks that are gone', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('A', 'I1'), stock('C', 'I3')])).toEqual([
       'listings new C  I3',
       'listings gone B I2',
     ])
   })
 
-  it('tells a new symbol for the same ISIN, and a new ISIN for the same symbol', () => {
+  it('shows a new symbol for the same ISIN, and a new ISIN for the same symbol', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('AA', 'I1'), stock('B', 'I9')])).toEqual([
       'renames changed AA A AA',
       'renames changed B I2 I9',
     ])
   })
 
-  it('takes a symbol that went to another company for a rename and a new listing', () => {
+  it('shows a symbol that went to another company as a rename and a new listing', () => {
     expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual(['renames changed B A B', 'listings new A  I2'])
   })
 
-  it('lets one ISIN have two symbols', () => {
+  it('accepts one ISIN with two symbols', () => {
     expect(gists([stock('A', 'I1')], [stock('A', 'I1'), stock('A2', 'I1')])).toEqual(['listings new A2  I1'])
   })
 
-  it('says nothing where only the order is another', () => {
+  it('shows nothing if only the order differs', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('B', 'I2'), stock('A', 'I1')])).toEqual([])
   })
 })
 
 describe('lists of the market', () => {
-  it('tell who came under surveillance, who left it, and whose stage changed', () => {
+  it('show stocks that came under surveillance, left it, or changed their stage', () => {
     const row = (symbol: string, Stage: string) => ({ Symbol: symbol, ISIN: `I${symbol}`, Stage })
     const lists = { before: [row('A', 'I'), row('B', 'I'), row('C', 'I')], after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')] }
     expect(surveillanceChanges('ASM', lists).map(gist)).toEqual([
@@ -50,12 +50,12 @@ describe('lists of the market', () => {
     ])
   })
 
-  it('tell a renamed stock under surveillance from one that entered', () => {
+  it('distinguish a renamed stock under surveillance from a new one', () => {
     const [before, after] = [[{ Symbol: 'A', ISIN: 'I1', Stage: 'I' }], [{ Symbol: 'B', ISIN: 'I1', Stage: 'I' }]]
     expect(surveillanceChanges('GSM', { before, after })).toEqual([])
   })
 
-  it('tell changed bands by all bands, series by series, and by what the exchange alone says', () => {
+  it('show changed bands from all bands, by series, and from the exchange’s own list', () => {
     const row = (symbol: string, Series: string, Band: string) => ({ Symbol: symbol, Series, Band })
     const complete = {
       before: [row('A', 'EQ', '20'), row('A', 'W1', '20'), row('B', 'EQ', '5')],
@@ -69,13 +69,13 @@ describe('lists of the market', () => {
     ])
   })
 
-  it('tell who reached a limit and who left it', () => {
+  it('show stocks that reached a limit or left it', () => {
     expect(
       circuitChanges('upper', { before: [{ Symbol: 'A' }, { Symbol: 'B' }], after: [{ Symbol: 'B' }, { Symbol: 'C' }] }).map(gist),
     ).toEqual(['circuits entered C', 'circuits left A'])
   })
 
-  it('tell new deals, and nothing of those that grew too old', () => {
+  it('show new deals, but not deals that became too old', () => {
     const deal = (sym: string, qty: number) => ({
       sym,
       date: '2026-02-12 00:00:00',
@@ -90,7 +90,7 @@ describe('lists of the market', () => {
     ])
   })
 
-  it('tell new actions once, and nothing of one that has come to pass', () => {
+  it('show new actions once, but not an upcoming one that moved to the history', () => {
     const row = (Sym: string, ActType: string, ExDate: string) => ({ Sym, CorpAct: [{ ActType, ExDate, Note: '2:10' }] })
     const [before, after] = [
       [row('A', 'SPLIT', '2026-02-13')],
@@ -103,7 +103,7 @@ describe('lists of the market', () => {
 })
 
 describe('documents of a stock', () => {
-  it('tell how many filings are new, and the newest of them', () => {
+  it('show how many filings are new, and the newest of them', () => {
     const filing = (news_id: string, caption: string) => ({ news_id, caption })
     const [before, after] = [
       { data: [filing('1', 'a')] },
@@ -114,7 +114,7 @@ describe('documents of a stock', () => {
     expect(newFilings('A', before, { data: null })).toEqual([])
   })
 
-  it('tell news by title and date', () => {
+  it('distinguish news by title and date', () => {
     const [before, after] = [
       { News: [{ Title: 'a', PublishDate: 1 }] },
       {

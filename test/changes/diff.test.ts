@@ -89,12 +89,12 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
 }
 
 describe('diff', () => {
-  it('has nothing to compare with after the first run, and says so', async () => {
+  it('has nothing to compare with after the first run, and reports that', async () => {
     const folder = outputFolder(first)
     expect(await told(folder)).toMatchObject({ since: null, changes: [], run: expect.any(String) })
   })
 
-  it('tells just what is otherwise than before', async () => {
+  it('shows exactly what changed', async () => {
     const folder = copyOf(first)
     const expected = otherwise(folder)
     await again(folder)
@@ -105,7 +105,7 @@ describe('diff', () => {
     expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected.length)
   })
 
-  it('tells nothing where nothing changed, and the same again after a run that asks nothing', async () => {
+  it('shows nothing if nothing changed, and the same result after a run without requests', async () => {
     const folder = copyOf(first)
     await again(folder)
     expect((await told(folder)).changes).toEqual([])
@@ -117,7 +117,7 @@ describe('diff', () => {
     expect(await told(changed)).toEqual(before)
   })
 
-  it('tells only some kinds, or some stocks, also one that is gone', async () => {
+  it('shows selected sections or stocks, also a stock that is gone', async () => {
     const folder = copyOf(first)
     otherwise(folder)
     await again(folder)
@@ -126,13 +126,13 @@ describe('diff', () => {
     await expect(told(folder, { symbols: ['NOBODY'] })).rejects.toThrow(UsageError)
   })
 
-  it('takes nothing for new that the last run was not about', async () => {
+  it('shows nothing as new that the last run did not cover', async () => {
     const folder = copyOf(first)
     await again(folder, { only: ['circuit-stocks'], skip: [] })
     expect((await told(folder)).changes).toEqual([])
   })
 
-  it('passes over a file that is damaged, and says so', async () => {
+  it('skips a damaged file, and reports that', async () => {
     const folder = copyOf(first)
     folder.put('bulk_block_deals.json', '[{"sym":')
     // A run of fewer streams would else be a part of the first one, and keep what that is compared with.
@@ -148,7 +148,7 @@ describe('diff', () => {
   })
 })
 
-describe('what was there before', () => {
+describe('the previous version', () => {
   /** Begins a run as `again` does, and breaks it off once so many files are in place. */
   const brokenOff = async (folder: OutputFolder, files: number): Promise<void> => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: STOCKS, asOf: EVENING })
@@ -165,7 +165,7 @@ describe('what was there before', () => {
     expect(existsSync(join(folder.path, '.scripstream/run.json'))).toBe(true)
   }
 
-  it.each([1, 12])('is kept through a run that is broken off after %i files and continued', async (files) => {
+  it.each([1, 12])('survives a run that is interrupted after %i files and resumed', async (files) => {
     const folder = copyOf(first)
     const expected = otherwise(folder)
     await brokenOff(folder, files)
@@ -173,7 +173,7 @@ describe('what was there before', () => {
     expect((await told(folder)).changes.map(gist).sort()).toEqual(expected)
   })
 
-  it('is kept where a run is broken off and given up for another one', async () => {
+  it('survives a run that is interrupted and replaced by another one', async () => {
     const folder = copyOf(first)
     const expected = otherwise(folder)
     await brokenOff(folder, 12)
@@ -181,7 +181,7 @@ describe('what was there before', () => {
     expect((await told(folder)).changes.map(gist).sort()).toEqual(expected)
   })
 
-  it('is left behind by nobody who broke off while keeping it', async () => {
+  it('leaves nothing behind if a run is interrupted while it is stored', async () => {
     const folder = copyOf(first)
     const expected = otherwise(folder)
     await again(copyOf(first))
@@ -191,7 +191,7 @@ describe('what was there before', () => {
     expect(readdirSync(join(folder.path, '.scripstream'))).not.toContain('previous.next')
   })
 
-  it('costs the run nothing where it cannot be kept', async () => {
+  it('does not fail the run if it cannot be stored', async () => {
     const folder = copyOf(first)
     folder.put('.scripstream/previous.next', 'a file is in the way')
     await again(folder)
@@ -204,7 +204,7 @@ describe('what was there before', () => {
     expect((await told(folder)).since).toBeNull()
   })
 
-  it('holds no candles', async () => {
+  it('has no candles', async () => {
     const folder = copyOf(first)
     await again(folder)
     const kept = readdirSync(join(folder.path, '.scripstream/previous'), { recursive: true, encoding: 'utf8' })

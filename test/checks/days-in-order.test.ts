@@ -11,7 +11,7 @@ const seriesOf = (days: readonly number[]) => {
   return { symbol: 'A', file: 'A.csv', candles: readCandles(Buffer.from(HEADER + text)).candles }
 }
 
-it('tells days that are there twice from days out of order, whatever the order is, and puts them in order', () => {
+it('distinguishes duplicate days from days out of order, and sorts them', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 40 }), (days) => {
       const { findings, candles } = daysInOrder(seriesOf(days))
@@ -48,7 +48,7 @@ it('reads every number as JavaScript would', () => {
   )
 })
 
-it('reads no torn or strange line as a candle', () => {
+it('reads no truncated or malformed line as a candle', () => {
   const line = `${MIDNIGHT},10,11,9,10.5,100\n`
   for (let length = 1; length < line.length; length += 1)
     expect(readCandles(Buffer.from(HEADER + line.slice(0, length))).candles.length).toBe(0)
@@ -56,7 +56,7 @@ it('reads no torn or strange line as a candle', () => {
     expect(readCandles(Buffer.from(`${HEADER}${wrong}\n${line}`))).toMatchObject({ candles: { length: 1 }, fault: 'line 2 is no candle' })
 })
 
-it('knows the day of a midnight in India', () => {
+it('assigns a midnight in India to its day', () => {
   expect(dayOfNumber(seriesOf([0]).candles.day[0] ?? 0)).toBe('2020-01-01')
   expect(dayOfNumber(numberOfDay('2026-02-12'))).toBe('2026-02-12')
 })

@@ -33,7 +33,7 @@ const filesWrong = async (folder: OutputFolder): Promise<readonly string[]> =>
 
 const candlesOf = (symbol: string): string => `ohlcv_data/${symbol}.csv`
 
-describe('what a later run left out', () => {
+describe('a file that a later run did not write', () => {
   const runs: readonly (readonly [string, readonly (() => RunOptions)[]])[] = [
     ['a run of some streams', [() => ({ only: ['circuit-stocks'] })]],
     ['a retry', [() => ({ only: ['market-news'], pairs: { 'market-news': [names.a] } })]],
@@ -50,7 +50,7 @@ describe('what a later run left out', () => {
     ])
   })
 
-  it('of stocks is still missed when it is gone, be it before the run or after it', async () => {
+  it('of a stock is reported as missing, whether it was removed before the run or after it', async () => {
     const folder = copyOf(clean)
     folder.remove(candlesOf(names.b))
     await runInto(folder.path, { asOf: NEXT_EVENING, only: ['all-ohlcv'], symbols: [names.a] })
@@ -62,7 +62,7 @@ describe('what a later run left out', () => {
     ])
   })
 
-  it('is told once, and by name, of a stream in a run that was not complete', async () => {
+  it('is reported once, by name, for a stream in a run that was not complete', async () => {
     const path = temporaryFolder()
     await tryRun({ out: path })
     const { report } = await tryRun({ out: path, fresh: true, fails: (request) => request === 'fundamental BETA' })
@@ -73,7 +73,7 @@ describe('what a later run left out', () => {
     expect(await filesWrong(folder)).toEqual(['market_news/ALPHA_news.json: it is missing; the last run wrote N bytes'])
   })
 
-  it('is known after runs of which none was complete', async () => {
+  it('is reported after runs of which none was complete', async () => {
     const path = temporaryFolder()
     const fails = (request: string): boolean => request === 'fundamental BETA'
     await tryRun({ out: path, fails })
@@ -90,7 +90,7 @@ describe('what a later run left out', () => {
     ])
   })
 
-  it('is told where the report is gone too', async () => {
+  it('is reported if the report is missing too', async () => {
     const folder = await folderAfter({ only: ['circuit-stocks'] })
     folder.remove('.scripstream/report.json')
     folder.remove(candlesOf(names.a))
@@ -98,11 +98,11 @@ describe('what a later run left out', () => {
   })
 })
 
-describe('what a later run wrote', () => {
+describe('a file that a later run wrote', () => {
   it.each<readonly [string, Pick<Trying, 'fails' | 'hangs'>, string]>([
-    ['not complete', { fails: (request) => request === 'getLiveNews BETA' }, 'the last run left N bytes'],
-    ['broken off', { hangs: (request) => request === 'getLiveNews BETA' }, 'an earlier run left it'],
-  ])('is no longer held to the size that it had, where the run was %s', async (_, how, left) => {
+    ['not complete', { fails: (request) => request === 'getLiveNews BETA' }, 'the last run wrote N bytes'],
+    ['interrupted', { hangs: (request) => request === 'getLiveNews BETA' }, 'an earlier run wrote it'],
+  ])('is not compared with its earlier size if the run was %s', async (_, how, left) => {
     const path = temporaryFolder()
     await tryRun({ out: path })
     const folder = outputFolder(path)
@@ -113,12 +113,12 @@ describe('what a later run wrote', () => {
     expect(await filesWrong(folder)).toEqual([])
     for (const gone of [file, candlesOf('ALPHA')]) folder.remove(gone)
     expect(await filesWrong(folder)).toEqual([
-      `${file}: it is gone; ${left}`,
+      `${file}: it is missing; ${left}`,
       `${candlesOf('ALPHA')}: it is missing; the last run wrote N bytes`,
     ])
   })
 
-  it('is all that counts once a run of everything is complete', async () => {
+  it('is the only record after a complete run of everything', async () => {
     const folder = await folderAfter({ only: ['all-ohlcv'], symbols: [names.a] })
     const left = (): unknown => JSON.parse(readFileSync(join(folder.path, '.scripstream/left.json'), 'utf8'))
     expect(left()).toMatchObject({ [candlesOf(names.a)]: null, [candlesOf(names.b)]: null })

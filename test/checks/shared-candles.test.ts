@@ -11,7 +11,7 @@ const START = Date.parse('2024-01-01T00:00:00+05:30') / 1_000
 type Candle = (place: number) => readonly [close: number, volume: number]
 
 const filesOf = (root: string, all: Readonly<Record<string, Candle>>): readonly Printed[] =>
-  Object.entries(all).map(([symbol, candle]) => {
+  Object.entries(all).map(([symbol, candle]): Printed => {
     const lines = Array.from({ length: 200 }, (_, place) => {
       const [close, volume] = candle(place)
       return `${START + place * 86_400},${close},${close},${close},${close},${volume}\n`
@@ -31,7 +31,7 @@ const one: Candle = (place) => [100 + (place % 7), 1_000 + place]
 const other: Candle = (place) => [300 + (place % 5), 90_000 + place]
 
 describe('candles that two files share', () => {
-  it('are found in the file that they step into, wherever it stands', async () => {
+  it('are found in the file with the greater break, in any order', async () => {
     const cut: Candle = (place) => (place < 120 ? one(place) : other(place))
     const told = 'A: 80 candles from 2024-04-30 to 2024-07-18'
     expect(await found({ A: cut, B: other })).toEqual([told])
@@ -46,7 +46,7 @@ describe('candles that two files share', () => {
     ])
   })
 
-  it('are found though nobody traded on some days', async () => {
+  it('are found even without trade on some days', async () => {
     const resting =
       (candle: Candle): Candle =>
       (place) => [candle(place)[0], place % 4 === 0 ? 0 : candle(place)[1]]
@@ -54,7 +54,7 @@ describe('candles that two files share', () => {
     expect(await found({ A: cut, B: resting(other) })).toEqual(['A: 80 candles from 2024-04-30 to 2024-07-18'])
   })
 
-  it('are found in the file whose volume steps where the price does not', async () => {
+  it('are found in the file whose volume breaks where the price does not', async () => {
     const cut: Candle = (place) => (place < 120 ? [other(place)[0], one(place)[1]] : other(place))
     expect(await found({ A: cut, B: other })).toEqual(['A: 80 candles from 2024-04-30 to 2024-07-18'])
   })
@@ -64,7 +64,7 @@ describe('candles that two files share', () => {
     ['the volume alone is the same', one, (place) => [50, one(place)[1]]],
     ['the close alone is the same', one, (place) => [one(place)[0], 7 + place]],
     ['nine days on end alone are the same', one, (place) => (place % 20 < 9 ? one(place) : other(place))],
-  ])('are none where %s, nor if their numbers were the same by chance', async (_, first, second) => {
+  ])('are none if %s, even if fingerprints were the same by chance', async (_, first, second) => {
     const root = temporaryFolder()
     const files = filesOf(root, { A: first, B: second })
     expect(await sharedCandles(root, files)).toEqual([])
@@ -77,10 +77,10 @@ describe('candles that two files share', () => {
   })
 })
 
-describe('the numbers of a series', () => {
+describe('the fingerprints of a series', () => {
   const printsIn = (candle: Candle): readonly number[] => filesOf(temporaryFolder(), { A: candle }).flatMap(({ prints }) => [...prints])
 
-  it('are one for each stretch of days, and none for those in which hardly anybody trades', () => {
+  it('are one per stretch of days, and none for stretches with little trade', () => {
     expect(printsIn(one)).toHaveLength(12)
     expect(printsIn((place) => [10, place % 3 === 0 ? 5 : 0])).toEqual([])
   })

@@ -79,7 +79,7 @@ describe('a sound folder', () => {
     ).toContain(sunday)
   })
 
-  it('has none where nothing is known of the run that made it', async () => {
+  it('has no findings without a record of its run', async () => {
     const folder = copyOf(clean)
     folder.remove('.scripstream')
     const { findings, notes } = await verified(folder)
@@ -412,7 +412,7 @@ const faults: readonly Planted[] = [
     found: 'leftovers info',
   },
   {
-    fault: 'a document that is cut off',
+    fault: 'a document that is truncated',
     plant: (folder) => {
       const { symbol, file } = someFiling(folder)
       folder.put(file, folder.text(file).slice(0, -40))
@@ -467,7 +467,7 @@ const faults: readonly Planted[] = [
   },
 ]
 
-describe('a planted fault is found, and nothing else', () => {
+describe('a planted fault is the only finding', () => {
   it.each(faults)('$fault', async ({ plant, found, detail = /./ }) => {
     const folder = copyOf(clean)
     folder.forget()
@@ -483,14 +483,14 @@ describe('a planted fault is found, and nothing else', () => {
 })
 
 describe('the day of listing', () => {
-  it('may come after candles, as of a stock that changed its board', async () => {
+  it('may come after candles, as for a stock that changed its board', async () => {
     const folder = copyOf(clean)
     folder.forget()
     listedAtCut(folder)
     expect((await verified(folder)).findings).toEqual([])
   })
 
-  it.each([-100, 100])('says nothing of a price three times another %i sessions away from it', async (away) => {
+  it.each([-100, 100])('causes no finding for a price jump %i sessions away from it', async (away) => {
     const folder = copyOf(clean)
     folder.forget()
     listedAtCut(folder)
@@ -500,7 +500,7 @@ describe('the day of listing', () => {
     expect(findings[0]?.detail).not.toContain('listing')
   })
 
-  it('is not gone by where the list has another stock under the symbol', async () => {
+  it('is ignored if the list has another stock under the symbol', async () => {
     const folder = copyOf(clean)
     folder.forget()
     listedAtCut(folder, names.a, 'INE000000000')
@@ -515,7 +515,7 @@ describe('the newest days', () => {
       change(folder, String(symbol), (all) => all.slice(0, -sessions))
   }
 
-  it('of indices alone are no sessions that each stock lacks', async () => {
+  it('of indices alone are no missing sessions of each stock', async () => {
     const folder = copyOf(clean)
     folder.forget()
     endedBefore(folder, 1, 0)
@@ -534,16 +534,20 @@ describe('the newest days', () => {
   })
 })
 
-describe('files against what the run noted', () => {
+describe('files compared with the record of the run', () => {
   it.each([
-    ['a file that is gone', (folder: OutputFolder, file: string) => folder.remove(file), /^it is missing; the last run wrote \d+ bytes$/],
     [
-      'a file that was cut off',
+      'a file that is missing',
+      (folder: OutputFolder, file: string) => folder.remove(file),
+      /^it is missing; the last run wrote \d+ bytes$/,
+    ],
+    [
+      'a file that was truncated',
       (folder: OutputFolder, file: string) => folder.put(file, folder.text(file).slice(0, -40)),
       /^it has \d+ bytes; the last run wrote \d+; it is not valid JSON$/,
     ],
     ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it has/],
-  ])('name %s, by the note of a complete run', async (_, plant, detail) => {
+  ])('report %s, by the record of a complete run', async (_, plant, detail) => {
     const folder = copyOf(clean)
     const { file } = someFiling(folder)
     plant(folder, file)
@@ -553,10 +557,10 @@ describe('files against what the run noted', () => {
   })
 
   it.each([
-    ['a file that is gone', 'bulk_block_deals.json', undefined, /^bulk-block-deals has 0 files/],
+    ['a file that is missing', 'bulk_block_deals.json', undefined, /^bulk-block-deals has 0 files/],
     ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^bulk-block-deals has 3 bytes/],
-    ['one of many files that is gone', 'ohlcv_data', undefined, /^all-ohlcv has 23 files; the last run wrote 24$/],
-  ])('name %s, by the sums of the report', async (_, file, text, detail) => {
+    ['one of many files that is missing', 'ohlcv_data', undefined, /^all-ohlcv has 23 files; the last run wrote 24$/],
+  ])('report %s, by the totals of the report', async (_, file, text, detail) => {
     const folder = copyOf(clean)
     folder.remove('.scripstream/complete.json')
     if (file === 'ohlcv_data') folder.remove(`ohlcv_data/${names.a}.csv`)
@@ -568,7 +572,7 @@ describe('files against what the run noted', () => {
     ])
   })
 
-  it('do not hide a listed stock without any candle, where no run noted anything', async () => {
+  it('do not hide a listed stock without any candle if there is no record', async () => {
     const folder = copyOf(clean)
     for (const file of ['complete.json', 'report.json']) folder.remove(`.scripstream/${file}`)
     folder.remove(`ohlcv_data/${names.a}.csv`)
@@ -583,7 +587,7 @@ describe('files against what the run noted', () => {
     ])
   })
 
-  it('are not called wrong for files that the run had no need to write', async () => {
+  it('cause no finding for files that the run did not need to write', async () => {
     const folder = copyOf(clean)
     folder.remove('.scripstream/complete.json')
     const report = JSON.parse(folder.text('.scripstream/report.json'))
@@ -593,7 +597,7 @@ describe('files against what the run noted', () => {
   })
 })
 
-describe('what is asked of a check', () => {
+describe('the options of a verification', () => {
   const twoFaults = (): OutputFolder => {
     const folder = copyOf(clean)
     folder.forget()
@@ -602,7 +606,7 @@ describe('what is asked of a check', () => {
     return folder
   }
 
-  it('is only some of the checks, or some of the stocks', async () => {
+  it('select some of the checks, or some of the stocks', async () => {
     const folder = twoFaults()
     const gists = async (changes: Parameters<typeof verified>[1]) => (await verified(folder, changes)).findings.map(gist)
     expect(await gists({})).toEqual([`duplicate-candles error ${names.a}`, `missing-sessions warning ${names.b}`])
@@ -611,7 +615,7 @@ describe('what is asked of a check', () => {
     expect(await gists({ symbols: [names.c] })).toEqual([])
   })
 
-  it('of either of two stocks takes in what is wrong with one of the two', async () => {
+  it('include findings about a pair of stocks for either of the two', async () => {
     const folder = copyOf(clean)
     folder.forget()
     change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
@@ -623,7 +627,7 @@ describe('what is asked of a check', () => {
     expect((await verified(folder, { symbols: [names.c], only: ['spliced-series'] })).findings).toEqual([])
   })
 
-  it('of some stocks takes in their files that are gone, and no others', async () => {
+  it('include the missing files of selected stocks, and no others', async () => {
     const folder = copyOf(clean)
     const { symbol, file } = someFiling(folder)
     const other = symbol === names.c ? names.b : names.c
@@ -632,7 +636,7 @@ describe('what is asked of a check', () => {
     expect((await verified(folder, { symbols: [other] })).findings).toEqual([])
   })
 
-  it('calls no file a leftover where the list itself is torn', async () => {
+  it('report no leftovers if the list itself is truncated', async () => {
     const folder = copyOf(clean)
     folder.put('all_indices_list.json', folder.text('all_indices_list.json').slice(0, 3_000))
     expect((await verified(folder, { only: ['files', 'leftovers'] })).findings).toMatchObject([
@@ -640,7 +644,7 @@ describe('what is asked of a check', () => {
     ])
   })
 
-  it('is how much is allowed', async () => {
+  it('set the allowed number of findings', async () => {
     const folder = twoFaults()
     const passed = async (limits: Record<string, number>) => (await verified(folder, { limits })).passed
     expect(await passed({ errors: 1, warnings: 1, 'missing-sessions': 1 })).toEqual([])
@@ -651,7 +655,7 @@ describe('what is asked of a check', () => {
     ])
   })
 
-  it('is refused for a symbol that is not listed, and a folder without a market', async () => {
+  it('are rejected for a symbol that is not listed, and for a folder without a market', async () => {
     await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
     await expect(verified(outputFolder(join(clean, 'none')))).rejects.toThrow(/there is no folder .*--out/)
     const folder = temporaryFolder()
@@ -673,7 +677,7 @@ describe('a folder of a few stocks', () => {
   }
   const steady = (folder: OutputFolder): string => String(folder.rows('master_isin_map.json')[0]?.Symbol)
 
-  it('goes by the indices', async () => {
+  it('uses the sessions of the indices', async () => {
     const folder = await few(true)
     change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
     expect((await verified(folder, { only: ['missing-sessions', 'odd-days'] })).findings.map(gist)).toEqual([
@@ -681,7 +685,7 @@ describe('a folder of a few stocks', () => {
     ])
   })
 
-  it('says so where nothing can tell which days were sessions', async () => {
+  it('notes that too few series show which days were sessions', async () => {
     const folder = await few(false)
     change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
     const { findings, notes } = await verified(folder, { only: ['missing-sessions', 'odd-days'] })

@@ -64,7 +64,7 @@ const stocks = (count: number) =>
   Array.from({ length: count }, () => ({ Symbol: 'ALPHA', ISIN: 'INE000000001', Name: 'Alpha Limited', Sid: '1', FnoFlag: 0 }))
 
 describe('delivery shares, in a run', () => {
-  it('are collected beside our streams, and kept in a file of their own', async () => {
+  it('are collected together with the built-in streams, in a file of their own', async () => {
     const all = [...streams, deliveryShares]
     const provider = await serveSimulator({ endpoints: all.flatMap(({ endpoints }) => endpoints), stocks: 4 })
     onTestFinished(() => provider.close())

@@ -44,7 +44,7 @@ const until = async (what: string, isSo: () => boolean): Promise<void> => {
   throw new Error(`never came about: ${what}`)
 }
 
-it('sends the news of the stocks that were asked for, and asks for no others', async () => {
+it('sends the news of the requested stocks, and requests no others', async () => {
   const { provider, url } = await host()
   const events = await eventsOf(`${url}/news?symbols=M%26M,360ONE`, 3)
   for (const event of events) expect(event).toMatch(/^news: \{"symbol":"(M&M|360ONE)","Title":".+","PublishDate":\d+/)
@@ -52,13 +52,13 @@ it('sends the news of the stocks that were asked for, and asks for no others', a
   expect(provider.stats().endpoints.news?.requests).toBeLessThanOrEqual(2)
 })
 
-it('says what is wrong with a watchlist, and ends', async () => {
+it('reports what is wrong with a watchlist, and ends', async () => {
   const { url } = await host()
   const [event] = await eventsOf(`${url}/news?symbols=NOSUCH`, 1)
   expect(event).toMatch(/^problem: .*NOSUCH/)
 })
 
-it('stops asking when its reader goes away', async () => {
+it('stops its requests when its reader disconnects', async () => {
   const { provider, url } = await host([{ on: 'news', mode: 'hang' }])
   const news = () => provider.stats().endpoints.news
   const response = await read(`${url}/news?symbols=M%26M`)

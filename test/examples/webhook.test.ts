@@ -57,7 +57,7 @@ it('ends the run with the reason when the hook refuses', async () => {
   await expect(lastValueFrom(run$)).rejects.toThrow(/answered 503/)
 })
 
-it('holds the stream back while the hook is slow', () => {
+it('slows the stream down while the hook is slow', () => {
   const stocks = Array.from({ length: 200 }, (_, place) => ({
     Sym: `S${place}`,
     Isin: `INE${String(place).padStart(9, '0')}`,

@@ -32,23 +32,23 @@ describe('a candle', () => {
   ])('is impossible with $change', ({ change, fault }) => expect(faultOf(candle(change))).toContain(fault))
 })
 
-describe('the move to a new candle', () => {
+describe('the price move to a new candle', () => {
   const before = flat(100, 0)
 
-  it.each([499, 300, 100, 50, 20, 12.05])('may be one of the market from 100 to %d', (price) => {
+  it.each([499, 300, 100, 50, 20, 12.05])('is possible from 100 to %d', (price) => {
     expect(leapOf(before, flat(price))).toBeUndefined()
   })
 
-  it.each([10_000, 1_000, 500, 12, 10, 1])('is one that only an error makes from 100 to %d', (price) => {
+  it.each([10_000, 1_000, 500, 12, 10, 1])('is impossible from 100 to %d', (price) => {
     expect(leapOf(before, flat(price))).toBe(`from a close of 100 to ${price}`)
   })
 
-  it('is judged by each of the prices', () => {
+  it('is checked for each of the prices', () => {
     expect(leapOf(before, candle({ time: DAY, high: 10_000 }))).toContain('to 10000')
     expect(leapOf(before, candle({ time: DAY, low: 1 }))).toContain('to 1')
   })
 
-  it('may be anything after a long rest, within a rupee, or where the close before was none', () => {
+  it('may be anything after a long gap, within a rupee, or after a close of zero', () => {
     expect(leapOf(before, flat(10_000, 30 * DAY))).toBeUndefined()
     expect(leapOf(before, flat(10_000, 29 * DAY))).toBeDefined()
     expect(leapOf(flat(0.1, 0), flat(1.05))).toBeUndefined()

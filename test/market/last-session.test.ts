@@ -15,22 +15,22 @@ it.each([
   expect(lastWeekday(instantOf(day, time))).toBe(last)
 })
 
-describe('series that end', () => {
+describe('the text about series that end', () => {
   const evening = instantOf('2026-02-12', '20:00')
   const says = (newest: Readonly<Record<string, number>>, now = evening) => behindText(new Map(Object.entries(newest)), now)
 
-  it('a day early are told', () => {
+  it('a day early names the day', () => {
     expect(says({ '2026-02-11': 2_771, '2025-12-31': 2 })).toBe(
       'all 2,773 series end before 2026-02-12, the last weekday: the newest candle is of 2026-02-11 (a holiday, or the provider is late)',
     )
   })
 
-  it('a day early are told where less than half of them are current', () => {
+  it('a day early appears if less than half of them are current', () => {
     expect(says({ '2026-02-11': 6, '2026-02-12': 4 })).toContain('6 of 10 series end before 2026-02-12')
     expect(says({ '2026-02-11': 5, '2026-02-12': 5 })).toBeUndefined()
   })
 
-  it('with the last session are not told, nor those of a weekend, nor none at all', () => {
+  it('with the last session is absent, also for a weekend, and without series', () => {
     expect(says({ '2026-02-12': 90, '2026-02-11': 10 })).toBeUndefined()
     expect(says({ '2026-02-11': 10 }, instantOf('2026-02-12', '12:00'))).toBeUndefined()
     expect(says({ '2026-02-13': 10 }, instantOf('2026-02-15', '12:00'))).toBeUndefined()

@@ -16,25 +16,25 @@ const [A, B, C] = [stock('A', 1), stock('B', 2), stock('C', 3)]
 /** Whether a text names something that is not just a part of another name. */
 const hasWord = (text: string, word: string): boolean => new RegExp(`(^|[ (])${word.replace(/\//g, '\\/')}($|[ ,;)])`, 'm').test(text)
 
-describe('what a new list of stocks changes', () => {
-  it('is nothing where the same stocks are listed, in any order, or more', () => {
+describe('the warnings about a new list of stocks', () => {
+  it('are none if the same stocks are listed, in any order, or more', () => {
     expect(listingNotices([A, B], [B, A, C])).toEqual([])
     expect(listingNotices([], [A, B])).toEqual([])
   })
 
-  it('names the old and the new symbol of a renamed stock', () => {
+  it('name the old and the new symbol of a renamed stock', () => {
     expect(listingNotices([A, B], [{ ...A, Symbol: 'NEW' }, B])).toEqual([
       'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
     ])
   })
 
-  it('names the old and the new ISIN of a stock that keeps its symbol', () => {
+  it('name the old and the new ISIN of a stock that keeps its symbol', () => {
     expect(listingNotices([A, B], [{ ...A, ISIN: C.ISIN }, B])).toEqual([
       'another ISIN: A has INE000000003 instead of INE000000001; their files continue under the symbol',
     ])
   })
 
-  it('names the file of each stock where two share a symbol, and the file that was there before', () => {
+  it('name the file of each stock if two share a symbol, and the earlier file', () => {
     const twice = [A, { ...B, Symbol: 'A' }]
     expect(listingNotices([A, B], twice)).toEqual([
       'renamed: B is now A (files A~INE000000002); files under the old symbol stay as they are; the new symbol starts with new files',
@@ -49,7 +49,7 @@ describe('what a new list of stocks changes', () => {
     ])
   })
 
-  it('tells of a symbol that is another stock’s now', () => {
+  it('name a symbol that now belongs to another stock', () => {
     expect(
       listingNotices(
         [A],
@@ -64,9 +64,11 @@ describe('what a new list of stocks changes', () => {
     ])
   })
 
-  it('names ten stocks of each kind of change, and counts the others', () => {
+  it('name ten stocks of each kind of change, and count the others', () => {
     const many = Array.from({ length: 13 }, (_, place) => ({ ...stock(`S${10 + place}`, 0), ISIN: `INE0000000${10 + place}` }))
-    expect(listingNotices(many, [A])).toEqual([expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; their own files/)])
+    expect(listingNotices(many, [A])).toEqual([
+      expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; their own files/),
+    ])
   })
 
   describe('for any two lists', () => {
@@ -78,7 +80,7 @@ describe('what a new list of stocks changes', () => {
     const filesOf = (stocks: readonly Stock[]): ReadonlyMap<string, Stock> =>
       new Map(stockItems(stocks).map(({ fileName, value }) => [fileName, value]))
 
-    it('does not depend on their order', () => {
+    it('do not depend on their order', () => {
       fc.assert(
         fc.property(shuffled, shuffled, ([before, otherBefore], [now, otherNow]) => {
           expect(listingNotices(otherBefore, otherNow)).toEqual(listingNotices(before, now))
@@ -87,7 +89,7 @@ describe('what a new list of stocks changes', () => {
       )
     })
 
-    it('names every file that goes stale, and every one that goes to another stock', () => {
+    it('name every file that becomes stale, and every file that goes to another stock', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
           const [were, are] = [filesOf(before), filesOf(now)]
@@ -102,7 +104,7 @@ describe('what a new list of stocks changes', () => {
       )
     })
 
-    it('names every stock whose ISIN or symbol is listed otherwise or no more', () => {
+    it('name every stock whose ISIN or symbol changed or is gone', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
           const said = listingNotices(before, now).join('\n')

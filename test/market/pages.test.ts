@@ -47,7 +47,7 @@ const paged =
 const counts = fc.integer({ min: 0, max: 1_200 })
 
 describe('a list of many pages', () => {
-  it('is read with the requests that its total promises, one more where it fills page 1 exactly', () => {
+  it('is read with as many requests as its total implies, one more if it fills page 1 exactly', () => {
     fc.assert(
       fc.property(counts, (count) => {
         const { rows, pages, error } = read(paged(count, SIZE, () => count))
@@ -59,7 +59,7 @@ describe('a list of many pages', () => {
     )
   })
 
-  it('is read to its end whatever its total says, and however short its pages are', () => {
+  it('is read to its end whatever its total, and however short its pages', () => {
     const said = fc.oneof(fc.constant('whole'), fc.constant('none'), fc.integer({ min: 0, max: 1_200 }))
     fc.assert(
       fc.property(counts, fc.integer({ min: 10, max: SIZE }), said, (count, cap, total) => {
@@ -75,7 +75,7 @@ describe('a list of many pages', () => {
     )
   })
 
-  it('is read to its end where the total is that of each page', () => {
+  it('is read to its end if the total is that of each page', () => {
     fc.assert(
       fc.property(counts, (count) => {
         expect(read(paged(count, SIZE, ({ length }) => length)).rows).toEqual(numbers(count))
@@ -83,7 +83,7 @@ describe('a list of many pages', () => {
     )
   })
 
-  it('is refused where it holds fewer rows than it says, after all that it holds', () => {
+  it('is refused if it has fewer rows than its total, after all its rows', () => {
     fc.assert(
       fc.property(counts, fc.integer({ min: 1, max: 500 }), (count, more) => {
         const { rows, error } = read(paged(count, SIZE, () => count + more))
@@ -125,18 +125,18 @@ describe('a list of many pages', () => {
       pages: 2,
       says: '50 rows, and perhaps',
     },
-  ])('is refused where it $what', ({ answer, pages, says }) => {
+  ])('is refused if it $what', ({ answer, pages, says }) => {
     const reading = read(answer)
     expect(reading.pages).toBe(pages)
     expect(reading.error).toMatchObject({ code: 'count', message: expect.stringContaining(says) })
   })
 
-  it('may end with a short page that holds only rows that are there twice', () => {
+  it('may end with a short page of duplicate rows only', () => {
     const twice = (page: number): Page<number> => ({ rows: page === 1 ? numbers(50) : [7], total: 51 })
     expect(read(twice)).toEqual({ rows: [...numbers(50), 7], pages: 2 })
   })
 
-  it('passes with what it lacks told, where that is accepted', () => {
+  it('passes with a report of what it lacks, if that is accepted', () => {
     const told: string[] = []
     expect(
       read(

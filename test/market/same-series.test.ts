@@ -27,7 +27,7 @@ const walk = fc
   })
 
 describe('an answered history', () => {
-  it('is the stored one, whatever it was multiplied by, up to whatever day', () => {
+  it('is the stored series, whatever the factor, up to any day', () => {
     const factor = fc.constantFrom(100, 10, 2, 1, 0.9, 2 / 3, 0.5, 0.2, 0.1)
     const property = fc.property(walk, factor, fc.nat(120), (closes, k, until) => {
       const answered = closes.map((close, place) => (place < until ? paise(close * k) : close))
@@ -36,7 +36,7 @@ describe('an answered history', () => {
     fc.assert(property, { seed: 1 })
   })
 
-  it('is the stored one where a third of its days were corrected', () => {
+  it('is the stored series if a third of its days were corrected', () => {
     const property = fc.property(walk, (closes) => {
       const answered = closes.map((close, place) => (place % 6 === 0 ? paise(close * 1.01) : close))
       expect(isAnother(likenessOf(stored(closes), seriesOf(answered)))).toBe(false)
@@ -44,7 +44,7 @@ describe('an answered history', () => {
     fc.assert(property, { seed: 2 })
   })
 
-  it('is another one where its moves are others', () => {
+  it('is another series if its moves differ', () => {
     const property = fc.property(walk, walk, (closes, others) => {
       const likeness = likenessOf(stored(closes), seriesOf(others))
       fc.pre(likeness.same < likeness.moves / 5)
@@ -57,12 +57,12 @@ describe('an answered history', () => {
     )
   })
 
-  it('is compared day by day, at whatever time of the day it is stamped', () => {
+  it('is compared day by day, whatever the time of its timestamps', () => {
     const closes = Array.from({ length: 30 }, (_, place) => 100 + (place % 7) * 3)
     expect(likenessOf(stored(closes), seriesOf(closes, 9 * 3_600))).toMatchObject({ factor: 1, moves: 29, same: 29 })
   })
 
-  it('tells nothing where few days are in both, or nothing moves', () => {
+  it('decides nothing if few days are in both, or nothing moves', () => {
     const ten = Array.from({ length: 10 }, (_, place) => 100 + place * 5)
     expect(isAnother(likenessOf(stored(ten), seriesOf([...ten].reverse())))).toBe(false)
     const flat = Array.from({ length: 50 }, () => 100)

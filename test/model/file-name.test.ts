@@ -66,32 +66,32 @@ describe('the file name of a stock', () => {
     'Ä',
     '💹',
     'x~INE101A01026',
-  ])('is a safe and readable other one where the symbol %j is none', (symbol) => {
+  ])('is another safe and readable name if the symbol %j is not usable', (symbol) => {
     const name = nameOf(symbol)
     expect(isSafe(name), name).toBe(true)
     expect(name).not.toBe(symbol)
     expect(name).toContain('INE101A01026')
   })
 
-  it('is short where the symbol is long, and still its own', () => {
+  it('is short for a long symbol, and still unique', () => {
     const names = namesOf('N'.repeat(100), `${'N'.repeat(100)}1`, `${'N'.repeat(100)}2`, 'N'.repeat(5_000))
     expect(names[0]).toBe('N'.repeat(100))
     expect(names.every(isSafe)).toBe(true)
     expect(folded(names).size).toBe(4)
   })
 
-  it('tells symbols apart that differ only by case, and lets the one in capitals keep its own', () => {
+  it('distinguishes symbols that differ only by case; the one in capitals keeps its name', () => {
     expect(namesOf('Abc', 'ABC', 'abc')).toEqual(['Abc~INE101A01026', 'ABC', 'abc~INE009A01021'])
     expect(folded(namesOf('Abc', 'abc')).size).toBe(2)
   })
 
-  it('tells symbols apart that look alike once made safe', () => {
+  it('distinguishes symbols that become the same when made safe', () => {
     const names = namesOf('a/b', 'a:b', 'a_b', 'a\0b')
     expect(names[2]).toBe('a_b')
     expect(folded(names).size).toBe(4)
   })
 
-  it('tells one symbol of two stocks apart by their ISINs', () => {
+  it('distinguishes two stocks with one symbol by their ISINs', () => {
     const names = namesOf('ABC', 'ABC')
     expect(folded(names).size).toBe(2)
     expect(names.every(isSafe)).toBe(true)
@@ -102,7 +102,7 @@ describe('the file name of a stock', () => {
     expect([...fileNamesOf([...entries].reverse())].reverse()).toEqual(fileNamesOf(entries))
   })
 
-  it('is safe and nobody else’s for any list of hostile symbols', () => {
+  it('is safe and unique for any list of hostile symbols', () => {
     const awkward = fc.constantFrom(
       '..',
       '.',
@@ -147,7 +147,7 @@ describe('the file name of a stock', () => {
     )
   })
 
-  it('tells ten thousand hostile symbols apart in one list', () => {
+  it('distinguishes ten thousand hostile symbols in one list', () => {
     const [keys = []] = fc.sample(
       fc.uniqueArray(fc.string({ unit: fc.constantFrom('a', 'A', 'b', 'B', '.', '/', '~', ' ', '_'), maxLength: 7 }), {
         minLength: 10_000,
@@ -171,7 +171,7 @@ describe('the file name of an index', () => {
     ['Ä', '_'],
   ])('of %j is %j: other characters become _', (symbol, name) => expect(indexNameOf(symbol)).toBe(name))
 
-  it.each(['..', 'CON', '', ' x', 'x.', 'N'.repeat(101)])('of %j is a safe other one', (symbol) => {
+  it.each(['..', 'CON', '', ' x', 'x.', 'N'.repeat(101)])('of %j is another safe name', (symbol) => {
     expect(isSafe(indexNameOf(symbol))).toBe(true)
   })
 })

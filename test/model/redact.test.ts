@@ -32,7 +32,7 @@ describe('a text', () => {
       expect(own(`before ${text} after`)).toMatch(/^before (\{"value":")?\[redacted\]("\})? after$/)
   })
 
-  it('holds no secret any more, wherever it was and wherever the text was cut', () => {
+  it('contains no secret after redaction, wherever it was and wherever the text was truncated', () => {
     const secret = fc
       .string({ unit: fc.constantFrom('a', 'b', 'c', '-', '"', ' '), minLength: 4, maxLength: 20 })
       .filter((text) => text.trim() === text)
@@ -55,7 +55,7 @@ describe('a text', () => {
     )
   })
 
-  it('of 2 MB is redacted in one go', () => {
+  it('of 2 MB is redacted at once', () => {
     for (const piece of ['tok-9f8', 'https://', 'https://a@', 'a://?', 'aaaa', TOKEN]) {
       const text = piece.repeat(2e6 / piece.length)
       const begun = performance.now()
@@ -67,7 +67,7 @@ describe('a text', () => {
 })
 
 describe('a record', () => {
-  it('is redacted in what it says, not in what it is known by', () => {
+  it('is redacted in its free texts, not in its identifiers', () => {
     const own = redactorOf({ headers: { a: 'market-news', b: 'settled', c: 'success' } })
     const event = { type: 'settled', stream: 'market-news', item: 'market-news', status: 'success', reason: 'success of market-news' }
     expect(withoutSecrets(event, own)).toEqual({ ...event, item: '[redacted]', reason: '[redacted] of [redacted]' })
@@ -83,7 +83,7 @@ describe('an error', () => {
     expect(error.message).toBe('outer [redacted]')
   })
 
-  it('may be its own cause, or nothing at all', () => {
+  it('may be its own cause, or undefined', () => {
     const ring = new Error(TOKEN)
     ring.cause = ring
     expect((redactError(ring, redact) as Error).message).toBe('[redacted]')

@@ -34,12 +34,12 @@ describe('the stocks of the master list', () => {
     (wrong) => expect(stocksOf([{ ...row, ...wrong }])).toEqual([]),
   )
 
-  it('hold a row that is there twice once, and two that share only a symbol or an ISIN both', () => {
+  it('skip duplicate rows, but not rows that share only a symbol or an ISIN', () => {
     expect(stocksOf([row, row])).toHaveLength(1)
     expect(stocksOf([row, { ...row, Isin: 'INE000000002' }, { ...row, Sym: 'BETA' }])).toHaveLength(3)
   })
 
-  it('become items with their places and file names', () => {
+  it('become items with their ranks and file names', () => {
     const items = stockItems(stocksOf([row, { ...row, Sym: '../x', Isin: 'INE000000002' }]))
     expect(items.map(({ key, rank, fileName }) => ({ key, rank, fileName }))).toEqual([
       { key: 'ALPHA', rank: 0, fileName: 'ALPHA' },
@@ -49,13 +49,13 @@ describe('the stocks of the master list', () => {
 })
 
 describe('a record of a stock', () => {
-  it('starts with whose it is, then goes on as answered', () => {
+  it('starts with symbol and ISIN, then has the answered fields', () => {
     expect(JSON.stringify(ofStock(stock, { z: 1, a: null, Extra: { y: [] } }))).toBe(
       '{"Symbol":"ALPHA","ISIN":"INE000000001","z":1,"a":null,"Extra":{"y":[]}}',
     )
   })
 
-  it('leaves the answered one as it was', () => {
+  it('does not change the answered record', () => {
     const record = Object.freeze({ z: 1 })
     expect(ofStock(stock, record)).not.toBe(record)
     expect(record).toEqual({ z: 1 })
@@ -80,8 +80,8 @@ describe('a record', () => {
   it('is an object', () => expect(isRow({})).toBe(true))
 })
 
-describe('the end of an item', () => {
-  it('is success with rows, empty without, and may tell what is missing', () => {
+describe('the result of an item', () => {
+  it('is success with rows, empty without rows, and may state what is missing', () => {
     expect(found([1])).toEqual({ status: 'success', rows: [1] })
     expect(found([])).toEqual({ status: 'empty', rows: [] })
     expect(found([], 'a path failed')).toEqual({ status: 'empty', rows: [], degraded: 'a path failed' })

@@ -10,7 +10,7 @@ const instants = fc.integer({ min: Date.parse('1946-01-01'), max: Date.parse('21
 const days = instants.map((instant) => dayAt(instant))
 
 describe('a day in India', () => {
-  it('is the one that the calendar in India shows, at any instant', () => {
+  it('is the date in India at any instant', () => {
     fc.assert(
       fc.property(instants, (instant) => dayAt(instant) === india.format(instant)),
       { numRuns: 5_000 },
@@ -23,7 +23,7 @@ describe('a day in India', () => {
     ['2026-02-12T00:00:00Z', '2026-02-12'],
   ])('at %s is %s', (instant, day) => expect(dayAt(Date.parse(instant))).toBe(day))
 
-  it('begins at midnight, and has any other time of the clock in India', () => {
+  it('starts at midnight in India, and has any time of day', () => {
     const clock = fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 59 }))
     fc.assert(
       fc.property(days, clock, (day, [hours, minutes]) => {
@@ -37,7 +37,7 @@ describe('a day in India', () => {
 })
 
 describe('adding days', () => {
-  it('goes over months, years and leap days, and back', () => {
+  it('crosses months, years and leap days in both directions', () => {
     expect(addDays('2026-02-28', 1)).toBe('2026-03-01')
     expect(addDays('2024-02-28', 1)).toBe('2024-02-29')
     expect(addDays('2026-01-01', -1)).toBe('2025-12-31')
@@ -63,7 +63,7 @@ describe('adding months', () => {
     ['2026-11-30', 2, '2027-01-30'],
   ])('to %s, %i of them, is %s', (day, months, expected) => expect(addMonths(day, months)).toBe(expected))
 
-  it('keeps the day, or takes the month’s last', () => {
+  it('keeps the day, or uses the last day of the month', () => {
     fc.assert(
       fc.property(days, fc.integer({ min: -60, max: 60 }), (day, months) => {
         const sum = addMonths(day, months)
@@ -82,7 +82,7 @@ describe('reading a day', () => {
     ['2026-02-12 19:28:12', '2026-02-12'],
     ['2026-02-12T00:00:00', '2026-02-12'],
     ['2024-02-29', '2024-02-29'],
-  ])('takes %j', (text, day) => expect(readDay(text)).toBe(day))
+  ])('accepts %j', (text, day) => expect(readDay(text)).toBe(day))
 
   it.each([
     '2024-02-30',
@@ -103,12 +103,12 @@ describe('reading a day', () => {
     20_260_212,
     {},
     ['2026-02-12'],
-  ])('takes no %j', (text) => expect(readDay(text)).toBeUndefined())
+  ])('rejects %j', (text) => expect(readDay(text)).toBeUndefined())
 
-  it('takes every real day', () => fc.assert(fc.property(days, (day) => readDay(day) === day)))
+  it('accepts every real day', () => fc.assert(fc.property(days, (day) => readDay(day) === day)))
 })
 
-describe('a day as it is asked', () => {
+describe('a day in a request', () => {
   it('is DD-MM-YYYY for deals and DDMMYYYY for archive files', () => {
     expect(dashedDmy('2026-02-03')).toBe('03-02-2026')
     expect(compactDmy('2026-02-03')).toBe('03022026')

@@ -5,7 +5,7 @@ import { marbles } from '../support/marbles.js'
 
 describe('barrier', () => {
   it(
-    'emits an empty list at once where there are no branches',
+    'emits an empty list at once without branches',
     marbles((m) => {
       m.expect(barrier([])).toBeObservable('(e|)', { e: [] })
     }),
@@ -39,7 +39,7 @@ describe('barrier', () => {
   )
 
   it(
-    'errors with a branch that fails, and lets go of the others',
+    'errors if a branch fails, and unsubscribes the others',
     marbles((m) => {
       const bug = new TypeError('a bug')
       const failing = m.cold<string>('--#', undefined, bug)
@@ -54,7 +54,7 @@ describe('barrier', () => {
   )
 
   it(
-    'errors with a branch that ends without a value, instead of ending early and silently',
+    'errors if a branch completes without a value, instead of completing silently',
     marbles((m) => {
       const empty = m.cold<string>('--|')
       const slow = m.cold<string>(' -----a|')
@@ -68,7 +68,7 @@ describe('barrier', () => {
   )
 
   it(
-    'errors with a branch that has two values',
+    'errors if a branch emits two values',
     marbles((m) => {
       const twice = m.cold<string>('-a-b-|')
       const expected = '            ---#'
@@ -91,7 +91,7 @@ describe('barrier', () => {
   )
 
   it(
-    'lets go of every branch when it is unsubscribed',
+    'unsubscribes every branch when it is unsubscribed',
     marbles((m) => {
       const one = m.cold<string>('  ----a|')
       const other = m.cold<string>('-----b|')
@@ -105,7 +105,7 @@ describe('barrier', () => {
   )
 
   it(
-    'errors with a branch that throws while it is subscribed',
+    'errors if a branch throws on subscription',
     marbles((m) => {
       const bug = new TypeError('a bug')
       const throwing = new Observable<string>(() => {

@@ -8,7 +8,7 @@ const late = new TransportError('deadline', 'no whole answer within 5 ms')
 
 describe('deadline', () => {
   it(
-    'hands on a value that comes in time',
+    'passes on a value that arrives in time',
     marbles((m) => {
       const source = m.cold<string>('---(a|)')
       const expected = '             ---(a|)'
@@ -19,7 +19,7 @@ describe('deadline', () => {
   )
 
   it(
-    'errors when no value has come by then, and lets go of the source',
+    'errors if no value arrived in time, and unsubscribes the source',
     marbles((m) => {
       const source = m.cold<string>('-------(a|)')
       const subs = '                 ^----!'
@@ -43,7 +43,7 @@ describe('deadline', () => {
   )
 
   it(
-    'ends with the arrival of a value that is handed on later',
+    'stops when a value has arrived, even if it is emitted later',
     marbles((m) => {
       const source = m.cold<string>('-------(a|)')
       const arrived = m.cold('       ---x')
@@ -55,7 +55,7 @@ describe('deadline', () => {
   )
 
   it(
-    'bounds the first value only',
+    'limits the first value only',
     marbles((m) => {
       const source = m.cold<string>('--a---------b|')
       const expected = '             --a---------b|'
@@ -66,7 +66,7 @@ describe('deadline', () => {
   )
 
   it(
-    'ends with an empty source',
+    'completes with an empty source',
     marbles((m) => {
       const source = m.cold<string>('--|')
       const expected = '             --|'
@@ -77,7 +77,7 @@ describe('deadline', () => {
   )
 
   it(
-    'hands on an error as it is',
+    'passes on an error unchanged',
     marbles((m) => {
       const error = new NothingAnswered('no tier')
       const source = m.cold<string>('--#', undefined, error)
@@ -89,7 +89,7 @@ describe('deadline', () => {
   )
 
   it(
-    'lets go of the source when it is unsubscribed, and says nothing later',
+    'unsubscribes the source when it is unsubscribed, and does not error later',
     marbles((m) => {
       const source = m.cold<string>('----(a|)')
       const unsub = '                --!'
@@ -102,7 +102,7 @@ describe('deadline', () => {
   )
 
   it(
-    'counts anew for each subscription',
+    'starts the time again for each subscription',
     marbles((m) => {
       const source = m.cold<string>('----(a|)')
       const bounded = source.pipe(deadline({ idleMs: 5 }))
@@ -113,7 +113,7 @@ describe('deadline', () => {
     }),
   )
 
-  describe('of an answer whose bytes are noted', () => {
+  describe('of a reply with progress', () => {
     const bounded = (source: Observable<string>, noted: Observable<number>) => {
       const transfer: Transfer = { bytesAt: 0 }
       const noting = noted.pipe(
@@ -131,7 +131,7 @@ describe('deadline', () => {
     const error = (message: string, hasBegun: boolean) => new TransportError('deadline', message, { hasBegun })
 
     it(
-      'waits as long as bytes come',
+      'waits as long as bytes arrive',
       marbles((m) => {
         const source = m.cold<string>('            ------------------(x|)')
         const bytes = m.cold('---d---h---l---p|', at)
@@ -140,7 +140,7 @@ describe('deadline', () => {
     )
 
     it(
-      'errors once none has come for so long',
+      'errors after idleMs without a byte',
       marbles((m) => {
         const bytes = m.cold('---d---h-', at)
         m.expect(bounded(m.cold('-'), bytes)).toBeObservable('------------#', undefined, error('no byte for 5 ms', true))
@@ -148,7 +148,7 @@ describe('deadline', () => {
     )
 
     it(
-      'errors when it is not whole in the time for all of it, though bytes come',
+      'errors after totalMs although bytes arrive',
       marbles((m) => {
         const bytes = m.cold('--c--f--i--l--o--r--u--x--', at)
         const late = error('no whole answer within 20 ms', true)
@@ -157,7 +157,7 @@ describe('deadline', () => {
     )
 
     it(
-      'does not count a silence of our own making',
+      'does not count the time while we do not read',
       marbles((m) => {
         const bytes = m.cold('--p---------l--', { p: Number.POSITIVE_INFINITY, l: 12 })
         m.expect(bounded(m.cold('-'), bytes)).toBeObservable('-----------------#', undefined, error('no byte for 5 ms', true))

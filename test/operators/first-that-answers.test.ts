@@ -15,7 +15,7 @@ const throwing = (name: string, error: Error): Tier<string> => ({
 
 describe('firstThatAnswers', () => {
   it(
-    'emits what the first tier answers and asks no other',
+    'emits the answer of the first tier and tries no other',
     marbles((m) => {
       const sheet = m.cold<string>('--(a|)')
       const page = m.cold<string>(' --(b|)')
@@ -28,7 +28,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'asks the next tier only once the one before has failed',
+    'tries the next tier only after the previous one has failed',
     marbles((m) => {
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
       const data = m.cold<string>(' ---#', undefined, new BadAnswer('html', 'a page'))
@@ -58,7 +58,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'errors at once where there are no tiers',
+    'errors at once without tiers',
     marbles((m) => {
       m.expect(firstThatAnswers<string>([])).toBeObservable('#', undefined, new NothingAnswered(''))
     }),
@@ -78,7 +78,7 @@ describe('firstThatAnswers', () => {
     )
 
   it(
-    'takes a failure that a tier throws like one that it emits',
+    'treats a failure that a tier throws like one that it emits',
     marbles((m) => {
       const tiers = [throwing('sheet', new NothingAnswered('no id')), tier('page', of('b'))]
 
@@ -98,7 +98,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'tells of each tier that fails, when it fails, and of none that answers',
+    'reports each tier that fails, at once, and none that answers',
     marbles((m) => {
       const told: string[] = []
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
@@ -113,7 +113,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'ends with the error of a listener that throws, and asks no further tier',
+    'ends with the error of a listener that throws, and tries no further tier',
     marbles((m) => {
       const bug = new TypeError('a bug')
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
@@ -129,7 +129,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'leaves it to the caller to judge a tier that ends without a value',
+    'passes on a tier that completes without a value',
     marbles((m) => {
       const sheet = m.cold<string>('--|')
       const page = m.cold<string>(' --(b|)')
@@ -153,7 +153,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'lets go of the tier at work when it is unsubscribed, and asks no other',
+    'unsubscribes the active tier when it is unsubscribed, and tries no other',
     marbles((m) => {
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
       const data = m.cold<string>(' -----#', undefined, new HttpError(404))
@@ -169,7 +169,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'asks every tier anew for each subscription',
+    'tries every tier again for each subscription',
     marbles((m) => {
       const sheet = m.cold<string>('-#', undefined, new HttpError(404))
       const page = m.cold<string>(' -(b|)')

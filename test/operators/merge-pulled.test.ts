@@ -23,7 +23,7 @@ const works = () => {
 
 describe('mergePulled', () => {
   it(
-    'emits what the work emits, and completes when all of it has ended',
+    'emits the values of the work, and completes when all work has completed',
     marbles((m) => {
       const source = m.cold('a-b|')
       const work = m.cold('--(x|)')
@@ -32,12 +32,12 @@ describe('mergePulled', () => {
   )
 
   it(
-    'completes with a source that is empty',
+    'completes with an empty source',
     marbles((m) => m.expect(m.cold('--|').pipe(mergePulled(() => of(1), 2))).toBeObservable('--|')),
   )
 
   it(
-    'hands on an error of the source, and of the work',
+    'passes on an error of the source, and of the work',
     marbles((m) => {
       const failure = new Error('broken')
       m.expect(m.cold('-#', undefined, failure).pipe(mergePulled(() => of(1), 2))).toBeObservable('-#', undefined, failure)
@@ -45,7 +45,7 @@ describe('mergePulled', () => {
     }),
   )
 
-  it('has so many items in work at the same time, and takes the others in their order', () => {
+  it('works on as many items at a time as there are workers, and starts the others in order', () => {
     const { begun, work, end } = works()
     const got: string[] = []
     range(0, 5)
@@ -60,7 +60,7 @@ describe('mergePulled', () => {
     expect(got).toEqual(['1 done', '0 done', '2 done'])
   })
 
-  it('begins nothing while there is no room, and goes on when there is', () => {
+  it('starts nothing without capacity, and continues when there is some', () => {
     const { begun, work, end } = works()
     const freed$ = new Subject<void>()
     let isFree = true
@@ -78,7 +78,7 @@ describe('mergePulled', () => {
     expect(begun).toEqual([0, 1, 2, 3])
   })
 
-  it('ends what is in work, and begins nothing more, once it is unsubscribed from or has failed', () => {
+  it('aborts active work and starts nothing more after it is unsubscribed or has failed', () => {
     for (const stop of [
       (subscription: { unsubscribe: () => void }) => subscription.unsubscribe(),
       (_: unknown, fail: () => void) => fail(),
@@ -93,7 +93,7 @@ describe('mergePulled', () => {
     }
   })
 
-  it('does not grow the stack, or slow down, with a long list of work that ends at once', () => {
+  it('neither grows the stack nor slows down with a long list of synchronous work', () => {
     let sum = 0
     range(1, 200_000)
       .pipe(mergePulled((item) => of(item), 3))

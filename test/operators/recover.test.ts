@@ -15,7 +15,7 @@ const fatal = [new StorageError('the disk is full'), new UsageError('not set'), 
 
 describe('recover', () => {
   it(
-    'hands on what the source emits, and asks for nothing instead',
+    'passes on the values of the source without a replacement',
     marbles((m) => {
       const source = m.cold<string>(' -a-b-|')
       const instead = m.cold<string>('-i-|')
@@ -28,7 +28,7 @@ describe('recover', () => {
   )
 
   it(
-    'takes an empty source for an answer',
+    'completes with an empty source',
     marbles((m) => {
       const source = m.cold<string>(' --|')
       const instead = m.cold<string>('-i-|')
@@ -76,7 +76,7 @@ describe('recover', () => {
     )
 
   it(
-    'leaves the failure of what it went on with alone',
+    'passes on a failure of the replacement',
     marbles((m) => {
       const again = new NothingAnswered('this neither')
       const source = m.cold<string>(' -#', undefined, new HttpError(404))
@@ -90,7 +90,7 @@ describe('recover', () => {
   )
 
   it(
-    'lets go of whichever it is at when it is unsubscribed',
+    'unsubscribes the source or the replacement when it is unsubscribed',
     marbles((m) => {
       const source = m.cold<string>(' --#', undefined, new HttpError(404))
       const instead = m.cold<string>('--i|')

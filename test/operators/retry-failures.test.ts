@@ -9,7 +9,7 @@ const retrying = (policy: Partial<RetryPolicy> = {}) =>
 
 describe('retryFailures', () => {
   it(
-    'asks a source that answers only once',
+    'subscribes once to a source that answers',
     marbles((m) => {
       const source = m.cold<string>('-a-(b|)')
       const expected = '             -a-(b|)'
@@ -20,7 +20,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'ends with an empty source',
+    'completes with an empty source',
     marbles((m) => {
       const source = m.cold<string>('--|')
       const expected = '             --|'
@@ -41,7 +41,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'asks again after a back-off that doubles, then hands on the last error',
+    'retries after a back-off that doubles, then passes on the last error',
     marbles((m) => {
       const error = new HttpError(503)
       const source = m.cold<string>('-#', undefined, error)
@@ -54,7 +54,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'waits between half of the longest back-off and all of it, as the dice fall',
+    'waits between half of the longest back-off and all of it, at random',
     marbles((m) => {
       const error = new HttpError(500)
       const source = m.cold<string>('#', undefined, error)
@@ -78,7 +78,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'asks again at once after a 429: the gate keeps the pause',
+    'retries at once after a 429: the limiter does the waiting',
     marbles((m) => {
       const error = new Throttled(undefined)
       const source = m.cold<string>('--#', undefined, error)
@@ -91,7 +91,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'hands on the answer of a later attempt',
+    'passes on the answer of a later attempt',
     marbles((m) => {
       const refused = m.cold<string>('-#', undefined, new TransportError('reset', 'gone'))
       const answer = m.cold<string>(' --(a|)')
@@ -127,7 +127,7 @@ describe('retryFailures', () => {
   ]
   for (const error of final)
     it(
-      `never asks again after: ${error.message}`,
+      `never retries after: ${error.message}`,
       marbles((m) => {
         const source = m.cold<string>('-#', undefined, error)
 
@@ -137,7 +137,7 @@ describe('retryFailures', () => {
     )
 
   it(
-    'asks again as often as waiting is granted, though no retries are',
+    'retries after 429s as often as permitted, even without retries',
     marbles((m) => {
       const error = new Throttled(undefined)
       const source = m.cold<string>('-#', undefined, error)
@@ -147,7 +147,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'asks once where no retries are granted',
+    'tries once if no retries are permitted',
     marbles((m) => {
       const error = new HttpError(503)
       const source = m.cold<string>('-#', undefined, error)
@@ -158,7 +158,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'asks no more when it is unsubscribed during a back-off',
+    'does not retry when it is unsubscribed during a back-off',
     marbles((m) => {
       const source = m.cold<string>('-#', undefined, new HttpError(503))
       const unsub = '                ---!'
@@ -169,7 +169,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'does not count what it waited for as a retry, nor a retry as a wait',
+    'counts waits and retries separately',
     marbles((m) => {
       const [refused, failed, answer] = [new Throttled(undefined), new HttpError(503), m.cold<string>('-(a|)')]
       const attempts = [refused, failed, refused, failed].map((error) => m.cold<string>('-#', undefined, error))
@@ -180,7 +180,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'counts anew for each subscription',
+    'starts the counts again for each subscription',
     marbles((m) => {
       const error = new Throttled(undefined)
       const source = m.cold<string>('#', undefined, error).pipe(retrying({ throttleRetries: 1 }))

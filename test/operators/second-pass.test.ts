@@ -8,7 +8,7 @@ const capital = (letter: string): string | undefined => (letter === letter.toUpp
 
 describe('secondPass', () => {
   it(
-    'passes what is not withheld at once, and works on the rest when the first pass has ended',
+    'passes on results at once, and works on withheld items after the first pass',
     marbles((m) => {
       const first = m.cold('   -aB-cD-|')
       const again = m.cold('          --x-(y|)')
@@ -22,7 +22,7 @@ describe('secondPass', () => {
   )
 
   it(
-    'has no second pass where nothing is withheld, of nothing, or while the first one goes on',
+    'has no second pass if nothing is withheld, if the source is empty, or during the first pass',
     marbles((m) => {
       const asked = vi.fn(() => of('x'))
 
@@ -36,7 +36,7 @@ describe('secondPass', () => {
   )
 
   it(
-    'errors with either pass; a first one that fails has no second',
+    'errors with either pass; no second pass after a first one that failed',
     marbles((m) => {
       const bug = new TypeError('a bug')
       const asked = vi.fn(() => of('x'))
@@ -48,7 +48,7 @@ describe('secondPass', () => {
   )
 
   it(
-    'lets go of whichever pass is under way when it is unsubscribed',
+    'unsubscribes the active pass when it is unsubscribed',
     marbles((m) => {
       const [first, again] = [m.cold('-B-|'), m.cold('----x|')]
       m.expect(first.pipe(secondPass(capital, () => again)), '--!').toBeObservable('-')
@@ -61,7 +61,7 @@ describe('secondPass', () => {
   )
 
   it(
-    'errors with what a callback throws',
+    'errors with the error of a callback that throws',
     marbles((m) => {
       const bug = new TypeError('a bug')
       const thrower = (): string => {
@@ -74,7 +74,7 @@ describe('secondPass', () => {
   )
 
   it(
-    'keeps the items of each subscription apart',
+    'has separate items for each subscription',
     marbles((m) => {
       const result = of('a', 'B').pipe(secondPass(capital, (items) => of(items.join('').toLowerCase())))
       m.expect(result).toBeObservable('(ab|)')

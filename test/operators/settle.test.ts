@@ -68,7 +68,7 @@ describe('settle', () => {
     )
 
   it(
-    'takes work that ends without a result for a bug',
+    'treats work that completes without a result as a bug',
     marbles((m) => {
       const work = m.cold<Found>('--|')
       const expected = '          --#'
@@ -79,7 +79,7 @@ describe('settle', () => {
   )
 
   it(
-    'takes work with two results for a bug',
+    'treats work with two results as a bug',
     marbles((m) => {
       const work = m.cold<Found>('-a-b-|', { a: found([1]), b: found([2]) })
       const expected = '          ---#'
@@ -90,7 +90,7 @@ describe('settle', () => {
   )
 
   it(
-    'stops work that would have results without end',
+    'stops work with endless results',
     marbles((m) => {
       const work = of(found([1])).pipe(repeat())
 
@@ -99,7 +99,7 @@ describe('settle', () => {
   )
 
   it(
-    'settles once, as lost, when work fails after its result',
+    'emits one failed outcome if work fails after its result',
     marbles((m) => {
       const error = new HttpError(503)
       const work = m.cold<Found>('-a-#', { a: found([1]) }, error)
@@ -111,7 +111,7 @@ describe('settle', () => {
   )
 
   it(
-    'waits with work that never ends',
+    'waits for work that never completes',
     marbles((m) => {
       const work = m.cold<Found>('-a-', { a: found([1]) })
 
@@ -121,7 +121,7 @@ describe('settle', () => {
   )
 
   it(
-    'lets go of the work when it is unsubscribed',
+    'unsubscribes the work when it is unsubscribed',
     marbles((m) => {
       const work = m.cold<Found>('----a|', { a: found([1]) })
       const unsub = '             --!'

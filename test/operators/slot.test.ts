@@ -29,7 +29,7 @@ const asking = (slot: Slot, name: string, log: string[]) => {
 }
 
 describe('the worker of an item', () => {
-  it('is free when what the item asks for has arrived, though it is not done with it', () => {
+  it('is free when the request of the item has finished, although the item has not', () => {
     const { slot, log } = crewOf()
     const { ask, give, answer$ } = asking(slot, 'A', log)
     ask()
@@ -39,7 +39,7 @@ describe('the worker of an item', () => {
     expect(log).toEqual(['A asked', 'free', 'A read'])
   })
 
-  it('is free when the last of several things has arrived, each of which may say so twice', () => {
+  it('is free when the last of several requests has finished, even if each releases twice', () => {
     const { slot, log } = crewOf()
     const [one, other] = [asking(slot, 'A', log), asking(slot, 'B', log)]
     one.ask()
@@ -51,7 +51,7 @@ describe('the worker of an item', () => {
     expect(log).toEqual(['A asked', 'B asked', 'free'])
   })
 
-  it('stays the item’s while a request is tried again that has not arrived', () => {
+  it('stays with the item while a request is retried', () => {
     const { slot, log, waiting } = crewOf()
     const { ask, give, answer$ } = asking(slot, 'A', log)
     ask()
@@ -62,7 +62,7 @@ describe('the worker of an item', () => {
     expect(log.filter((line) => line === 'free')).toEqual(['free'])
   })
 
-  it('is waited for by what is asked when it is gone', () => {
+  it('is waited for by a request that starts when it is gone', () => {
     const { slot, log, waiting } = crewOf()
     const first = asking(slot, 'A', log)
     first.ask()
@@ -76,7 +76,7 @@ describe('the worker of an item', () => {
     expect(log.at(-1)).toBe('free')
   })
 
-  it('is one, also if two things waited for it', () => {
+  it('is one worker, even if two requests waited for it', () => {
     const { slot, log, waiting } = crewOf()
     const first = asking(slot, 'A', log)
     first.ask()
@@ -91,7 +91,7 @@ describe('the worker of an item', () => {
     expect(log.filter((line) => line === 'free')).toHaveLength(3)
   })
 
-  it('is free while it has not asked yet, and not while it asks', () => {
+  it('is free before a request, and not during one', () => {
     const resting = crewOf()
     resting.slot.rest()
     resting.slot.rest()
@@ -102,7 +102,7 @@ describe('the worker of an item', () => {
     expect(log).toEqual(['A asked'])
   })
 
-  it('is not waited for any more by what is unsubscribed', () => {
+  it('is no longer waited for by an unsubscribed request', () => {
     const { slot, log, waiting } = crewOf()
     slot.leave()
     asking(slot, 'A', log).ask().unsubscribe()

@@ -21,7 +21,7 @@ const bug = new TypeError('a bug')
 
 describe('sortDescending', () => {
   it(
-    'sorts each list newest first, rows of one day in the order they came, undated rows last',
+    'sorts each list newest first, rows of one day in their order, undated rows last',
     marbles((m) => {
       const source = m.cold<readonly Deal[]>('-a-b|', { a: [undated, old, recent, twin], b: [twin, recent] })
       const expected = '                      -x-y|'
@@ -42,7 +42,7 @@ describe('sortDescending', () => {
   )
 
   it(
-    'ends with an empty source',
+    'completes with an empty source',
     marbles((m) => {
       const source = m.cold<readonly Deal[]>('--|')
 
@@ -62,7 +62,7 @@ describe('sortDescending', () => {
   )
 
   it(
-    'hands on an error',
+    'passes on an error',
     marbles((m) => {
       const source = m.cold<readonly Deal[]>('-a-#', { a: [old] }, bug)
 
@@ -72,7 +72,7 @@ describe('sortDescending', () => {
   )
 
   it(
-    'lets go of the source when it is unsubscribed',
+    'unsubscribes the source when it is unsubscribed',
     marbles((m) => {
       const source = m.cold<readonly Deal[]>('-a-b-|', { a: [old], b: [recent] })
       const unsub = '                         --!'
@@ -97,7 +97,7 @@ describe('sortDescending', () => {
     }),
   )
 
-  it('is stable, loses nothing and leaves the given list alone, whatever the rows', async () => {
+  it('is stable, loses no row and does not change the given list', async () => {
     const property = fc.asyncProperty(anyDeals, async (given) => {
       const places = new Map(given.map((row, place) => [row, place]))
       const before = [...given]

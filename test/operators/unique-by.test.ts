@@ -28,7 +28,7 @@ const throws = (): never => {
 
 describe('uniqueBy', () => {
   it(
-    'emits one row a key at completion, the first with that key, in the order of the keys',
+    'emits one row per key on completion, the first of each key, in the order of the keys',
     marbles((m) => {
       const source = m.cold<Filing>('b-a-A-b-|', rows)
       const expected = '             --------(x|)'
@@ -39,7 +39,7 @@ describe('uniqueBy', () => {
   )
 
   it(
-    'lets a later row take the place of a kept one where it is preferred',
+    'replaces a row by a later one that is preferred',
     marbles((m) => {
       const source = m.cold<Filing>('a-b-A-o-|', rows)
       const expected = '             --------(x|)'
@@ -70,7 +70,7 @@ describe('uniqueBy', () => {
   )
 
   it(
-    'hands on an error without the rows before it',
+    'passes on an error without the rows before it',
     marbles((m) => {
       const source = m.cold<Filing>('a-#', rows, bug)
       const expected = '             --#'
@@ -81,7 +81,7 @@ describe('uniqueBy', () => {
   )
 
   it(
-    'lets go of the source when it is unsubscribed',
+    'unsubscribes the source when it is unsubscribed',
     marbles((m) => {
       const source = m.cold<Filing>('a-b-|', rows)
       const unsub = '--!'
@@ -93,7 +93,7 @@ describe('uniqueBy', () => {
   )
 
   it(
-    'starts anew with each subscription',
+    'starts again with each subscription',
     marbles((m) => {
       const source = m.cold<Filing>('a-b|', rows)
       const unique = source.pipe(uniqueBy(byId))
@@ -124,7 +124,7 @@ describe('uniqueBy', () => {
     }),
   )
 
-  it('keeps exactly the first row of every key, whatever the rows', async () => {
+  it('emits exactly the first row of every key, whatever the rows', async () => {
     const property = fc.asyncProperty(anyRows, async (given) => {
       const kept = await firstValueFrom(from(given).pipe(uniqueBy(byId)))
       expect(kept).toStrictEqual(given.filter((row, place) => given.findIndex(({ id }) => id === row.id) === place))
@@ -132,7 +132,7 @@ describe('uniqueBy', () => {
     await fc.assert(property)
   })
 
-  it('keeps the last row of every key in the place of the first, where each is preferred to the one before', async () => {
+  it('emits the last row of every key at the position of the first, if each is preferred to the previous one', async () => {
     const property = fc.asyncProperty(anyRows, async (given) => {
       const kept = await firstValueFrom(from(given).pipe(uniqueBy(byId, () => true)))
       expect(kept).toStrictEqual([...new Map(given.map((row) => [row.id, row])).values()])

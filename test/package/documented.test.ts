@@ -54,7 +54,7 @@ describe('the public API', () => {
     expect(all.filter((one) => !isSaying(one)).map(({ name, docstring }) => `${name}: ${docstring}`)).toEqual([])
   })
 
-  it('is understood by an older compiler that knows neither the types of Node nor those of a browser', () => {
+  it('compiles with an older compiler without the types of Node or of a browser', () => {
     const own = program.getSourceFiles().filter(({ fileName }) => !relative(ROOT, fileName).startsWith('node_modules'))
     const problems = own
       .filter(({ fileName }) => relative(ROOT, fileName).startsWith('dist'))
@@ -88,9 +88,9 @@ describe('the check of docstrings', () => {
     '/** The f. */ export declare function f(): void',
     '// Says what it does, in a comment.\nexport declare function f(): void',
     'declare const g: 1\nexport { g as f }',
-  ])('sees %j', (text) => expect(check(text)).toEqual(['checked: f']))
+  ])('reports %j', (text) => expect(check(text)).toEqual(['checked: f']))
 
-  it('lets a sentence pass, wherever the thing is declared', () => {
+  it('accepts a sentence, wherever the declaration is', () => {
     expect(check('/** Says what the type cannot say. */ declare const g: 1\nexport { g as f }')).toEqual([])
   })
 })

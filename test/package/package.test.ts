@@ -26,7 +26,7 @@ describe('the package', () => {
     }
   })
 
-  it('holds what is run and imported, and nothing else', () => {
+  it('contains what is run and imported, and nothing else', () => {
     const others = packed.files.filter((file) => !/^dist\/(src|streams|sinks)\/.+\.(js|d\.ts)$/.test(file))
     const [bundled, rest] = [
       others.filter((file) => file.startsWith('dist/bundle/cli/')),
@@ -39,7 +39,7 @@ describe('the package', () => {
     expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
   })
 
-  it('is found sound by publint', () => {
+  it('passes publint', () => {
     expect(run([commandOf('publint', 'publint'), 'run', packed.tarball, '--strict'], packed.project)).toEqual({
       status: 0,
       output: expect.stringContaining('All good!'),
@@ -80,7 +80,7 @@ describe('an app that installs the package', () => {
     expect(JSON.parse(output)).toEqual(told)
   })
 
-  it('is handed the same modules by require, which Node from 20.19 on lets load them', () => {
+  it('gets the same modules by require, which Node supports from 20.19 on', () => {
     const names = Object.keys(manifest.exports).map((path) => path.replace('.', manifest.name))
     const script = `console.log(JSON.stringify(${JSON.stringify(names)}.map((name) => Object.keys(require(name)).length > 0)))`
     writeFileSync(join(packed.project, 'required.cjs'), script)

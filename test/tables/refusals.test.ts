@@ -121,7 +121,7 @@ describe.skipIf(!duckdb)('query', () => {
     expect([treeOf(out), treeOf(outside)]).toEqual(before)
   })
 
-  it.each(elsewhere)('does not reach elsewhere by %s', async (sql) => {
+  it.each(elsewhere)('reaches nothing outside the folder by %s', async (sql) => {
     await expect(rowsOf(sql, out)).rejects.toThrow(UsageError)
   })
 
@@ -136,7 +136,7 @@ describe.skipIf(!duckdb)('query', () => {
     ['SHOW TABLES FROM memory.main', expect.arrayContaining([['candles']])],
     ['SELECT count(*) > 5 FROM duckdb_views() WHERE view_name IN (SELECT name FROM (SHOW TABLES))', [['true']]],
     ["SELECT 'COPY x TO y; DROP TABLE z' AS text", [['COPY x TO y; DROP TABLE z']]],
-  ])('lets through %s', async (sql, rows) => {
+  ])('permits %s', async (sql, rows) => {
     expect(await rowsOf(sql, out)).toEqual(rows)
   })
 
@@ -146,23 +146,23 @@ describe.skipIf(!duckdb)('query', () => {
     'EXPLAIN FROM candles',
     'EXPLAIN ANALYZE SELECT count(*) FROM candles',
     '/* a */ explain (format json) from master',
-  ])('lets through %s', async (sql) => {
+  ])('permits %s', async (sql) => {
     expect((await rowsOf(sql, out)).length).toBeGreaterThan(0)
   })
 
-  it('is shut in before it asks, and cannot be let out', async () => {
+  it('is restricted to the files before the query, and cannot be unlocked', async () => {
     const settings = ['enable_external_access', 'lock_configuration', 'autoload_known_extensions', 'autoinstall_known_extensions']
     const asked = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(', ')}`
     expect(await rowsOf(asked, out)).toEqual([['false', 'true', 'false', 'false']])
   })
 
-  it('leaves the folder as it was, and what is beside it', async () => {
+  it('changes neither the folder nor anything beside it', async () => {
     const before = treeOf(out)
     await rowsOf('SELECT symbol, sum(volume) FROM candles JOIN master USING (symbol) GROUP BY ALL ORDER BY ALL', out)
     expect(treeOf(out)).toEqual(before)
   })
 
-  it('follows no link out of the folder, neither of a file nor of a folder', async () => {
+  it('follows no link out of the folder, of a file or of a folder', async () => {
     const linked = folderWith({ 'ohlcv_data/A.csv': 'Timestamp,Open,High,Low,Close,Volume\n' })
     symlinkSync(secret, join(linked, 'ohlcv_data/B.csv'))
     await expect(rowsOf('FROM candles', linked)).rejects.toThrow(/B\.csv is a link that points outside the folder/)
@@ -174,7 +174,7 @@ describe.skipIf(!duckdb)('query', () => {
     rmSync(linked, { recursive: true })
   })
 
-  it('says where a statement is wrong, in the words of DuckDB', async () => {
+  it('shows where a statement is wrong, with DuckDB’s message', async () => {
     await expect(rowsOf('SELECT clsoe\nFROM candles', out)).rejects.toThrow(
       /"clsoe" not found[\s\S]*"close"[\s\S]*LINE 1: SELECT clsoe\n +\^/,
     )
@@ -197,5 +197,5 @@ describe.skipIf(!duckdb)('the check of a statement alone', () => {
     close()
   })
 
-  it('carries nothing out', () => expect(existsSync(join(outside, 'db'))).toBe(false))
+  it('runs nothing', () => expect(existsSync(join(outside, 'db'))).toBe(false))
 })

@@ -66,7 +66,7 @@ describe('the catalogue', () => {
     expect(outputs.filter((output) => !paths.includes(output))).toEqual([])
   })
 
-  it('names each table and column once, and says of each what it holds', () => {
+  it('names each table and column once, and describes each', () => {
     expect(new Set(catalogue.map(({ name }) => name)).size).toBe(catalogue.length)
     for (const table of catalogue) {
       const names = columnsOf(table).map(({ name }) => name)
@@ -86,7 +86,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
     folders.push(market.remove)
   }, 60_000)
 
-  it('can be broken off before there is a first row', async () => {
+  it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
     const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
     const asked = ask(endless, out, (stop) => stops.push(stop))
@@ -110,14 +110,14 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
     expect(empty.filter((column) => !unanswered.includes(column))).toEqual([])
   })
 
-  it('dates candles in India, to the figures of the file', async () => {
+  it('dates candles in India, with the numbers of the file', async () => {
     const [timestamp, ...figures] = (readFileSync(join(out, 'ohlcv_data/M&M.csv'), 'utf8').split('\n')[1] ?? '').split(',')
     const day = new Date(Number(timestamp) * 1_000 + 19_800_000).toISOString().slice(0, 10)
     const rows = await rowsOf(`SELECT date, open, high, low, close, volume FROM candles WHERE symbol = 'M&M' ORDER BY date LIMIT 1`, out)
     expect(rows).toEqual([[day, ...figures.map((figure) => String(Number(figure)))]])
   })
 
-  it('knows every stock of the candles by the symbol of the master list', async () => {
+  it('shows every stock of the candles under the symbol of the master list', async () => {
     expect(await rowsOf('SELECT DISTINCT symbol FROM candles WHERE symbol NOT IN (SELECT symbol FROM master)', out)).toEqual([])
     expect(
       await rowsOf('SELECT DISTINCT symbol FROM index_candles WHERE (symbol, sid) NOT IN (SELECT (symbol, sid) FROM indices)', out),
@@ -126,7 +126,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
     expect(await rowsOf('SELECT DISTINCT symbol FROM filings WHERE symbol NOT IN (SELECT symbol FROM master)', out)).toEqual([])
   })
 
-  it('opens only the file of a stock that is asked for', async () => {
+  it('opens only the file of the requested stock', async () => {
     const [[plan = ''] = []] = (await rowsOf("EXPLAIN ANALYZE SELECT count(*) FROM candles WHERE symbol = 'M&M'", out)).map(([, text]) => [
       text ?? '',
     ])
@@ -146,12 +146,12 @@ describe.skipIf(!duckdb)('what drifts', () => {
     }
   })
 
-  it('does not pass a folder without any output for a market without candles', async () => {
+  it('rejects a folder without any output', async () => {
     await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toThrow(/contains no outputs; name another folder with --out/)
     expect(await asked('SELECT 1', { 'notes.txt': 'x' })).toEqual([['1']])
   })
 
-  it('keeps what it does not know', async () => {
+  it('shows unknown fields in extra', async () => {
     const files = { 'master_isin_map.json': [{ ...STOCK, Lot: 25, Peers: ['TCS'] }] }
     expect(await asked("SELECT symbol, extra ->> 'Lot', extra ->> '$.Peers[0]' FROM master", files)).toEqual([['INFY', '25', 'TCS']])
     const actions = {
@@ -160,13 +160,13 @@ describe.skipIf(!duckdb)('what drifts', () => {
     expect(await asked('SELECT action, extra FROM corporate_actions', actions)).toEqual([['SPLIT', '{"Exch":"NSE","Ratio":"1:2"}']])
   })
 
-  it('keeps a value that does not fit its column beside it', async () => {
+  it('shows a value that does not fit its column in extra', async () => {
     const deal = { date: '2026-02-12 00:00:00', sym: 'INFY', qty: 12.5, avgprice: 'about 1100', bs: 'B', cname: 'A' }
     const [row] = await asked('SELECT date, quantity, price, extra FROM deals', { 'bulk_block_deals.json': [deal] })
     expect(row).toEqual(['2026-02-12', null, null, '{"qty":12.5,"avgprice":"about 1100"}'])
   })
 
-  it('takes texts for figures, other key cases, and a record in the place of a list', async () => {
+  it('accepts texts as numbers, other key cases, and a record instead of a list', async () => {
     const files = {
       'fundamental_data.json': [{ Symbol: 'INFY', ISIN: 'X', incomeStat_cq: { Net_Profit: '10|5|4', Eps: '1.5' }, CV: { PE: '12.5' } }],
       'history_corporate_actions.json': [{ Sym: 'INFY', CorpAct: { ActType: 'BONUS', ExDate: '2026-01-02T00:00:00' } }],
@@ -177,7 +177,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
     expect(await asked('SELECT quantity FROM deals', files)).toEqual([['9007199254740993']])
   })
 
-  it('takes records that are none, lists that are none, and columns that are objects', async () => {
+  it('accepts malformed records and lists, and columns that are objects', async () => {
     const files = {
       'bulk_block_deals.json': [1, 'x', null, [2], { sym: { a: 1 } }],
       'company_filings/INFY_filings.json': { code: 0, data: 'none' },
@@ -193,7 +193,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
     expect(await asked('SELECT (SELECT count(*) FROM filings), (SELECT count(*) FROM news)', files)).toEqual([['0', '0']])
   })
 
-  it('takes candle files that are empty, torn, wider or of wild figures', async () => {
+  it('accepts candle files that are empty, truncated, wider or have odd numbers', async () => {
     const files = {
       'ohlcv_data/A.csv': '',
       'ohlcv_data/B.csv': HEADER,
@@ -210,7 +210,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
     ])
   })
 
-  it('takes other columns of the list of listings, padded and in another order', async () => {
+  it('accepts other columns in the list of listings, padded and in another order', async () => {
     const files = { 'nse_equity_list.csv': 'NEW, SYMBOL ,DATE OF LISTING\nx, INFY ,08-FEB-1995\ny,TCS,sometime\n' }
     expect(await asked('SELECT symbol, listed_on, name, extra FROM listing_dates', files)).toEqual([
       ['INFY', '1995-02-08', null, '{"NEW":"x"}'],
@@ -218,13 +218,13 @@ describe.skipIf(!duckdb)('what drifts', () => {
     ])
   })
 
-  it('names a file that is no JSON', async () => {
+  it('names a file that is not JSON', async () => {
     await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(/bulk_block_deals\.json/)
     await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(DamagedFile)
     expect(await asked('FROM deals', { 'bulk_block_deals.json': '' })).toEqual([])
   })
 
-  it('leads readable file names back to their symbols, and quotes in them', async () => {
+  it('maps file names back to their symbols, also with quotes', async () => {
     const stocks = [
       STOCK,
       { ...STOCK, Symbol: '../x', ISIN: 'INE000A01001' },
