@@ -64,7 +64,7 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
    * Observables have no backpressure: items arrive as fast as the provider answers, and slow asynchronous work in a subscriber piles up
    * in memory. Pass `consume` for backpressure.
    *
-   * @throws NothingAnswered if the list that the stream works on cannot be fetched
+   * @throws NothingAnsweredError if the list that the stream works on cannot be fetched
    */
   stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<Collected<Rows[Name]>>
 }

@@ -5,7 +5,7 @@ import { CANDLE_COLUMNS } from '../pipeline/candle-file.js'
 /** The candles of a file as columns, in the order of the file. */
 export interface CandleColumns {
   readonly length: number
-  /** The day in India, in days since 1970; see `dayOfNumber`. */
+  /** The day in India, in days since 1970; see `numberToDay`. */
   readonly day: Int32Array
   readonly open: Float64Array
   readonly high: Float64Array

@@ -39,7 +39,7 @@ export const stockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => 
   return stocks.map((stock, rank) => ({ key: stock.Symbol, rank, fileName: names[rank] as string, value: stock }))
 }
 
-/** The security id of a stock, which requests for indicators and candles need. @throws NothingAnswered if the master list has none */
+/** The security id of a stock, which requests for indicators and candles need. @throws NothingAnsweredError if the master list has none */
 export const sidOf = ({ Sid }: Stock): string => {
   if (Sid === '') throw new NothingAnswered('the master list has no Sid for this stock')
   return Sid

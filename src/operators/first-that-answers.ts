@@ -10,7 +10,7 @@ export interface Tier<T> {
 }
 
 /**
- * Tries the tiers one after the other until one answers, and reports each failure. If none answers, errors with `NothingAnswered` and all
+ * Tries the tiers one after the other until one answers, and reports each failure. If none answers, errors with `NothingAnsweredError` and all
  * reasons; temporary if any failure was.
  */
 export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], report: (failure: string) => void = () => undefined): Observable<T> => {

@@ -22,7 +22,7 @@ export interface QueryResult {
  * large sort may write to the system's temporary folder. `onBegin` receives a function that interrupts the query, also before the first row.
  *
  * @throws UsageError for a statement that is wrong or not permitted
- * @throws DamagedFile for a file that cannot be read
+ * @throws DamagedFileError for a file that cannot be read
  */
 export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<QueryResult> => {
   const folder = await folderAt(out)

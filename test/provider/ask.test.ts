@@ -183,8 +183,8 @@ describe('the worker slot of an item', () => {
       clock: () => 0,
       tell: () => undefined,
     })
-    const slot = { use: () => ({ hold: identity, give: () => void log.push('worker given') }), rest: noop, leave: noop }
-    await firstValueFrom(ask(slot)(call, INPUT).pipe(tap(() => log.push('answer read'))))
+    const askWith = ask({ use: () => ({ hold: identity, give: () => void log.push('worker given') }), rest: noop, leave: noop })
+    await firstValueFrom(askWith(call, INPUT).pipe(tap(() => log.push('answer read'))))
     return log
   }
 
