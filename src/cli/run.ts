@@ -143,9 +143,7 @@ const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): 
     ...(isContinued ? [`Resuming run ${run}: only missing items are requested (--fresh starts from scratch).`] : []),
     ...(givenUp === undefined
       ? []
-      : [
-          `Starting from scratch: the unfinished run ${givenUp} differs (settings, streams, stocks or day). It is discarded once the stocks are known.`,
-        ]),
+      : [`Starting from scratch: run ${givenUp} differs (settings, streams, stocks or day); it is discarded once the stocks are known.`]),
     ...(changed === undefined ? [] : [`Downloading again: ${clean(changed)} has changed since the last run.`]),
     ...(added.length > 0 && !retryFailed ? [`Also running what --only needs: ${added.join(', ')}`] : []),
   ]
