@@ -1,17 +1,16 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
-import { columnsOf } from '../src/tables/catalogue.js'
+import { columnsOf, type Table } from '../src/model/table.js'
 import { named, quoted } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
-import type { Export, Loaded } from './export.js'
+import type { Export, ExportOptions, Loaded } from './export.js'
 import { type Exporting, exportTo, loadedFrom } from './exporting.js'
 import { doubledIn, lastOf } from './unique.js'
 
 const TARGET = 'target'
 
 /** Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged. */
-export const duckdb = (path: string): Export =>
-  exportTo(path, async (exporting) => {
+export const duckdb = (path: string, { streams }: ExportOptions): Export =>
+  exportTo({ name: path, streams }, async (exporting) => {
     const { connection } = exporting
     await attach(exporting, path)
     await connection.run('BEGIN')

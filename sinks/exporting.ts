@@ -1,24 +1,31 @@
 import { Observable } from 'rxjs'
 import { messageOf, StorageError, UsageError } from '../src/model/errors.js'
-import { catalogue } from '../src/tables/catalogue.js'
+import type { Table } from '../src/model/table.js'
+import { tablesOf } from '../src/pipeline/tables.js'
 import { type Duck, openDuck } from '../src/tables/duckdb.js'
 import { type Folder, folderAt } from '../src/tables/folder.js'
 import { errorOf } from '../src/tables/query.js'
 import type { Reading } from '../src/tables/records.js'
 import { named } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
 import { selectOf } from '../src/tables/view.js'
-import type { Export, Loaded } from './export.js'
+import type { Export, ExportOptions, Loaded } from './export.js'
 
 /** A running export: DuckDB with a view for each table. */
 export interface Exporting {
   readonly connection: Duck['connection']
+  /** All tables, in their order. */
+  readonly all: readonly Table[]
   /** The tables that have files. */
   readonly tables: readonly Table[]
   readonly isStopped: () => boolean
 }
 
-export const exportTo = (name: string, load: (exporting: Exporting) => Promise<readonly Loaded[]>): Export => ({
+interface ExportTarget extends ExportOptions {
+  /** Without secrets. */
+  readonly name: string
+}
+
+export const exportTo = ({ name, streams }: ExportTarget, load: (exporting: Exporting) => Promise<readonly Loaded[]>): Export => ({
   name,
   write: (out) =>
     new Observable((subscriber) => {
@@ -27,9 +34,10 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
       const attempt = async (folder: Folder, reading: Reading): Promise<readonly Loaded[]> => {
         duck = await openDuck()
         try {
-          const tables = await viewsIn(duck, folder, reading)
+          const all = tablesOf(streams)
+          const tables = await createViews(duck, all, { folder, reading })
           if (tables.length === 0) throw new UsageError(`${out} has no outputs to load; create them with "scripstream run --out ${out}"`)
-          return await load({ connection: duck.connection, tables, isStopped })
+          return await load({ connection: duck.connection, all, tables, isStopped })
         } finally {
           duck.close()
           duck = undefined
@@ -55,9 +63,13 @@ export const exportTo = (name: string, load: (exporting: Exporting) => Promise<r
 })
 
 /** Creates a view for each table that has files, and returns these tables. */
-const viewsIn = async ({ connection }: Duck, folder: Folder, reading: Reading): Promise<readonly Table[]> => {
+const createViews = async (
+  { connection }: Duck,
+  all: readonly Table[],
+  { folder, reading }: { readonly folder: Folder; readonly reading: Reading },
+): Promise<readonly Table[]> => {
   const tables: Table[] = []
-  for (const table of catalogue) {
+  for (const table of all) {
     if ((await folder.filesOf(table)).every(({ found }) => found.length === 0)) continue
     await connection.run(`CREATE VIEW ${named(table.name)} AS ${await selectOf(table, folder, reading)}`)
     tables.push(table)
@@ -73,13 +85,13 @@ const asStorageError = (error: unknown, name: string): unknown => {
     : known
 }
 
-/** Loads one table after another until the export is stopped. Returns a result for every table of the catalogue. */
+/** Loads one table after another until the export is stopped. Returns a result for every table. */
 export const loadedFrom = async (
-  { tables, isStopped }: Exporting,
+  { all, tables, isStopped }: Exporting,
   load: (table: Table) => Promise<Pick<Loaded, 'rows' | 'leftOut'>>,
 ): Promise<readonly Loaded[]> => {
   const loaded: Loaded[] = []
-  for (const table of catalogue) {
+  for (const table of all) {
     if (isStopped()) throw new StorageError('the export was stopped')
     const startedAt = performance.now()
     const isSkipped = !tables.includes(table)

@@ -13,7 +13,7 @@ export {
 export type { Beginning, CompleteRun, RunRecord, Session } from '../src/pipeline/session.js'
 export type { Sink, SinkContext, Storage, Stored, Tail } from '../src/pipeline/storage.js'
 export { duckdb } from './duckdb.js'
-export type { Export, Loaded } from './export.js'
+export type { Export, ExportOptions, Loaded } from './export.js'
 export type { Files, Part } from './files.js'
 export { folder } from './folder.js'
 export { type MemoryFiles, memory } from './memory.js'

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
-import { catalogue } from '../src/tables/catalogue.js'
+import type { Table } from '../src/model/table.js'
 import { named, quoted } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
-import type { Export, Loaded } from './export.js'
+import type { Export, ExportOptions, Loaded } from './export.js'
 import { type Exporting, exportTo, loadedFrom } from './exporting.js'
 import { codeOf } from './file-error.js'
 import { doubledIn, uniqueOf } from './unique.js'
@@ -18,14 +17,14 @@ const beforeOf = (target: string, { name }: Table): string => join(target, `.bef
  * needs. All files are written to a temporary folder and then renamed; an error undoes the renames. A kill between renames can leave some
  * tables new, some old, and one only in `.before-TABLE`: the next export restores that one first.
  */
-export const parquet = (dir: string): Export =>
-  exportTo(dir, async (exporting) => {
+export const parquet = (dir: string, { streams }: ExportOptions): Export =>
+  exportTo({ name: dir, streams }, async (exporting) => {
     const target = resolve(dir)
     const temporary = join(target, `.scripstream-${randomUUID()}.tmp`)
     await guarded(dir, () => mkdir(temporary, { recursive: true }))
     try {
       await guarded(dir, async () => {
-        for (const table of catalogue) await putBack(target, table)
+        for (const table of exporting.all) await putBack(target, table)
         for (const table of exporting.tables) await mustBeOurs(target, table)
       })
       const loaded = await loadedFrom(exporting, (table) => load(exporting, table, join(temporary, table.name)))

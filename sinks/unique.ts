@@ -1,7 +1,6 @@
-import { columnsOf } from '../src/tables/catalogue.js'
+import { columnsOf, type Table } from '../src/model/table.js'
 import type { Duck } from '../src/tables/duckdb.js'
 import { named, quoted } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
 
 type Connection = Duck['connection']
 

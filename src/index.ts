@@ -38,8 +38,21 @@ export type {
   ScriptReport,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, textOf } from './model/row.js'
+export {
+  answerOf,
+  type BuiltRowOf,
+  type ColumnFacts,
+  type CsvRowOf,
+  column,
+  oneOrMore,
+  type RowOf,
+  row,
+  textSuchAs,
+} from './model/row-schema.js'
 export type { Host, Settings, SettingsInput } from './model/settings.js'
-export { type Owned, ofStock, type Stock, sidOf } from './model/stock.js'
+export type { Column, ColumnSource, SqlType } from './model/sql-column.js'
+export { Owned, ofStock, Stock, sidOf } from './model/stock.js'
+export { ITEM_SYMBOL, inDocument, type TableFacts } from './model/table.js'
 export { addDays, type Day, dayAt, instantOf, readDay } from './model/trading-day.js'
 export { defineStream, type Phase, type StreamDefinition, type Tools, type Work } from './pipeline/define-stream.js'
 export type { Engine } from './pipeline/engine.js'

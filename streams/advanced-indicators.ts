@@ -2,30 +2,51 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { found } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
-import { ofStock, sidOf } from '../src/model/stock.js'
+import { answerOf, column, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import type { Column } from '../src/model/sql-column.js'
+import { Owned, ofStock, sidOf } from '../src/model/stock.js'
+import { inDocument } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
-import { dataOf, rows } from '../src/provider/shape.js'
-
-const LINE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
 
 /** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
-export interface IndicatorValue extends Row {
-  readonly Indicator?: string
-  readonly Value?: number
-  readonly Action?: 'Bullish' | 'Bearish' | 'Neutral' | (string & {})
-}
+export const IndicatorValue = row({
+  Indicator: column(z.string(), { about: 'such as 20-EMA, 200-SMA or RSI(14)', sql: 'indicator' }),
+  Value: column(z.number(), { about: 'rupees for averages, points for the others', sql: 'value', or: 'text' }),
+  Action: column(textSuchAs('Bullish', 'Bearish', 'Neutral'), { about: 'Bullish, Bearish or Neutral', sql: 'action' }),
+})
+export interface IndicatorValue extends RowOf<typeof IndicatorValue> {}
+
+const Levels = z.record(z.string(), z.number())
+const Pivot = z.object({ Classic: column(Levels, { usual: true }), Fibonacci: Levels.optional(), Camarilla: Levels.optional() })
 
 /** The daily indicators of one stock, with the fields observed in answers. `Pivot` has levels in rupees by method, such as `Classic`. */
-export interface Indicators extends Row {
-  readonly EMA?: readonly IndicatorValue[]
-  readonly SMA?: readonly IndicatorValue[]
-  readonly Indicator?: readonly IndicatorValue[]
-  readonly Pivot?: readonly Readonly<Record<string, Readonly<Record<string, number>>>>[]
-}
+export const Indicators = row({
+  EMA: z.array(IndicatorValue),
+  SMA: z.array(IndicatorValue),
+  Indicator: z.array(IndicatorValue),
+  Pivot: column(z.array(Pivot.catchall(Levels)), { about: 'all pivot points as answered', sql: 'pivots' }),
+})
+export interface Indicators extends RowOf<typeof Indicators> {}
+
+/** A level of the classic method. */
+const pivot = (name: string, key: string, about: string): Column => ({
+  ...{ name, type: 'DOUBLE', comment: `${about}, rupees` },
+  from: { row: [`$.Pivot[0].Classic.${key}`] },
+})
+
+const PIVOTS = [
+  pivot('pivot', 'PP', 'classic pivot point'),
+  pivot('r1', 'R1', 'first resistance'),
+  pivot('r2', 'R2', 'second resistance'),
+  pivot('r3', 'R3', 'third resistance'),
+  pivot('s1', 'S1', 'first support'),
+  pivot('s2', 'S2', 'second support'),
+  pivot('s3', 'S3', 'third support'),
+]
 
 const indicator = post({
   name: 'indicator',
@@ -40,12 +61,7 @@ const indicator = post({
     minute: z.literal('D'),
   }),
   read: (text, { isin }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataOf({
-    EMA: rows(LINE),
-    SMA: rows(LINE),
-    Indicator: rows(LINE),
-    Pivot: rows({ 'Classic~': 'record', 'Fibonacci?': 'record', 'Camarilla?': 'record' }),
-  }),
+  shape: answerOf(z.array(Indicators)),
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)
@@ -84,5 +100,27 @@ export const advancedIndicators = defineStream({
       map((rows) => found(rows.map((row) => ofStock<Indicators>(stock, row)))),
     ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'advanced_indicator_data.json' }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'advanced_indicator_data.json',
+      tables: [
+        {
+          name: 'indicators',
+          about: 'technical indicators on daily candles, one row for each stock and indicator',
+          lists: ['SMA', 'EMA', 'Indicator'],
+          elsewhere: ['Pivot'],
+          columns: [...inDocument(Owned), IndicatorValue],
+          position: 7,
+        },
+        {
+          name: 'pivots',
+          about: 'daily pivot points, one row for each stock',
+          elsewhere: ['SMA', 'EMA', 'Indicator'],
+          columns: [Owned, ...PIVOTS, Indicators],
+          position: 8,
+        },
+      ],
+    },
+  ],
 })

@@ -1,27 +1,32 @@
 import { z } from 'zod'
 import { BadAnswer } from '../src/model/errors.js'
 import { fileNamesOf } from '../src/model/file-name.js'
-import { type Row, Rows, textOf } from '../src/model/row.js'
+import { Rows, textOf } from '../src/model/row.js'
+import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
-export interface MarketIndex extends Row {
-  readonly Sym?: string
-  readonly DispSym?: string
-  readonly Sid?: number
-  readonly Exch?: string
-  readonly Seg?: string
-  readonly Inst?: string
-  readonly Ltp?: number | null
-  readonly Pchange?: number | null
-  readonly PPerchange?: number | null
-}
+export const MarketIndex = row({
+  Sym: column(z.string(), { about: 'symbol of the index', sql: 'symbol', required: 'key' }),
+  DispSym: column(z.string(), { about: 'name of the index', sql: 'name' }),
+  Sid: column(z.number(), { about: "the provider's id of the index", sql: ['sid', 'VARCHAR'], or: 'text', required: 'key' }),
+  Ltp: column(z.number().nullable(), { about: 'last value, points', sql: 'value', usual: true }),
+  Pchange: column(z.number().nullable(), { about: 'against the close before, as answered', sql: 'change', usual: true }),
+  PPerchange: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent', usual: true }),
+  Exch: column(z.string(), { about: 'as answered', sql: 'exchange' }),
+  Seg: column(z.string(), { about: 'as answered', sql: 'segment' }),
+  Inst: column(z.string(), { about: 'as answered', sql: 'instrument' }),
+  Open: z.number().optional(),
+  High: z.number().optional(),
+  Low: z.number().optional(),
+  Volume: z.number().optional(),
+})
+export interface MarketIndex extends RowOf<typeof MarketIndex> {}
 
 /** As observed on the web site of the provider; the interface document does not describe it. */
 const REQUEST = {
@@ -49,8 +54,7 @@ const indices = post({
     if (rows.length === 0) throw new BadAnswer('schema', 'the list has no index')
     return { rows, total: totalOf(tot_rec) }
   },
-  // biome-ignore format: one line, in the order of the request
-  shape: dataOf({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
+  shape: answerOf(z.array(MarketIndex)),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {
@@ -91,5 +95,11 @@ export const allIndices = defineStream({
     )
     return usable.map((row, rank) => ({ key: textOf(row.Sym), rank, fileName: names[rank] as string, value: row }))
   },
-  outputs: [{ shape: 'array-per-item', file: 'all_indices_list.json' }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'all_indices_list.json',
+      tables: [{ name: 'indices', about: 'all market indices', columns: [MarketIndex], position: 15 }],
+    },
+  ],
 })

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle-row.js'
 import { sidOf } from '../src/model/stock.js'
+import { ITEM_SYMBOL } from '../src/model/table.js'
 import { adjustedSince, movedSince } from '../src/pipeline/adjustments.js'
-import { CANDLE_COLUMNS } from '../src/pipeline/candle-file.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { missingCandles } from '../src/pipeline/missing-candles.js'
 import { perStock } from '../src/pipeline/work.js'
@@ -26,5 +27,20 @@ export const allOhlcv = defineStream({
     const actions = { adjustedSince: adjustedSince(tools, stock.Symbol), movedSince: movedSince(tools, stock.Symbol) }
     return missingCandles({ endpoint: stockCandles, instrument, file, ...actions }, tools)
   }),
-  outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],
+  outputs: [
+    {
+      shape: 'candles-per-item',
+      file: 'ohlcv_data/{SYMBOL}.csv',
+      columns: CANDLE_COLUMNS,
+      tables: [
+        {
+          name: 'candles',
+          about: 'daily candles of stocks, adjusted by the provider for splits and bonuses',
+          columns: [{ ...ITEM_SYMBOL, comment: 'trading symbol' }, CandleRow],
+          key: ['symbol', 'date'],
+          position: 17,
+        },
+      ],
+    },
+  ],
 })

@@ -4,6 +4,7 @@ import { readPages } from '../src/market/pages.js'
 import { NothingAnswered } from '../src/model/errors.js'
 import { found } from '../src/model/outcome.js'
 import { isRow, Row, textOf } from '../src/model/row.js'
+import { answerOf, column, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { addDays, type Day, dashedDmy, dayAt, readDay } from '../src/model/trading-day.js'
 import { recover } from '../src/operators/recover.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -13,24 +14,32 @@ import { type Counting, notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /**
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
  * for sold, `cname` the client, `avgprice` in rupees a share.
  */
-export interface Deal extends Row {
-  readonly date?: string
-  readonly exch?: string
-  readonly sym?: string
-  readonly isin?: string
-  readonly sid?: number
-  readonly cname?: string
-  readonly bs?: 'B' | 'S' | (string & {})
-  readonly deal?: 'BULK' | 'BLOCK' | (string & {})
-  readonly qty?: number
-  readonly avgprice?: number
-}
+export const Deal = row({
+  date: column(z.string(), { about: 'day of the deal', sql: 'date', format: 'day', required: true }),
+  sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: 'key' }),
+  isin: column(z.string().optional(), { about: 'ISIN of the stock; NULL if not answered', sql: 'isin' }),
+  exch: column(z.string(), { about: 'exchange of the deal', sql: 'exchange' }),
+  deal: column(textSuchAs('BULK', 'BLOCK'), { about: 'BULK or BLOCK', sql: 'kind' }),
+  bs: column(textSuchAs('B', 'S'), { about: 'B for a purchase, S for a sale', sql: 'side', required: true }),
+  cname: column(z.string(), { about: 'who bought or sold', sql: 'client', required: true }),
+  qty: column(z.int(), { about: 'shares', sql: 'quantity', required: true }),
+  avgprice: column(z.number(), { about: 'average price, rupees', sql: 'price', required: true }),
+  val: column(z.number().optional(), { about: 'rupees; NULL if not answered', sql: 'value' }),
+  sid: column(z.number().optional(), { or: 'text' }),
+  seg: z.string().optional(),
+  csym: z.string().optional(),
+  scname: z.string().optional(),
+  inst: z.string().optional(),
+  tksz: z.number().optional(),
+  ltsz: z.number().optional(),
+  mpl: z.number().optional(),
+})
+export interface Deal extends RowOf<typeof Deal> {}
 
 const PAGE = 50
 const CHUNKS = 3
@@ -69,23 +78,7 @@ const deal = post({
     )(text, undefined, seen)
     return { rows: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
-  shape: dataOf(
-    {
-      ...{
-        'date!': 'day',
-        exch: 'text',
-        'sym!': 'text|key',
-        'cname!': 'text',
-        'bs!': 'text',
-        'qty!': 'number',
-        'avgprice!': 'number',
-        deal: 'text',
-      },
-      ...{ 'seg?': 'text', 'sid?': 'number|text', 'isin?': 'text', 'csym?': 'text', 'scname?': 'text', 'inst?': 'text' },
-      ...{ 'tksz?': 'number', 'ltsz?': 'number', 'mpl?': 'number', 'val?': 'number' },
-    },
-    { totalcount: 'number|text' },
-  ),
+  shape: answerOf(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
     const deals = market.tradingDays(isoOf(startdate), isoOf(enddate)).flatMap((day) => {
       const random = market.random('deals', day)
@@ -187,5 +180,12 @@ export const bulkBlockDeals = defineStream({
       }),
     )
   }),
-  outputs: [{ shape: 'array-per-item', file: 'bulk_block_deals.json', keepsWhenEmpty: true }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'bulk_block_deals.json',
+      keepsWhenEmpty: true,
+      tables: [{ name: 'deals', about: 'bulk and block deals of the last 30 days, newest first', columns: [Deal], position: 10 }],
+    },
+  ],
 })

@@ -4,6 +4,8 @@ import { type CollectError, NothingAnswered } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { found, skipped } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
+import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { ITEM_SYMBOL } from '../src/model/table.js'
 import { addDays, dayAt } from '../src/model/trading-day.js'
 import { recover } from '../src/operators/recover.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -13,30 +15,37 @@ import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
-import { maybeDataOf } from '../src/provider/shape.js'
 
-const FILING = {
-  ...{ 'news_date~!': 'day', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
-  ...{ 'news_id?': 'text', 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
-  ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
-  ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
-}
+const numberOrText = z.union([z.number(), z.string()]).optional()
+const text = z.string().optional()
+const number = z.number().optional()
 
 /**
  * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has a time of day, in India
  * (`2026-02-11 19:28:12`); `file_url` is empty if there is no document.
  */
-export interface Filing extends Row {
-  readonly news_date?: string
-  readonly caption?: string
-  readonly descriptor?: string
-  readonly news_body?: string
-  readonly file_url?: string
-  readonly news_id?: string
-  readonly isin?: string
-  readonly cat?: string
-  readonly ann_type?: string
-}
+export const Filing = row({
+  isin: column(z.string().optional(), { about: 'ISIN of the stock', sql: 'isin' }),
+  news_date: column(z.string(), {
+    about: 'when it was filed, India time',
+    sql: ['filed_at', 'TIMESTAMP'],
+    format: 'day',
+    required: true,
+    usual: true,
+  }),
+  caption: column(z.string(), { about: 'title', sql: 'caption', usual: true }),
+  descriptor: column(z.string(), { about: 'kind of filing', sql: 'descriptor' }),
+  cat: column(z.string().optional(), { about: 'finer kind; NULL if the exchange gave none', sql: 'category' }),
+  news_body: column(z.string(), { about: 'short text', sql: 'body' }),
+  file_url: column(z.string(), { about: 'address of the document', sql: 'url' }),
+  news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
+  ...{ ann_type: text, disp: text, exch: text, inst: text, seg: text, seo: text, sym: text },
+  ...{ ch: number, ls: number, ltp: number, mtp: number, pch: number, ts: number },
+  ...{ bse_code: numberOrText, co_code: numberOrText, sid: numberOrText },
+})
+export interface Filing extends RowOf<typeof Filing> {}
+
+const SYMBOL = { ...ITEM_SYMBOL, comment: 'trading symbol of the requested stock' }
 
 const filingsOn = (path: 'company_filings' | 'lodr') =>
   post({
@@ -48,7 +57,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: maybeDataOf(FILING, { 'total_pages?': 'number' }),
+    shape: answerOf(column(z.array(Filing), { usual: true, required: true }), { total_pages: z.number().optional() }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 
@@ -116,7 +125,22 @@ export const companyFilings = defineStream({
     if (tools.settings.forceUpdate) return both$
     return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skipped) : both$)))
   }),
-  outputs: [{ shape: 'document-per-item', file: 'company_filings/{SYMBOL}_filings.json', document: (rows) => ({ code: 0, data: rows }) }],
+  outputs: [
+    {
+      shape: 'document-per-item',
+      file: 'company_filings/{SYMBOL}_filings.json',
+      document: (rows) => ({ code: 0, data: rows }),
+      tables: [
+        {
+          name: 'filings',
+          about: 'filings with the exchange, newest first within a stock',
+          lists: ['data'],
+          columns: [SYMBOL, Filing],
+          position: 4,
+        },
+      ],
+    },
+  ],
 })
 
 const KINDS = [

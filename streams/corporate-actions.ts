@@ -3,6 +3,8 @@ import { z } from 'zod'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { found } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
+import { answerOf, column, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import { inDocument } from '../src/model/table.js'
 import { addDays, addMonths, type Day, dayAt, readDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { noticeIfFull } from '../src/pipeline/not-cut.js'
@@ -10,22 +12,35 @@ import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { perPart } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
-import { dataOf, oneOrMore } from '../src/provider/shape.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
-export interface CorporateAction extends Row {
-  readonly ActType?: 'DIVIDEND' | 'BONUS' | 'SPLIT' | 'RIGHTS' | 'BUYBACK' | 'QUARTERLY RESULT ANNOUNCEMENT' | (string & {})
-  readonly ExDate?: string
-  readonly RecDate?: string
-  readonly Note?: string
-}
+export const CorporateAction = row({
+  ActType: column(textSuchAs('DIVIDEND', 'BONUS', 'SPLIT', 'RIGHTS', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'), {
+    about: 'such as DIVIDEND, BONUS or SPLIT',
+    sql: 'action',
+    required: true,
+  }),
+  ExDate: column(z.string(), {
+    about: 'first day on which the share trades without it',
+    sql: 'ex_date',
+    format: 'day',
+    required: true,
+  }),
+  RecDate: column(z.string(), { about: 'whoever holds the share on this day takes part', sql: ['record_date', 'DATE'] }),
+  Note: column(z.string(), { about: 'rupees a share, or the ratio', sql: 'note' }),
+  ActDate: z.string().optional(),
+})
+export interface CorporateAction extends RowOf<typeof CorporateAction> {}
 
 /** A stock and its corporate actions. */
-export interface StockActions extends Row {
-  readonly Sym?: string
-  readonly DispSym?: string
-  readonly CorpAct?: readonly CorporateAction[]
-}
+export const StockActions = row({
+  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: 'key' }),
+  DispSym: column(z.string(), { about: 'name of the company', sql: 'name' }),
+  Isin: z.string().optional(),
+  Sid: z.union([z.number(), z.string()]).optional(),
+  CorpAct: column(oneOrMore(CorporateAction), { required: 'key' }),
+})
+export interface StockActions extends RowOf<typeof StockActions> {}
 
 /** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
 const COUNT = 5000
@@ -44,10 +59,7 @@ const actions = post({
     }),
   }),
   read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
-  shape: dataOf({
-    ...{ 'Sym!': 'text|key', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
-    'CorpAct!': oneOrMore({ 'ActType!': 'text', 'ActDate?': 'text', 'ExDate!': 'day', RecDate: 'text', Note: 'text' }),
-  }),
+  shape: answerOf(z.array(StockActions)),
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {
@@ -105,5 +117,24 @@ export const corporateActions = defineStream({
     )
     return mode === 'history' ? action$.pipe(notShrunk(file, tools)) : action$
   }),
-  outputs: [{ shape: 'array-per-item', file: '{mode}_corporate_actions.json', keepsWhenEmpty: true }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: '{mode}_corporate_actions.json',
+      keepsWhenEmpty: true,
+      tables: [
+        {
+          name: 'corporate_actions',
+          about: 'dividends, bonuses, splits, rights and the like, one row each',
+          lists: ['CorpAct'],
+          columns: [
+            { name: 'list', type: 'VARCHAR', comment: 'upcoming or history', from: { file: 'label' } },
+            ...inDocument(StockActions),
+            CorporateAction,
+          ],
+          position: 9,
+        },
+      ],
+    },
+  ],
 })

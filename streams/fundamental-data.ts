@@ -3,41 +3,74 @@ import { z } from 'zod'
 import type { Random } from '../src/model/market.js'
 import { found } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
+import { column, oneOrMore, type RowOf, row } from '../src/model/row-schema.js'
+import type { Column } from '../src/model/sql-column.js'
 import { ofStock } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
-import { oneOrMore, record } from '../src/provider/shape.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>
+const FigureTable = () => z.record(z.string(), z.string().optional())
 
 /**
  * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are consolidated quarters and years,
  * `_sq` and `_sy` standalone; the case of column names varies from stock to stock.
  */
-export interface Fundamentals extends Row {
-  readonly isin?: string
-  readonly incomeStat_cq?: FigureTable
-  readonly incomeStat_cy?: FigureTable
-  readonly incomeStat_sq?: FigureTable
-  readonly incomeStat_sy?: FigureTable
-  readonly TTM_cy?: FigureTable
-  readonly CV?: FigureTable
-  readonly roce_roe?: FigureTable
-  readonly sHp?: FigureTable
-  readonly bs_c?: FigureTable
-}
+export const Fundamentals = row({
+  isin: z.string(),
+  incomeStat_cq: column(FigureTable(), { about: 'consolidated results by quarter', sql: 'quarters' }),
+  incomeStat_cy: column(FigureTable(), { about: 'consolidated results by year', sql: 'years' }),
+  incomeStat_sq: FigureTable().optional(),
+  incomeStat_sy: FigureTable().optional(),
+  TTM_cy: column(FigureTable(), { about: 'the trailing twelve months', sql: 'ttm' }),
+  TTM_sy: FigureTable().optional(),
+  CV: column(FigureTable(), { about: 'ratios, sector and industry', sql: 'ratios' }),
+  roce_roe: column(FigureTable(), { about: 'ROE and ROCE by period', sql: 'returns' }),
+  sHp: column(FigureTable(), { about: 'shares of promoters, institutions and the public by quarter, percent', sql: 'shareholding' }),
+  bs_c: column(FigureTable(), { about: 'consolidated balance sheet by year', sql: 'balance_sheet' }),
+  bs_s: FigureTable().optional(),
+})
+export interface Fundamentals extends RowOf<typeof Fundamentals> {}
+
+/** A figure within a block; its key may have several spellings. */
+const figure = (name: string, paths: readonly string[], comment: string): Column => ({
+  ...{ name, type: 'DOUBLE', comment },
+  from: { row: paths.map((path) => `$.${path}`) },
+})
+
+/** The first value of a text such as `10|5|4`: that of the newest quarter. */
+const newest = (name: string, keys: readonly string[], comment: string): Column => ({
+  ...figure(
+    name,
+    keys.map((key) => `incomeStat_cq.${key}`),
+    comment,
+  ),
+  reading: (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`,
+})
+
+const FIGURES: readonly Column[] = [
+  { name: 'symbol', type: 'VARCHAR', comment: 'trading symbol', from: { row: ['Symbol'] } },
+  { name: 'isin', type: 'VARCHAR', comment: 'ISIN of the stock', from: { row: ['ISIN', 'isin'] } },
+  { name: 'sector', type: 'VARCHAR', comment: 'as the provider names it', from: { row: ['$.CV.SECTOR'] } },
+  figure('pe', ['CV.PE', 'CV.STOCK_PE'], 'price to earnings'),
+  figure('roe', ['CV.ROE'], 'return on equity, percent'),
+  figure('roce', ['CV.ROCE'], 'return on capital employed, percent'),
+  {
+    ...newest('quarter', ['YEAR', 'Year'], 'newest quarter, YYYYMM'),
+    type: 'VARCHAR',
+    reading: (value) => `split_part(${value}, '|', 1)`,
+  },
+  newest('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
+  newest('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
+  newest('eps', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
+  newest('opm', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
+]
 
 const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
-
-const REPORT = {
-  isin: 'text',
-  ...{ incomeStat_cq: 'record', incomeStat_cy: 'record', 'incomeStat_sq?': 'record', 'incomeStat_sy?': 'record', TTM_cy: 'record' },
-  ...{ 'TTM_sy?': 'record', CV: 'record', roce_roe: 'record', sHp: 'record', bs_c: 'record', 'bs_s?': 'record' },
-}
 
 const fundamental = post({
   name: 'fundamental',
@@ -46,7 +79,7 @@ const fundamental = post({
   headers: 'bare',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
   read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, [json(Answer)(text, undefined, seen).data ?? []].flat()),
-  shape: record({ 'status?': 'text', 'code?': 'number', data: oneOrMore(REPORT) }),
+  shape: row({ status: z.string().optional(), code: z.number().optional(), data: oneOrMore(Fundamentals) }),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
     if (stock === undefined) return undefined
@@ -91,5 +124,19 @@ export const fundamentalData = defineStream({
       map((records) => found(records.map((record) => ofStock<Fundamentals>(stock, record)))),
     ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'fundamental_data.json' }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'fundamental_data.json',
+      tables: [
+        {
+          name: 'fundamentals',
+          about:
+            'results, balance sheet and ratios, one row for each stock; in the JSON columns, one text lists the periods of a figure, 10|5|4',
+          columns: [...FIGURES, Fundamentals],
+          position: 3,
+        },
+      ],
+    },
+  ],
 })

@@ -2,21 +2,22 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { found } from '../src/model/outcome.js'
 import { type Row, Rows, textOf } from '../src/model/row.js'
-import { ofStock } from '../src/model/stock.js'
+import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { Owned, ofStock } from '../src/model/stock.js'
 import { addDays, dayAt } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { post } from '../src/provider/endpoint.js'
 import { ownedBy } from '../src/provider/owned-by.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
-export interface Announcement extends Row {
-  readonly events?: string
-  readonly date?: string
-  readonly type?: string
-}
+export const Announcement = row({
+  date: column(z.string(), { about: 'India time', sql: ['announced_at', 'TIMESTAMP'], format: 'day', required: true, usual: true }),
+  type: column(z.string(), { about: 'such as Results Update', sql: 'kind' }),
+  events: column(z.string(), { about: 'text of the announcement', sql: 'event', required: 'key', usual: true }),
+})
+export interface Announcement extends RowOf<typeof Announcement> {}
 
 const announcements = post({
   name: 'announcements',
@@ -24,7 +25,7 @@ const announcements = post({
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
   read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataOf({ 'events~!': 'text|key', 'date~!': 'day', type: 'text' }),
+  shape: answerOf(z.array(Announcement)),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
@@ -48,5 +49,12 @@ export const newAnnouncements = defineStream({
   work: perStock((stock, { ask }) =>
     ask(announcements, { data: { isin: stock.ISIN } }).pipe(map((rows) => found(rows.map((row) => ofStock<Announcement>(stock, row))))),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'all_company_announcements.json', newestBy: (row) => textOf(row.date) }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'all_company_announcements.json',
+      newestBy: (row) => textOf(row.date),
+      tables: [{ name: 'announcements', about: 'announcements of each stock', columns: [Owned, Announcement], position: 6 }],
+    },
+  ],
 })

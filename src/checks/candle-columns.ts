@@ -1,6 +1,6 @@
 import { LATEST } from '../model/candle.js'
+import { CANDLE_COLUMNS } from '../model/candle-row.js'
 import { type Day, dayAt } from '../model/trading-day.js'
-import { CANDLE_COLUMNS } from '../pipeline/candle-file.js'
 
 /** The candles of a file as columns, in the order of the file. */
 export interface CandleColumns {

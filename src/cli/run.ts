@@ -33,7 +33,7 @@ export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
     fleetOf(flags.fleet, io.env)
     if (flags.sinks.length === 0) return begun(flags, settings, io, dependencies)
     // A missing package of a sink is reported before the first request.
-    return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target)))).pipe(
+    return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target, dependencies)))).pipe(
       switchMap(() => begun(flags, settings, io, dependencies)),
     )
   })
@@ -91,7 +91,7 @@ const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies:
     return conduct(event$, { tally, progress, io, keepsProgress }).pipe(
       concatMap((ending) => keepReport(ending, { settings, io, dependencies }).pipe(map((isReportStored) => ({ ending, isReportStored })))),
       concatMap(({ ending, isReportStored }) =>
-        loadedAfter(ending, flags, { out: settings.out, io }).pipe(
+        loadedAfter(ending, flags, { out: settings.out, io, streams: dependencies.streams }).pipe(
           map(({ sinks, code }) => {
             const exitCode = tellEnding(ending, { flags, settings, io, streams: dependencies.streams, isReportStored, sinks })
             return code === 0 || exitCode !== 0 ? exitCode : code

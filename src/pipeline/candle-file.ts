@@ -1,8 +1,7 @@
 import { thresholds } from '../market/never-worse.js'
 import { dayNumberOf } from '../market/same-series.js'
 import { type Candle, LATEST } from '../model/candle.js'
-
-export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
+import { CANDLE_COLUMNS } from '../model/candle-row.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 

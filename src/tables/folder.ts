@@ -3,7 +3,7 @@ import { join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
 import { fileNamesOf, type Named } from '../model/file-name.js'
 import { isRow, type Row, textOf } from '../model/row.js'
-import type { Files, Table } from './table.js'
+import type { Files, Table } from '../model/table.js'
 
 /** An output folder with the files of the tables. */
 export interface Folder {

@@ -2,13 +2,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { DamagedFile, messageOf, UsageError } from '../model/errors.js'
-import { catalogue } from './catalogue.js'
+import type { Table } from '../model/table.js'
 import { type Duck, openDuck } from './duckdb.js'
 import { type Folder, folderAt } from './folder.js'
 import { listed, named } from './sql.js'
 import { statementOf } from './statement.js'
-import type { Table } from './table.js'
 import { selectOf } from './view.js'
+
+/** What is queried. */
+export interface Source {
+  /** The output folder. */
+  readonly out: string
+  readonly tables: readonly Table[]
+}
 
 /** A running statement. */
 export interface QueryResult {
@@ -24,15 +30,19 @@ export interface QueryResult {
  * @throws UsageError for a statement that is wrong or not permitted
  * @throws DamagedFileError for a file that cannot be read
  */
-export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<QueryResult> => {
+export const ask = async (
+  sql: string,
+  { out, tables }: Source,
+  onBegin: (interrupt: () => void) => void = () => undefined,
+): Promise<QueryResult> => {
   const folder = await folderAt(out)
   const duck = await openDuck({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
   onBegin(() => duck.connection.interrupt())
   try {
-    const statement = await statementOf(duck.connection, sql)
+    const statement = await statementOf(duck.connection, sql, tables)
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
     const files = await listPaths(statement.tables, folder)
-    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder)))
+    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder, tables)))
       throw new UsageError(`${out} contains no outputs; name another folder with --out, or create them with "scripstream run --out ${out}"`)
     await restrictAccess(duck, files)
     for (const [table, select] of selects) await createView(duck, table, select)
@@ -47,7 +57,8 @@ const listPaths = async (some: readonly Table[], folder: Folder): Promise<readon
   (await Promise.all(some.map(folder.filesOf))).flat().flatMap(({ found }) => found)
 
 /** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
-const isEmpty = async (folder: Folder): Promise<boolean> => (await listPaths(catalogue, folder).catch(() => undefined))?.length === 0
+const isEmpty = async (folder: Folder, tables: readonly Table[]): Promise<boolean> =>
+  (await listPaths(tables, folder).catch(() => undefined))?.length === 0
 
 /** From now on the database opens these files only, loads no extension, and its configuration is locked. */
 const restrictAccess = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {

@@ -1,8 +1,8 @@
-import { columnsOf } from './catalogue.js'
+import type { Column } from '../model/sql-column.js'
+import { columnsOf, EXTRA, type Table } from '../model/table.js'
 import type { Folder, Item } from './folder.js'
 import { type Reading, recordsOf } from './records.js'
 import { named, pathOf, quoted } from './sql.js'
-import { type Column, EXTRA, type Table } from './table.js'
 
 /**
  * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is NULL there and appears in
@@ -24,7 +24,7 @@ const buildEmptySelect = (table: Table): string =>
 
 /** The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other items. */
 const buildItem = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'symbol' | 'sid', string> => {
-  const [, after = ''] = files[0]?.path.split('{item}') ?? []
+  const [, after = ''] = files[0]?.path.split(/\{\w+\}/) ?? []
   const name = `left(parse_filename(filename), -${after.length})`
   const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
     pairs.length === 0 ? otherwise : `coalesce(MAP {${pairs.map((pair) => pair.map(quoted).join(': ')).join(', ')}}[${name}], ${otherwise})`
@@ -42,8 +42,11 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'
 }
 
 const buildValue = (column: Column, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
-  const { from, type } = column
-  if ('file' in from) return from.file === 'label' ? 'label' : item[from.file]
+  const { from, type, reading } = column
+  if ('file' in from) {
+    const value = from.file === 'label' ? 'label' : item[from.file]
+    return reading === undefined ? value : reading(value)
+  }
   const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
   if (shape === 'candles') return buildCast(column, named(keys[0] ?? ''))
   if (type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${pathOf(key)}), 'null')`))

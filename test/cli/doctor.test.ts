@@ -12,12 +12,12 @@ import { runProgram } from '../../src/cli/program.js'
 import { found } from '../../src/model/outcome.js'
 import { redactorOf } from '../../src/model/redact.js'
 import { type Row, Rows } from '../../src/model/row.js'
+import { answerOf, row } from '../../src/model/row-schema.js'
 import { Settings } from '../../src/model/settings.js'
 import { once } from '../../src/pipeline/work.js'
 import { json } from '../../src/provider/answer.js'
 import { post } from '../../src/provider/endpoint.js'
 import { openConnections } from '../../src/provider/http.js'
-import { dataOf } from '../../src/provider/shape.js'
 import type { Transport } from '../../src/provider/transport.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
@@ -169,15 +169,15 @@ describe('the lock of a folder', () => {
 })
 
 describe('the exit code of doctor', () => {
-  const call = (row: object | undefined) =>
+  const call = (record: object | undefined) =>
     post({
       name: 'list',
       host: 'static',
       path: '/list',
       input: z.strictObject({}),
-      shape: dataOf({ a: 'number' }),
+      shape: answerOf(z.array(row({ a: z.number() }))),
       read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
-      sample: () => row && { data: [row] },
+      sample: () => record && { data: [record] },
     })
 
   it.each([

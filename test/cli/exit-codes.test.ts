@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { EMPTY } from 'rxjs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { Signal } from '../../src/cli/signals.js'
+import { streams } from '../../streams/index.js'
 import { duckdb, folderWith } from '../tables/support.js'
 import { createParts, createShell } from './support.js'
 
@@ -14,7 +16,7 @@ afterAll(() => {
 
 const ended = async (args: readonly string[], signal?: Signal) => {
   const io = createShell()
-  const code = runProgram(args, io, createParts())
+  const code = runProgram(args, io, createParts(EMPTY, { streams }))
   if (signal) io.signal$.next(signal)
   return { code: await code, help: io.out.text() }
 }

@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { noteComplete } from '../../sinks/complete-run.js'
 import { runProgram } from '../../src/cli/program.js'
+import { streams } from '../../streams/index.js'
 import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { createParts, createShell, runReport } from './support.js'
 
@@ -28,7 +30,7 @@ const remove = (out: string, ...files: readonly string[]): void => {
 
 const exportOf = async (out: string) => {
   const io = createShell()
-  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], io, createParts())
+  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], io, createParts(EMPTY, { streams }))
   return { code, said: io.err.text(), told: io.out.text() }
 }
 

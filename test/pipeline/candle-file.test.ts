@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CANDLE_COLUMNS, type CandleFile, checkCandles, closesIn } from '../../src/pipeline/candle-file.js'
+import { CANDLE_COLUMNS } from '../../src/model/candle-row.js'
+import { type CandleFile, checkCandles, closesIn } from '../../src/pipeline/candle-file.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 

@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DamagedFile } from '../../src/model/errors.js'
 import { fileNamesOf } from '../../src/model/file-name.js'
-import { catalogue, columnsOf } from '../../src/tables/catalogue.js'
+import { columnsOf } from '../../src/model/table.js'
+import { tablesOf } from '../../src/pipeline/tables.js'
 import { ask } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
+const catalogue = tablesOf(streams)
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const STOCK = { Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Infosys', Sid: '1594', FnoFlag: 1 }
 
@@ -89,7 +91,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
   it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
     const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
-    const asked = ask(endless, out, (stop) => stops.push(stop))
+    const asked = ask(endless, { out, tables: catalogue }, (stop) => stops.push(stop))
     const again = setInterval(() => stops[0]?.(), 5)
     await expect(asked).rejects.toThrow(/INTERRUPT/)
     clearInterval(again)

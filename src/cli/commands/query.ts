@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import { defer } from 'rxjs'
 import { jsonText } from '../../model/json-text.js'
+import { tablesOf } from '../../pipeline/tables.js'
 import { exampleText } from '../help.js'
 import { wholeOption } from '../options.js'
 import { printed } from '../printed.js'
@@ -49,7 +50,7 @@ Exit codes:
 
 export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
   const forPeople = (): string =>
-    tableLines(sizeOf(io.stdout).columns)
+    tableLines(tablesOf(dependencies.streams), sizeOf(io.stdout).columns)
       .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
       .join('')
   program
@@ -67,7 +68,8 @@ export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
       act(
         defer(() => {
           const sql = statementIn({ typed, file, json }, io.stdin, readText)
-          if (sql === undefined) return printed(io, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople()))
+          if (sql === undefined)
+            return printed(io, () => (json ? `${jsonText(tableDocument(tablesOf(dependencies.streams)), 2)}\n` : forPeople()))
           const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
           return queryCommand(flags, io, dependencies)
         }),

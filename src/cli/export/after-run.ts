@@ -1,4 +1,5 @@
 import { catchError, concat, concatMap, defer, map, type Observable, of, tap, toArray } from 'rxjs'
+import type { ExportOptions } from '../../../sinks/export.js'
 import { messageOf } from '../../model/errors.js'
 import type { Ending } from '../conduct.js'
 import type { Shell } from '../parts.js'
@@ -16,18 +17,19 @@ export type AfterRun = Exported | { readonly sink: string; readonly error: strin
 interface Place {
   readonly out: string
   readonly io: Shell
+  readonly streams: ExportOptions['streams']
 }
 
 /** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
 export const loadedAfter = (
   { report, signal }: Ending,
   flags: Pick<RunFlags, 'sinks' | 'out' | 'config'>,
-  { out, io }: Place,
+  { out, io, streams }: Place,
 ): Observable<{ readonly sinks: readonly AfterRun[]; readonly code: number }> => {
   const { sinks } = flags
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of({ sinks: [], code: 0 })
-  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, exporting(target, flags), io))))
+  const loading = sinks.map((target) => loaded(target, { out, streams }).pipe(tap((one) => tellFailure(one, exporting(target, flags), io))))
   return concat(...loading).pipe(
     toArray(),
     untilSignal(io.signal$),
@@ -36,8 +38,8 @@ export const loadedAfter = (
   )
 }
 
-const loaded = (target: Target, out: string): Observable<AfterRun> =>
-  defer(() => exportInto(target)).pipe(
+const loaded = (target: Target, { out, streams }: Omit<Place, 'io'>): Observable<AfterRun> =>
+  defer(() => exportInto(target, { streams })).pipe(
     concatMap((sink) => exported(sink, out)),
     catchError((error: unknown) => of({ sink: target.kind, error: messageOf(error) })),
   )

@@ -30,7 +30,9 @@ export interface Exported {
 export const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
   defer(() => {
     const { out } = settingsFor(flags, io, dependencies)
-    const loading = flags.to.map((target) => defer(() => exportInto(target, flags)).pipe(concatMap((sink) => exported(sink, out))))
+    const loading = flags.to.map((target) =>
+      defer(() => exportInto(target, { ...flags, ...dependencies })).pipe(concatMap((sink) => exported(sink, out))),
+    )
     return concat(tellGone(out, io), ...loading)
   }).pipe(
     tap((one) => {

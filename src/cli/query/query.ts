@@ -1,6 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import { tablesOf } from '../../pipeline/tables.js'
 import type { Command, Shell } from '../parts.js'
 import { settingsFor } from '../provider.js'
 import { exitCodeOf, untilSignal } from '../signals.js'
@@ -24,7 +25,7 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     const answer = async (): Promise<void> => {
       const { out } = settingsFor(flags, io, dependencies)
       const { ask, errorOf } = await import('../../tables/query.js')
-      const query = await ask(flags.sql, out, (stop) => (interrupt = stop))
+      const query = await ask(flags.sql, { out, tables: tablesOf(dependencies.streams) }, (stop) => (interrupt = stop))
       try {
         if (!subscriber.closed) await print(query.result, flags, io)
       } catch (error) {
