@@ -1,8 +1,12 @@
+import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { compareIdentifiers } from '../src/market/identifiers.js'
+import { formatSentence } from '../src/market/listings.js'
 import { BadAnswer } from '../src/model/errors.js'
 import { fileNamesOf } from '../src/model/file-name.js'
-import { type Row, Rows, textOf } from '../src/model/row.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { isRow, type Row, Rows, textOf } from '../src/model/row.js'
+import { recover } from '../src/operators/recover.js'
+import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
@@ -50,7 +54,7 @@ const indices = post({
     return { rows, total: totalOf(tot_rec) }
   },
   // biome-ignore format: one line, in the order of the request
-  shape: dataOf({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text', Seg: 'text', Inst: 'text', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
+  shape: dataOf({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text|key', Seg: 'text|key', Inst: 'text|key', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {
@@ -72,6 +76,15 @@ const indices = post({
   }),
 })
 
+const toIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: textOf(Sym), Sid: textOf(Sid) })
+
+/** The stored list; none if it is missing or unreadable. */
+const storedIndices = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
+  stored.document(file).pipe(
+    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
+    recover(() => of([])),
+  )
+
 /** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
 export const allIndices = defineStream({
   name: 'all-indices',
@@ -80,7 +93,22 @@ export const allIndices = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [indices],
-  work: once((tools, file) => tools.ask(indices, REQUEST).pipe(notCut(REQUEST.data.count, tools), notShrunk(file, tools))),
+  work: once((tools, file) =>
+    tools.ask(indices, REQUEST).pipe(
+      notCut(REQUEST.data.count, tools),
+      notShrunk(file, tools),
+      switchMap((found) =>
+        storedIndices(file, tools).pipe(
+          map((earlier) => {
+            const { gone } = compareIdentifiers(earlier.map(toIdentifiers), [...found.rows].map(toIdentifiers))
+            const names = gone.map(({ symbol, Sid }) => `${symbol} (${Sid})`)
+            for (const text of formatSentence('no longer listed', names, 'their candle files stay as they are')) tools.notice(text)
+            return found
+          }),
+        ),
+      ),
+    ),
+  ),
   offers: (rows, notice) => {
     const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]

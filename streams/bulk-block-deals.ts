@@ -73,13 +73,13 @@ const deal = post({
     {
       ...{
         'date!': 'day',
-        exch: 'text',
+        exch: 'text|key',
         'sym!': 'text|key',
         'cname!': 'text',
         'bs!': 'text',
         'qty!': 'number',
         'avgprice!': 'number',
-        deal: 'text',
+        deal: 'text|key',
       },
       ...{ 'seg?': 'text', 'sid?': 'number|text', 'isin?': 'text', 'csym?': 'text', 'scname?': 'text', 'inst?': 'text' },
       ...{ 'tksz?': 'number', 'ltsz?': 'number', 'mpl?': 'number', 'val?': 'number' },

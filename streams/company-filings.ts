@@ -16,11 +16,14 @@ import { ownedBy } from '../src/provider/owned-by.js'
 import { maybeDataOf } from '../src/provider/shape.js'
 
 const FILING = {
-  ...{ 'news_date~!': 'day', 'caption~': 'text', descriptor: 'text', file_url: 'text', news_body: 'text', 'isin?': 'text' },
-  ...{ 'news_id?': 'text', 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
+  ...{ 'news_date~!': 'day', 'caption~': 'text|key', descriptor: 'text|key', file_url: 'text', news_body: 'text', 'isin?': 'text' },
+  ...{ 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
   ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
   ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
 }
+
+/** Filings of `lodr` are merged by it: rows without it would replace stored ones under other keys. */
+const NEWS_ID = { company_filings: { 'news_id?': 'text' }, lodr: { 'news_id~!': 'text|key' } }
 
 /**
  * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has a time of day, in India
@@ -48,7 +51,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: maybeDataOf(FILING, { 'total_pages?': 'number' }),
+    shape: maybeDataOf({ ...FILING, ...NEWS_ID[path] }, { 'total_pages?': 'number' }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

@@ -1,5 +1,6 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
 import { listingNotices } from '../src/market/listings.js'
 import { BadAnswer } from '../src/model/errors.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
@@ -8,6 +9,7 @@ import { recover } from '../src/operators/recover.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
+import { refuse } from '../src/pipeline/refuse.js'
 import { MASTER, once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
@@ -89,6 +91,8 @@ const earlierStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
     recover(() => of([])),
   )
 
+const toIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
+
 /** The list of all stocks, as answered and as the map that every other script uses. The run stops without it. */
 export const masterData = defineStream({
   name: MASTER,
@@ -118,7 +122,13 @@ export const masterData = defineStream({
         switchMap((found) =>
           earlierStocks(tools).pipe(
             map((earlier) => {
-              for (const text of listingNotices(earlier, stocksOf([...found.rows]))) tools.notice(text)
+              const stocks = stocksOf([...found.rows])
+              const comparison = compareIdentifiers(earlier.map(toIdentifiers), stocks.map(toIdentifiers))
+              for (const [code, message] of findIdentifierProblems(comparison)) {
+                // A list that is known to be incomplete was accepted.
+                if (code !== 'shrink' || !tools.accepts('count')) refuse(tools, code, message)
+              }
+              for (const text of listingNotices(earlier, stocks)) tools.notice(text)
               return found
             }),
           ),

@@ -1,5 +1,6 @@
 import type { Drift } from '../model/report.js'
 import { isRow, type Row } from '../model/row.js'
+import { createPresenceCheck, type LackingField } from './presence.js'
 import { createRequiredFieldCheck, type FieldProblem, formatFieldProblem, type RequiredFieldPolicy } from './required.js'
 import type { AnswerInspector, Shape } from './shape.js'
 import { createShapeNode, describeKind, joinPath, type KnownField, type ShapeNode, toKindBit, toMask } from './shape-node.js'
@@ -16,8 +17,6 @@ export interface ShapeWatch {
 const MAX_ENTRIES = 40
 const MAX_LAYOUTS = 200
 const MAX_NAME_LENGTH = 80
-/** From this many answers on, a field that some records may lack can count as gone. */
-const MIN_ANSWERS_TO_JUDGE = 5
 
 type Node = ShapeNode<FieldLayout>
 
@@ -33,13 +32,12 @@ interface Entry extends Pick<Drift, 'kind' | 'field' | 'expected' | 'seen' | 're
   records: number
   last: number
   readonly node: Node
-  readonly isUsual: boolean
 }
 
 type DriftFacts = Omit<Entry, 'answers' | 'records' | 'last' | 'example'>
 
 const toDriftFacts = (node: Node, kind: Drift['kind'], { name, expected, isRequired }: KnownField<FieldLayout>): DriftFacts => ({
-  ...{ kind, field: joinPath(node, name), expected, node, isUsual: false },
+  ...{ kind, field: joinPath(node, name), expected, node },
   ...(isRequired ? { required: true } : {}),
 })
 
@@ -54,6 +52,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
   const entries = new Map<string, Entry>()
   const root = createShapeNode<FieldLayout>('', shape)
   const rootMask = toMask(shape.allows)
+  const presence = createPresenceCheck(root)
   const findProblems = policy && createRequiredFieldCheck(root, policy.rules)
   let answer = 0
   let asExpected = 0
@@ -74,18 +73,18 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
     entry.last = answer
     entry.answers += 1
   }
-  const wrongKind = (facts: Omit<DriftFacts, 'kind' | 'isUsual'>, value: unknown): void =>
-    hit(findEntry({ ...facts, kind: 'type', seen: describeKind(value), isUsual: false }))
+  const wrongKind = (facts: Omit<DriftFacts, 'kind'>, value: unknown): void =>
+    hit(findEntry({ ...facts, kind: 'type', seen: describeKind(value) }))
   const findLayout = (node: Node, names: readonly string[]): FieldLayout => {
     const key = names.join('\n')
     const known = node.layouts.get(key)
     if (known) return known
     const fields = names.map((name) => node.known.get(name))
     const fresh = names.filter((_, index) => fields[index] === undefined)
-    const missing = [...node.known.values()].filter(({ name, isExpected }) => isExpected && !names.includes(name))
+    const missing = [...node.known.values()].filter(({ name, isExpected, isUsual }) => isExpected && !isUsual && !names.includes(name))
     const drifts = [
-      ...fresh.map((name) => findEntry({ kind: 'new', field: joinPath(node, name), node, isUsual: false })),
-      ...missing.map((field) => findEntry({ ...toDriftFacts(node, 'gone', field), isUsual: field.isUsual })),
+      ...fresh.map((name) => findEntry({ kind: 'new', field: joinPath(node, name), node })),
+      ...missing.map((field) => findEntry(toDriftFacts(node, 'gone', field))),
     ].filter((entry) => entry !== undefined)
     const layout = { names, fields, drifts }
     if (node.layouts.size >= MAX_LAYOUTS) node.layouts.clear()
@@ -129,6 +128,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
     const bit = toKindBit(value)
     if ((bit & ~rootMask) !== 0) wrongKind({ field: 'the answer', expected: shape.allows.join('|'), node: root }, value)
     else if (bit !== 0) within(root, value)
+    presence.observe(value, item)
     for (const problem of findProblems?.(value) ?? []) judge(problem)
   }
   const judge = (problem: FieldProblem<FieldLayout>): void => {
@@ -137,8 +137,6 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
       hit(findEntry(toDriftFacts(problem.node, problem.fault, problem.field)), problem.sampleSize)
     if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
   }
-  const isReported = ({ isUsual, records, node }: Entry): boolean =>
-    !isUsual || (node.answers >= MIN_ANSWERS_TO_JUDGE && records === node.records)
   const watch: ShapeWatch = {
     of: (name) => {
       item = name
@@ -161,7 +159,12 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
       example,
     },
   })
-  const listDrifts = (): readonly Drift[] => [...entries.values()].filter(isReported).map(toDrift)
+  const toLackingDrift = ({ field, path, kind, lacking, answers, lackingRecords, records, example }: LackingField<FieldLayout>): Drift => ({
+    ...{ stream, endpoint, kind, field: path.slice(0, MAX_NAME_LENGTH), expected: field.expected },
+    ...(field.isRequired ? { required: true } : {}),
+    ...{ answers: lacking, of: answers + asExpected, records: lackingRecords, ofRecords: records + asExpected, example },
+  })
+  const listDrifts = (): readonly Drift[] => [...[...entries.values()].map(toDrift), ...presence.list(asExpected).map(toLackingDrift)]
   return { watch, listDrifts }
 }
 

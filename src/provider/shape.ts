@@ -8,12 +8,13 @@ export interface Shape {
 }
 
 /**
- * The fields of a record by name: a kind, kinds joined by `|`, or a nested shape. Null is always allowed. A name ending in `?` may be
- * absent. One ending in `~` may be absent from some records, and counts as gone only if no record has it.
+ * The fields of a record by name: a kind, kinds joined by `|`, or a nested shape. Null is allowed; the kind `key` makes it drift if
+ * (nearly) all answers of the run have only null or empty text. A name ending in `?` may be absent. One ending in `~` may be absent from
+ * some records, and counts as gone if (nearly) all answers lack it.
  *
  * A further `!` marks a required field, because an output depends on it: an answer is refused if the field is missing from all records, has
- * another type, or (`day`, `millis`) cannot be read. The kind `key` also refuses null in all records. An optional list or record, `?!` or
- * `~!`, counts as missing only if an unknown field is in its place.
+ * another type, or (`day`, `millis`) cannot be read. With the kind `key`, null and empty text in all records are refused, too. An optional list or
+ * record, `?!` or `~!`, counts as missing only if an unknown field is in its place.
  */
 export type Fields = { readonly [name: string]: string | Shape }
 

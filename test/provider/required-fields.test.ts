@@ -85,6 +85,15 @@ describe('a required field', () => {
     expect(see({ data: [{ id: 'a', price: 1 }, ...times(2, { id: null, price: 1 })] })).toBeUndefined()
   })
 
+  it('may be an empty text, but a key not in all records', () => {
+    const shape = dataOf({ 'title!': 'text|key', 'text!': 'text' })
+    expect(judge(shape).see({ data: times(3, { title: 'a', text: '' }) })).toBeUndefined()
+    expect(judge(shape).see({ data: [{ title: 'a', text: '' }, ...times(2, { title: '', text: '' })] })).toBeUndefined()
+    const { see, found } = judge(shape)
+    expect(see({ data: times(3, { title: '', text: 'a' }) })).toBe('data[].title is empty in all records')
+    expect(found()).toMatchObject([{ kind: 'null', field: 'data[].title', required: true }])
+  })
+
   it('of the kind day starts with a date', () => {
     const see = (date: unknown) => judge(dataOf({ 'date!': 'day' })).see({ data: times(3, { date }) })
     expect(see('2026-02-12 23:56:04')).toBeUndefined()
@@ -116,6 +125,13 @@ describe('a required field', () => {
     const { see } = judge(dataOf({ 'date~!': 'day', 'x?': 'text' }))
     expect(see({ data: times(9, { newDate: 'x' }) })).toBeUndefined()
     expect(see({ data: times(10, {}) })).toBeDefined()
+  })
+
+  it('that some records may lack is refused if three records have it as null', () => {
+    const shape = dataOf({ 'id~!': 'text|key', 'x?': 'text' })
+    expect(judge(shape).see({ data: [{ x: 'a' }, { x: 'a', id: null }, { x: 'a', id: null }] })).toBe('data[].id is null in all records')
+    expect(judge(shape).see({ data: times(3, { x: 'a' }) })).toBeUndefined()
+    expect(judge(shape).see({ data: [{ id: null }, { id: null }, { id: 'a' }] })).toBeUndefined()
   })
 })
 
