@@ -12,15 +12,16 @@ import { stateDocument } from './state-document.js'
 /** The size of a file in bytes and its modification time, epoch milliseconds. */
 type Facts = readonly [bytes: number, modifiedAt: number]
 
-/** A complete run and all its output files, by path relative to the folder. */
+/** A run that ended, and all its output files, by path relative to the folder. */
 export interface NotedRun {
   readonly run: CompleteRun
-  readonly files: Readonly<Record<string, Facts>>
+  /** Null: a run of a part of it may have replaced the file. */
+  readonly files: Readonly<Record<string, Facts | null>>
   /** The last complete run that fetched only a part of it again. */
   readonly part?: NotedRun
 }
 
-/** Records a complete run and its output files. `outputs` are paths relative to `root`, with `*` for any name. */
+/** Records a run that ended and its output files. `outputs` are paths relative to `root`, with `*` for any name. */
 export const noteComplete = async (
   path: string,
   run: CompleteRun,
@@ -31,7 +32,7 @@ export const noteComplete = async (
 }
 
 /** Lists all output files by path relative to `root`. */
-export const filesInPlace = async (root: string, outputs: readonly string[]): Promise<NotedRun['files']> => {
+export const filesInPlace = async (root: string, outputs: readonly string[]): Promise<Readonly<Record<string, Facts>>> => {
   const files: Record<string, Facts> = {}
   for (const output of outputs)
     await eachInTurn(await filesLike(root, output), (file) => {
@@ -53,10 +54,12 @@ export const notedRun = async (path: string): Promise<NotedRun | undefined> => {
 export const sufficingRun = (noted: NotedRun | undefined, isReusable: (run: CompleteRun) => boolean): NotedRun | undefined =>
   [noted, noted?.part].find((candidate) => candidate !== undefined && isReusable(candidate.run))
 
-/** Finds the first file that has changed since the run was recorded; `undefined` if none has. */
+/** Finds the first file that has changed since the run was recorded; `undefined` if none has. Files that may differ do not count. */
 export const changedSince = async ({ files }: NotedRun, root: string): Promise<string | undefined> => {
   let changed: string | undefined
-  await eachInTurn(Object.entries(files), ([file, [bytes, modifiedAt]]) => {
+  await eachInTurn(Object.entries(files), ([file, facts]) => {
+    if (facts === null) return
+    const [bytes, modifiedAt] = facts
     const found = fileAt(join(root, file))
     if (found?.size !== bytes || found.mtimeMs !== modifiedAt) changed ??= file
   })

@@ -13,7 +13,9 @@ const LEFT = 'left.json'
 /** Reads the output sizes of the last finished run, and those of earlier runs for files that it did not touch. */
 export const filesLeft = async (state: string): Promise<FilesLeft> => {
   const [earlier, complete] = await Promise.all([stateDocument(join(state, LEFT)), notedRun(join(state, 'complete.json'))])
-  const newer = Object.entries(complete?.files ?? {}).flatMap(([file, [bytes]]) => (file.startsWith('.') ? [] : [[file, bytes] as const]))
+  const newer = Object.entries(complete?.files ?? {}).flatMap(([file, facts]) =>
+    file.startsWith('.') ? [] : [[file, facts?.[0] ?? null] as const],
+  )
   const older = isRow(earlier) ? Object.entries(earlier).filter(isLeft) : []
   return Object.fromEntries([...older, ...newer])
 }
@@ -56,7 +58,7 @@ const keep = async (state: string, sizes: readonly (readonly [string, number | n
 const isLeft = (entry: [string, unknown]): entry is [string, number | null] => entry[1] === null || Number.isInteger(entry[1])
 
 /** Creates a test whether a file matches one of the outputs, which are paths with `*` for any name. */
-const isAmong = (outputs: readonly string[]): ((file: string) => boolean) => {
+export const isAmong = (outputs: readonly string[]): ((file: string) => boolean) => {
   const matchers = outputs.map((output) => {
     const [before = '', after] = output.split('*')
     return (file: string): boolean =>

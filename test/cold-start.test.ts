@@ -5,13 +5,13 @@ import { main } from './e2e/command.js'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What a file loads before its own first line runs; types load nothing, and `import()` waits until it is called. */
+/** The modules that a file loads before its first line runs. Types load nothing; `import()` loads later. */
 const loadedBy = (file: string): readonly string[] =>
   [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^(?:import|export) (?!type )(?:[^'=]* from )?'([^']+)'/gm)].map(
     ([, target = '']) => target,
   )
 
-/** Everything that is loaded before a file runs: our own files by their path, packages by their name. */
+/** All modules loaded before a file runs: our own files by path, packages by name. */
 const allLoadedBy = (entry: string): ReadonlySet<string> => {
   const loaded = new Set<string>()
   const walk = (file: string): void => {

@@ -17,7 +17,7 @@ const fileOf = (content: unknown): string => {
 
 const load = (sources: Omit<Sources, 'streams'> = {}) => loadSettings({ streams, configFile: fileOf({}), ...sources })
 
-/** The message of the usage error that settings end in. */
+/** The message of the usage error for these settings. */
 const complaintOf = (sources: Omit<Sources, 'streams'>): string => {
   try {
     load(sources)

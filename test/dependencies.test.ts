@@ -22,15 +22,14 @@ const locked = Object.entries(packages).filter(([path]) => path !== '')
 
 it('every package that is installed is locked by its digest, and runs nothing when it is installed', () => {
   expect(locked.length).toBeGreaterThan(50)
-  // Binaries of DuckDB and of the queue for other systems could not be had where the lock was made; they are there so that `npm ci` works.
+  // Binaries for other systems were not available when the lock was made; they are listed so that `npm ci` works.
   const isElsewhere = (path: string): boolean =>
     /^node_modules\/(@duckdb\/node-bindings-(darwin|win32|linux-arm64)|@msgpackr-extract\/msgpackr-extract-(darwin|win32|linux-arm$))/.test(
       path,
     )
   const isDigest = (integrity = ''): boolean => integrity.startsWith('sha512-')
   expect(locked.filter(([path, { integrity }]) => !isDigest(integrity) && !isElsewhere(path)).map(([path]) => path)).toEqual([])
-  // An optional accelerator of the queue, which does without where its script does not run (`npm install --ignore-scripts`); nobody gets it
-  // who does not install the queue.
+  // An optional accelerator of BullMQ, which works without it (`npm install --ignore-scripts`). It is installed only with BullMQ.
   const ACCELERATOR = 'node_modules/msgpackr-extract'
   expect(locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([ACCELERATOR])
   expect(packages[ACCELERATOR]).toMatchObject({ dev: true, optional: true })

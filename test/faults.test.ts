@@ -8,7 +8,7 @@ const NOT_COVERED = /^not covered: \S.{20,}$/
 interface Row {
   readonly id: string
   readonly cells: readonly string[]
-  /** What is in the column of the tests, one by one. */
+  /** The entries of the column of tests. */
   readonly tests: readonly string[]
 }
 
@@ -25,7 +25,7 @@ const rowsIn = (document: string): readonly Row[] =>
       return { id: cells[0] ?? '', cells, tests: (cells[3] ?? '').split('<br>') }
     })
 
-/** Why something in the column of the tests is no test that there is. */
+/** Why an entry in the column of tests is not an existing test. */
 const faultOf = (named: string, textOf: (file: string) => string | undefined): string | undefined => {
   const [, file, title = ''] = /^`([\w./-]+\.test\.ts)` › (\S.*)$/.exec(named) ?? []
   if (file === undefined) return `${named}: is not written as a file and a title`

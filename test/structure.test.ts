@@ -9,7 +9,7 @@ const LONGEST = 200
 const PIPELINE_AND_BELOW = ['model', 'operators', 'provider', 'market', 'pipeline'] as const
 const REGISTRY_AND_BELOW = [...PIPELINE_AND_BELOW, 'sinks', 'streams'] as const
 
-/** What each layer may import besides itself. A file of `src` that is no layer of its own goes by its name. */
+/** What each layer may import besides itself. A file directly in `src` is a layer by its name. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   operators: ['model'],
@@ -122,7 +122,7 @@ describe('the repository', () => {
     )
     const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
     expect(undici).toEqual(['src/provider/http.ts'])
-    // Metrics are served on loopback, for as long as a run lasts.
+    // Metrics are served on loopback during a run.
     expect(httpClients(sources).filter((file) => !['provider', 'simulator'].includes(layerOf(file)))).toEqual(['src/cli/metrics-server.ts'])
   })
 })

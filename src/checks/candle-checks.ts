@@ -54,60 +54,60 @@ const FILES_PER_TURN = 20
  * Reads all candle files once, one at a time, and retains only a summary of each. Checks that need the market's calendar follow after the
  * last file. Indices are checked for impossible candles only: they may move freely and have calendars of their own.
  */
-export const candleChecks = async (root: string, all: readonly StreamFiles[], against: CandleContext): Promise<CandleChecks> => {
-  const kept: Summaries = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
+export const candleChecks = async (root: string, all: readonly StreamFiles[], context: CandleContext): Promise<CandleChecks> => {
+  const summaries: Summaries = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
   let filesRead = 0
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
       if (output.shape !== 'candles-per-item') continue
       const { candles, fault } = readCandles(readFileSync(join(root, file)))
       const symbol = item?.key ?? file
-      if (fault !== undefined) kept.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
-      kept.count += candles.length
-      if (item !== undefined) addSeries({ symbol, file, candles }, { kept, isStock: stream.work.of === MASTER, against })
+      if (fault !== undefined) summaries.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
+      summaries.count += candles.length
+      if (item !== undefined) addSeries({ symbol, file, candles }, { summaries, isStock: stream.work.of === MASTER, context })
       filesRead += 1
       if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
     }
-  const shared = await sharedCandles(root, kept.prints)
+  const shared = await sharedCandles(root, summaries.prints)
   const calendar = calendarOf(
-    kept.stocks.map(({ days }) => days),
-    kept.indices,
+    summaries.stocks.map(({ days }) => days),
+    summaries.indices,
   )
   return {
     findings: [
       ...shared.map(({ finding }) => finding),
-      ...kept.findings.filter((finding) => !isExplainedBy(shared, finding)),
+      ...summaries.findings.filter((finding) => !isExplainedBy(shared, finding)),
       ...calendar.findings,
-      ...kept.stocks.flatMap((series) => [...missingSessions(series, calendar), ...staleSymbol(series, calendar)]),
-      ...findStocksWithoutCandles(kept, calendar, against),
-      ...findBandViolations(kept, against),
+      ...summaries.stocks.flatMap((series) => [...missingSessions(series, calendar), ...staleSymbol(series, calendar)]),
+      ...findStocksWithoutCandles(summaries, calendar, context),
+      ...findBandViolations(summaries, context),
     ],
-    notes: describeSkipped(kept, calendar, against),
-    count: kept.count,
+    notes: describeSkipped(summaries, calendar, context),
+    count: summaries.count,
     sessions: calendar.sessions,
   }
 }
 
 const addSeries = (
   series: Series,
-  { kept, isStock, against }: { readonly kept: Summaries; readonly isStock: boolean; readonly against: CandleContext },
+  { summaries, isStock, context }: { readonly summaries: Summaries; readonly isStock: boolean; readonly context: CandleContext },
 ): void => {
   const { findings, candles } = daysInOrder(series)
-  kept.findings.push(...findings, ...impossibleCandles(series))
+  summaries.findings.push(...findings, ...impossibleCandles(series))
   const days = candles && daysHeld(candles)
   if (candles === undefined || days === undefined) return
   if (!isStock) {
-    kept.indices.push(days)
+    summaries.indices.push(days)
     return
   }
   const ordered = { ...series, candles }
-  const moves = priceMoves(ordered, { actions: against.actions.get(series.symbol) ?? [], listedOn: against.listedOn.get(series.symbol) })
+  const moves = priceMoves(ordered, { actions: context.actions.get(series.symbol) ?? [], listedOn: context.listedOn.get(series.symbol) })
   const toldUntil = new Set(moves.flatMap(({ check, day }) => (check === 'spliced-series' && day !== undefined ? [day] : [])))
-  kept.findings.push(...moves)
-  kept.stocks.push({ symbol: series.symbol, file: series.file, days, toldUntil })
-  kept.prints.push({ symbol: series.symbol, file: series.file, prints: printsOf(candles) })
+  summaries.findings.push(...moves)
+  summaries.stocks.push({ symbol: series.symbol, file: series.file, days, toldUntil })
+  summaries.prints.push({ symbol: series.symbol, file: series.file, prints: printsOf(candles) })
   const closes = lastClosesOf(ordered)
-  if (closes) kept.closes.push(closes)
+  if (closes) summaries.closes.push(closes)
 }
 
 /** Whether a price move is only the edge of a finding about shared candles. */

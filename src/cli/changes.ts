@@ -18,7 +18,8 @@ export const changeLines = (difference: Difference, columns: number): readonly L
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
   const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')
-  const what = `run ${run}${asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))},`} compared with run ${since.run}${since.asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(since.asOf))}`}`
+  const asOfText = (instant: string | undefined): string => (instant === undefined ? '' : `, as of ${minuteAt(Date.parse(instant))}`)
+  const what = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
   return [
     ...plain(`${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
     ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),

@@ -17,7 +17,8 @@ export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
 
 /** For example `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
 export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {
-  const where = `${formatCount(answers)} of ${formatQuantity(of, 'answer')}${example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`}`
+  const first = example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`
+  const where = `${formatCount(answers)} of ${formatQuantity(of, 'answer')}${first}`
   const what = {
     gone: `is gone from ${where}`,
     new: `is new in ${where}`,

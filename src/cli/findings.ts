@@ -47,7 +47,8 @@ const headLines = (
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
   const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}`
   const run = asOf === undefined ? '' : `, as of ${minuteAt(Date.parse(asOf))}`
-  const text = `${word}: ${findings.length === 0 ? 'no findings' : formatQuantity(findings.length, 'finding')} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`
+  const found = findings.length === 0 ? 'no findings' : formatQuantity(findings.length, 'finding')
+  const text = `${word}: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`
   const [first = '', ...more] = wrap(text, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
 }

@@ -131,10 +131,9 @@ const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, si
   const [items, lost] = [sum(({ settled }) => settled), sum((stream) => stream.lost)]
   const [requests, limited] = [sum((stream) => stream.requests), sum(({ rateLimited }) => rateLimited)]
   const gap = ` ${glyphs.dot} `
+  const finished = `${ended} of ${formatQuantity(streams.length, 'stream')}`
   return [
-    [
-      `  ${formatDuration(now - startedAt)}${gap}${ended} of ${formatQuantity(streams.length, 'stream')}${gap}${formatQuantity(items, 'item')}`,
-    ],
+    [`  ${formatDuration(now - startedAt)}${gap}${finished}${gap}${formatQuantity(items, 'item')}`],
     [failed > 0 ? `${gap}${failed} failed` : '', 'red'],
     [lost > 0 ? `${gap}${formatCount(lost)} lost` : '', 'red'],
     [limited > 0 ? `${gap}${formatCount(limited)} x 429` : '', 'yellow'],

@@ -6,8 +6,8 @@ import { isRow, type Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { dayAt } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { MISSING, type Missing, missingIn } from '../pipeline/missing.js'
-import type { Chosen } from '../pipeline/session.js'
+import { MISSING, type Missing, missingIn, selectionOf } from '../pipeline/missing.js'
+import { chosenIn } from '../pipeline/remainder.js'
 import type { Storage } from '../pipeline/storage.js'
 import { formatQuantity } from './format.js'
 import type { Shell } from './parts.js'
@@ -83,31 +83,16 @@ const failedOf = (
     )
     .map(({ name }) => name)
   if (names.length === 0) return undefined
-  const pairs = Object.fromEntries(names.flatMap((name) => (missing[name] === 'all' ? [] : [[name, missing[name] ?? []] as const])))
+  const selection = selectionOf(missing, names)
+  const { pairs } = selection
   const items = Object.values(pairs).reduce((total, { length }) => total + length, 0)
   const whole = names.length - Object.keys(pairs).length
   const parts = [
     ...(items > 0 ? [`${formatQuantity(items, 'item')} of ${formatQuantity(names.length - whole, 'stream')}`] : []),
     ...(whole > 0 ? [`all of ${names.filter((name) => missing[name] === 'all').join(', ')}`] : []),
   ]
-  return { run: { ...run, only: names, pairs }, note: `Retrying what failed: ${parts.join(', and ')}.` }
+  return { run: { ...run, ...selection }, note: `Retrying what failed: ${parts.join(', and ')}.` }
 }
-
-/** The selection of an unfinished run, from its record. */
-const chosenIn = (given: unknown): Chosen => {
-  if (!isRow(given)) return {}
-  const listed = (field: 'only' | 'skip' | 'symbols'): object => (isTexts(given[field]) ? { [field]: given[field] } : {})
-  const { pairs } = given
-  const isPairs = isRow(pairs) && Object.values(pairs).every(isTexts)
-  return {
-    ...listed('only'),
-    ...listed('skip'),
-    ...listed('symbols'),
-    ...(isPairs ? { pairs: pairs as NonNullable<Chosen['pairs']> } : {}),
-  }
-}
-
-const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === 'string')
 
 /** Reports that nothing failed, and prints the last report for `--json`; returns the exit code. */
 export const tellNothingFailed = (

@@ -137,15 +137,16 @@ const eventsOf = ({ flags, settings: own, dependencies, env, stop$, ...watching 
 const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): readonly string[] => {
   if (event.type === 'second-pass') return [`${event.stream}: retrying ${formatQuantity(event.items, 'item')}`]
   if (event.type !== 'run-started') return []
-  const { run, isContinued, givenUp, changed, streams } = event
+  const { run, isContinued, isRemainder, givenUp, changed, streams } = event
   const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
   return [
     ...(isContinued ? [`Resuming run ${run}: only missing items are requested (--fresh starts from scratch).`] : []),
+    ...(isRemainder && !isContinued
+      ? ['The last run ended with items missing: only those are requested (--fresh downloads everything again).']
+      : []),
     ...(givenUp === undefined
       ? []
-      : [
-          `Starting from scratch: the unfinished run ${givenUp} differs (settings, streams, stocks or day). It is discarded once the stocks are known.`,
-        ]),
+      : [`Starting from scratch: run ${givenUp} differs (settings, streams, stocks or day); it is discarded once the stocks are known.`]),
     ...(changed === undefined ? [] : [`Downloading again: ${clean(changed)} has changed since the last run.`]),
     ...(added.length > 0 && !retryFailed ? [`Also running what --only needs: ${added.join(', ')}`] : []),
   ]

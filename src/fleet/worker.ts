@@ -17,7 +17,6 @@ import { connect } from './redis.js'
 import { shareCaps } from './shares.js'
 import { sitesOf, type WorkerSite } from './site.js'
 
-/** Options of a worker. */
 export interface WorkerOptions {
   /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
   readonly address: string
@@ -38,7 +37,6 @@ export interface WorkerOptions {
   readonly stop?: Observable<unknown>
 }
 
-/** What a worker reports. */
 export type WorkerNews =
   | { readonly type: 'joined'; readonly name: string; readonly shown: string }
   | { readonly type: 'run'; readonly run: string }

@@ -12,13 +12,28 @@ export const driftName = ({ stream, endpoint, kind, field, seen }: Drift): Drift
   ...(seen === undefined ? {} : { seen }),
 })
 
-const keyOf = ({ stream, endpoint, kind, field, seen }: Partial<DriftName>): string =>
+const toDriftKey = ({ stream, endpoint, kind, field, seen }: Partial<DriftName>): string =>
   [stream, endpoint, kind, field, seen].map((part) => textOf(part)).join('\n')
 
 /** Returns a test for "this drift is accepted". Entries of the document that are no drift are ignored. */
 export const acceptedIn = (document: unknown): ((drift: DriftName) => boolean) => {
-  const keys = new Set((Array.isArray(document) ? document : []).filter(isRow).map(keyOf))
-  return (drift) => keys.has(keyOf(drift))
+  const keys = new Set((Array.isArray(document) ? document : []).filter(isRow).map(toDriftKey))
+  return (drift) => keys.has(toDriftKey(drift))
+}
+
+/** Reads stored drift, and ignores whatever is none. */
+export const driftIn = (document: unknown): readonly Drift[] => (Array.isArray(document) ? document.filter(isDrift) : [])
+
+const isDrift = (value: unknown): value is Drift =>
+  isRow(value) &&
+  ['stream', 'endpoint', 'kind', 'field', 'example'].every((name) => typeof value[name] === 'string') &&
+  ['answers', 'of', 'records', 'ofRecords'].every((name) => typeof value[name] === 'number')
+
+/** Joins the drift of two runs over partly the same items. Drift that both found counts once, as the run with more answers found it. */
+export const joinDrift = (one: readonly Drift[], other: readonly Drift[]): readonly Drift[] => {
+  const joined = new Map(one.map((drift) => [toDriftKey(drift), drift]))
+  for (const drift of other) if (drift.answers > (joined.get(toDriftKey(drift))?.answers ?? 0)) joined.set(toDriftKey(drift), drift)
+  return [...joined.values()]
 }
 
 /** Whether a drift makes its run partial. */

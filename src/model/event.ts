@@ -11,6 +11,8 @@ export type RunEvent =
       readonly asOf: number
       /** Whether this run resumes an unfinished run of the same configuration and trading day: it requests only what is missing. */
       readonly isContinued?: boolean
+      /** Whether the requested run ended before with items missing: this one requests only those. */
+      readonly isRemainder?: boolean
       /** An unfinished run of another configuration or day, which can no longer be resumed. */
       readonly givenUp?: string
       /** Why a complete run is not reused: this file has changed since. */

@@ -5,7 +5,8 @@ import { journalFactsOf } from './kept.js'
 import { fileOf } from './output.js'
 import type { Planned } from './plan.js'
 import { isContinued, isPartOf, suffices } from './record.js'
-import type { Beginning, RunRecord, Session } from './session.js'
+import { remainderOf } from './remainder.js'
+import type { Beginning, Chosen, RunRecord, Session } from './session.js'
 
 export interface Wanted {
   readonly record: RunRecord
@@ -13,6 +14,8 @@ export interface Wanted {
   readonly fresh: boolean
   /** Rules whose refused answers are stored all the same: items that a complete run refused are requested again. */
   readonly accept: readonly RefusalCode[]
+  /** Whether the run may be reduced to what is left of an earlier one. */
+  readonly mayReduce: boolean
   /** Whether the caller set `asOf`; otherwise it is the current time. */
   readonly isInstantGiven: boolean
 }
@@ -21,7 +24,7 @@ export interface Wanted {
 export const beginningOf = (
   plan: readonly Planned[],
   { exchange }: Settings,
-  { record, fresh, accept, isInstantGiven }: Wanted,
+  { record, fresh, accept, mayReduce, isInstantGiven }: Wanted,
 ): Beginning => {
   const filesOf = (planned: readonly Planned[]): readonly string[] =>
     planned.flatMap(({ stream: { outputs } }) => outputs.map((output) => fileOf(output, exchange, { fileName: '*' })))
@@ -31,20 +34,39 @@ export const beginningOf = (
     streams: running.map(({ stream }) => journalFactsOf(stream)),
     outputs: filesOf(running),
     suffices: (complete) => !fresh && accept.length === 0 && suffices(complete, record, isInstantGiven),
+    remainderOf: (ended, unfinished) =>
+      mayReduce && !fresh && accept.length === 0 ? remainderOf(ended, unfinished, { wanted: record, isInstantGiven }) : undefined,
     choose: (unfinished) => (unfinished !== undefined && !fresh && isContinued(unfinished, record, isInstantGiven) ? unfinished : record),
     isPartOf: (other) => isPartOf(record, other),
   }
 }
 
+/** The selection in the options of a run. */
+export const selectionIn = ({ only, skip, symbols, pairs }: Chosen): Chosen => ({
+  ...(only === undefined ? {} : { only }),
+  ...(skip === undefined ? {} : { skip }),
+  ...(symbols === undefined ? {} : { symbols }),
+  ...(pairs === undefined ? {} : { pairs }),
+})
+
 /** The first event of a run. */
 export const startOf = (
   plan: readonly Planned[],
   { record: { run, asOf }, isContinued, givenUp, changed }: Session,
-  at: number,
+  { at, isRemainder }: { readonly at: number; readonly isRemainder: boolean },
 ): RunEvent => ({
   ...{ type: 'run-started', at, run, asOf },
   ...(isContinued ? { isContinued } : {}),
+  ...(isRemainder ? { isRemainder } : {}),
   ...(givenUp === undefined ? {} : { givenUp }),
   ...(changed === undefined ? {} : { changed }),
   streams: plan.map(({ stream: { name, endpoints }, state }) => ({ name, state, hosts: [...new Set(endpoints.map(({ host }) => host))] })),
 })
+
+/** Sorts by time; the random suffix separates runs that start in the same second. */
+export const runId = (startedAt: number, random: () => number): string => {
+  const second = new Date(startedAt).toISOString().replace(/[-:]|\.\d+/g, '')
+  return `${second}-${Math.floor(random() * 0x10000)
+    .toString(16)
+    .padStart(4, '0')}`
+}

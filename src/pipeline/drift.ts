@@ -2,6 +2,7 @@ import { catchError, map, type Observable, of, throwError } from 'rxjs'
 import { type RefusalCode, RefusedError, thresholds } from '../market/never-worse.js'
 import { acceptedIn, counts, DRIFT_ACCEPTED } from '../model/drift.js'
 import { DamagedFile } from '../model/errors.js'
+import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
 import { createDriftWatch, type DriftWatch } from '../provider/drift.js'
@@ -9,13 +10,33 @@ import type { Planned } from './plan.js'
 import type { Run } from './run.js'
 
 /** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
-export const driftWatchFor = (accept: readonly RefusalCode[]): DriftWatch =>
-  createDriftWatch({
+export const driftWatchFor = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
+  const watch = createDriftWatch({
     rules: thresholds.fields,
     refuse: (why) => {
       if (!accept.includes('fields')) throw new RefusedError('fields', why)
     },
   })
+  watch.add(EARLIER, earlier)
+  return watch
+}
+
+/** The name of a resumed run among the processes that report drift. No worker has it. */
+const EARLIER = '\0earlier'
+
+const KEPT_EVERY = 20
+
+/** Stores the drift found so far for the run that may resume this one: when a stream ends, and after every few items. */
+export const driftKeeper = ({ drift, session }: Pick<Run, 'drift' | 'session'>, redact: Redact): ((event: RunEvent) => void) => {
+  let items = 0
+  return ({ type }) => {
+    if (type === 'settled') items += 1
+    if (type === 'stream-finished' || (type === 'settled' && items % KEPT_EVERY === 0)) session.noteDrift?.(foundIn(drift, redact))
+  }
+}
+
+const foundIn = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
+  drift.found().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 
 interface Judging {
   readonly plan: readonly Planned[]
@@ -25,10 +46,11 @@ interface Judging {
 /** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
 export const withDrift = (
   report: RunReport,
-  { drift, storage, accept }: Pick<Run, 'drift' | 'storage' | 'accept'>,
+  { drift, storage, session, accept }: Pick<Run, 'drift' | 'storage' | 'session' | 'accept'>,
   { plan, redact }: Judging,
 ): Observable<RunReport> => {
-  const found = drift.found().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
+  const found = foundIn(drift, redact)
+  session.noteDrift?.(found)
   if (found.length === 0) return of(report)
   const lists = new Set(plan.filter(({ stream }) => stream.work.of === undefined).map(({ stream }) => stream.name))
   return storage.stored.document(`.scripstream/${DRIFT_ACCEPTED}`).pipe(

@@ -23,6 +23,17 @@ export const missingIn = (document: unknown): Missing =>
     }),
   )
 
+/** Selects exactly the failed items of some streams. */
+export const selectionOf = (missing: Missing, names: readonly string[]): Required<Pick<Chosen, 'only' | 'pairs'>> => ({
+  only: names,
+  pairs: Object.fromEntries(
+    names.flatMap((name) => {
+      const items = missing[name] ?? []
+      return items === 'all' ? [] : [[name, items] as const]
+    }),
+  ),
+})
+
 /** The list to assume if the stored one is unreadable: every item of every enabled stream, until it is fetched again. */
 export const allOf = (plan: readonly Planned[]): Missing =>
   Object.fromEntries(plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [[stream.name, 'all'] as const])))

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { counts, driftIn } from '../model/drift.js'
 import type { Settings } from '../model/settings.js'
 import { dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
 import type { Planned } from './plan.js'
@@ -66,6 +67,8 @@ const STANDS_MS = 3_600_000
  */
 export const suffices = ({ report, ...complete }: CompleteRun, wanted: RunRecord, isInstantGiven: boolean): boolean => {
   const { asOf } = complete
+  // Unaccepted drift must not be forgotten: the next run fetches everything again and finds it.
+  if (driftIn(report.drift).some(counts)) return false
   // A run whose `asOf` was in its future could not fetch what arrived until then.
   if (!isContinued(complete, wanted, isInstantGiven) || Date.parse(report.startedAt) < asOf) return false
   const sinceMs = wanted.asOf - Date.parse(report.finishedAt)

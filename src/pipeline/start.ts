@@ -11,11 +11,11 @@ import { redirectsOf } from '../provider/redirects.js'
 import type { Transport } from '../provider/transport.js'
 import { createActivity } from './activity.js'
 import { askedOnce } from './asked-once.js'
-import { beginningOf, startOf } from './beginning.js'
+import { beginningOf, runId, selectionIn, startOf } from './beginning.js'
 import { completeBefore } from './complete-before.js'
 import { connectionsFor } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
-import { driftWatchFor } from './drift.js'
+import { driftKeeper, driftWatchFor } from './drift.js'
 import { embedded } from './embedded.js'
 import { isOver, reported, stoppedBy } from './ending.js'
 import type { Engine } from './engine.js'
@@ -27,9 +27,10 @@ import { tellOfHosts } from './notices.js'
 import { passesOf } from './passes.js'
 import { type Planned, planRun } from './plan.js'
 import { identityOf } from './record.js'
+import { selectionLeft } from './remainder.js'
 import { checkRequirements } from './requirements.js'
 import type { Run } from './run.js'
-import type { Chosen, RunRecord, Session } from './session.js'
+import type { Remainder, RunRecord, Session } from './session.js'
 import type { Storage } from './storage.js'
 import type { Follower, Telemetry } from './telemetry.js'
 import { createTelling, type Telling } from './telling.js'
@@ -76,7 +77,12 @@ export interface Starting {
  * run of the same configuration and trading day is resumed, and a complete one that is up to date is reused. Each subscription is a
  * separate run.
  */
-export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> =>
+export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> => begin(starting, options, 'possible')
+
+/** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
+type Reduction = 'possible' | 'done' | 'impossible'
+
+const begin = (starting: Starting, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   new Observable((subscriber) => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = starting
     if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`invalid asOf: ${options.asOf}; use epoch milliseconds`)
@@ -98,23 +104,38 @@ export const start = (starting: Starting, options: RunOptions): Observable<RunEv
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
       ...identityOf({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
-      chosen: chosenIn(options),
+      chosen: selectionIn(options),
     }
     const { fresh = false, accept = [] } = options
-    const wanted = { record, fresh, accept, isInstantGiven: options.asOf !== undefined }
+    const wanted = { record, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
     const begun = (session: Session): Observable<RunEvent> => {
       if (session.complete) return completeBefore(session.complete.report, { startedAt, finishedAt: clock() })
-      telling.emit(startOf(plan, session, startedAt))
+      telling.emit(startOf(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
       return subscriber.closed
         ? EMPTY
         : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
+    const rest = (remainder: Remainder): Observable<RunEvent> =>
+      selectionLeft(remainder, storage.stored, plan).pipe(
+        concatMap((selection) => {
+          const { only, skip, symbols, pairs, ...others } = options
+          const telemetry =
+            follower && ((): Follower => ({ event: (event) => follower.event(event), request: (request) => follower.request(request) }))
+          const again = { ...starting, ...(telemetry ? { telemetry } : {}) }
+          if (selection === undefined) return begin(again, { ...options, stop: stop$ }, 'impossible')
+          return begin(again, { ...others, ...selection, stop: stop$ }, 'done')
+        }),
+      )
     // The session stays open until the subscriber unsubscribes.
     subscriber.add(
       storage.begin(beginningOf(plan, settings, wanted)).subscribe({
-        next: (session) =>
-          subscriber.add(defer(() => begun(session)).subscribe({ next: telling.emit, error: fail, complete: () => subscriber.complete() })),
+        next: (session) => {
+          const ends = { error: fail, complete: () => subscriber.complete() }
+          const { remainder } = session
+          if (remainder) subscriber.add(rest(remainder).subscribe({ next: (event) => subscriber.next(event), ...ends }))
+          else subscriber.add(defer(() => begun(session)).subscribe({ next: telling.emit, ...ends }))
+        },
         error: fail,
       }),
     )
@@ -137,16 +158,22 @@ const running = (
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({ redirect: redirectsOf(settings), most: connectionsFor(plan, settings) })
+  const drift = driftWatchFor(options.accept ?? [], session.drift)
+  const keepDrift = driftKeeper({ drift, session }, redact)
   const run: Run = {
-    ...{ settings, storage, session, emit, ended, clock, random },
+    ...{ settings, storage, session, ended, clock, random },
+    emit: (event) => {
+      emit(event)
+      keepDrift(event)
+    },
     asOf: session.record.asOf,
     accept: options.accept ?? [],
-    chosen: chosenIn(options),
+    chosen: selectionIn(options),
     activity: createActivity(),
     transport: connections.send,
     watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
     gates: createGates(settings, (hosts, pause, endpoint) => emit(holdEvent(clock(), hosts, pause, endpoint))),
-    drift: driftWatchFor(options.accept ?? []),
+    drift,
     shared: askedOnce(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],
@@ -164,19 +191,4 @@ const running = (
     take(1),
     finalize(connections.close),
   )
-}
-
-const chosenIn = ({ only, skip, symbols, pairs }: RunOptions): Chosen => ({
-  ...(only === undefined ? {} : { only }),
-  ...(skip === undefined ? {} : { skip }),
-  ...(symbols === undefined ? {} : { symbols }),
-  ...(pairs === undefined ? {} : { pairs }),
-})
-
-/** Sorts by time; the random suffix separates runs that start in the same second. */
-const runId = (startedAt: number, random: () => number): string => {
-  const second = new Date(startedAt).toISOString().replace(/[-:]|\.\d+/g, '')
-  return `${second}-${Math.floor(random() * 0x10000)
-    .toString(16)
-    .padStart(4, '0')}`
 }

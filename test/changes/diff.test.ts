@@ -13,7 +13,7 @@ import { copyOf, EVENING, type OutputFolder, outputFolder, runInto, streams } fr
 
 const first = mkdtempSync(join(tmpdir(), 'scripstream-'))
 const STOCKS = 8
-/** No candles, of which nothing is told here and which take most of the time. */
+/** No candles: diff ignores them, and they take most of the time. */
 const SKIP = ['all-ohlcv', 'indices-ohlcv']
 
 beforeAll(() => runInto(first, { stocks: STOCKS, skip: SKIP }), 120_000)
@@ -29,7 +29,7 @@ const gist = ({ section, change, symbol, from, to, count }: Change): string =>
 
 const symbolOf = (folder: OutputFolder, place: number): string => String(folder.rows('master_isin_map.json')[place]?.Symbol)
 
-/** Makes the folder look as if things had been otherwise on the evening before; what must be told then. */
+/** Changes the folder to an earlier state; returns the expected changes. */
 const otherwise = (folder: OutputFolder): readonly string[] => {
   const change = (file: string, to: (rows: readonly Row[]) => readonly Row[]): void => folder.putRows(file, to(folder.rows(file)))
   const [a, b, c] = [symbolOf(folder, 1), symbolOf(folder, 2), symbolOf(folder, 3)]
@@ -64,7 +64,7 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
   folder.put(fileOf(filed), JSON.stringify({ code, data: data.slice(1) }))
   const count = JSON.parse(folder.text(fileOf(fresh))).data.length
   folder.remove(fileOf(fresh))
-  // A stock that was renamed had its files under its earlier symbol.
+  // A renamed stock had its files under its earlier symbol.
   for (const [kind, end] of [
     ['company_filings', 'filings'],
     ['market_news', 'news'],
@@ -135,7 +135,7 @@ describe('diff', () => {
   it('skips a damaged file, and reports that', async () => {
     const folder = copyOf(first)
     folder.put('bulk_block_deals.json', '[{"sym":')
-    // A run of fewer streams would else be a part of the first one, and keep what that is compared with.
+    // Otherwise a run of fewer streams would be part of the first one and keep its previous version.
     folder.remove('.scripstream/complete.json')
     await again(folder, { skip: [...SKIP, 'bulk-block-deals'] })
     await again(folder, { skip: [...SKIP, 'bulk-block-deals'] })
@@ -149,7 +149,7 @@ describe('diff', () => {
 })
 
 describe('the previous version', () => {
-  /** Begins a run as `again` does, and breaks it off once so many files are in place. */
+  /** Starts a run like `again`, and interrupts it after this many files. */
   const brokenOff = async (folder: OutputFolder, files: number): Promise<void> => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: STOCKS, asOf: EVENING })
     const collector = createCollector({ settings: { ...simulator.settings, out: folder.path }, streams })
@@ -213,7 +213,7 @@ describe('the previous version', () => {
   })
 })
 
-/** What a kill in the midst of keeping leaves: files without a note. */
+/** What remains after a kill while the previous version is stored: files without a record. */
 const halfKept = (folder: OutputFolder): void => {
   const half = join(folder.path, '.scripstream/previous.next')
   rmSync(half, { recursive: true, force: true })

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => rmSync(clean, { recursive: true }))
 
-/** A folder in which a complete run was followed by others, on the next evening. */
+/** A folder with a complete run and further runs on the next day. */
 const folderAfter = async (...runs: readonly RunOptions[]): Promise<OutputFolder> => {
   const folder = copyOf(clean)
   for (const run of runs) await runInto(folder.path, { asOf: NEXT_EVENING, ...run })

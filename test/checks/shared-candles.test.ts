@@ -7,7 +7,7 @@ import { temporaryFolder } from '../sinks/support.js'
 
 const START = Date.parse('2024-01-01T00:00:00+05:30') / 1_000
 
-/** A candle for each day, by its place: its close and its volume. */
+/** The close and the volume of each day, by its index. */
 type Candle = (place: number) => readonly [close: number, volume: number]
 
 const filesOf = (root: string, all: Readonly<Record<string, Candle>>): readonly Printed[] =>

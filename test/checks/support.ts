@@ -11,12 +11,12 @@ import type { Row } from '../../src/model/row.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams as allStreams } from '../../streams/index.js'
 
-/** The evening of a Thursday. The Sunday before the last was a special session. */
+/** 20:00 on a Thursday. The Sunday before the last had a special session. */
 export const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 
 const INDICES = 6
 
-/** All streams, but with few indices: two hundred candle files would take most of the time of these tests. */
+/** All streams, but few indices: two hundred candle files would take most of the test time. */
 export const streams = allStreams.map((stream) => {
   const { name, offers } = stream
   return name === 'all-indices' && offers
@@ -24,7 +24,7 @@ export const streams = allStreams.map((stream) => {
     : stream
 })
 
-/** An output folder, and the little that tests do in one. */
+/** An output folder with the operations of the tests. */
 export interface OutputFolder {
   readonly path: string
   readonly text: (file: string) => string
@@ -35,7 +35,7 @@ export interface OutputFolder {
   /** The lines of a candle file without its header, each as its numbers. */
   readonly candles: (symbol: string) => readonly number[][]
   readonly putCandles: (symbol: string, candles: readonly (readonly number[])[]) => void
-  /** As a folder that some other tool put together, which no report describes. */
+  /** Makes it a folder of another tool, without a report. */
   readonly forget: () => void
 }
 
@@ -67,7 +67,7 @@ export const outputFolder = (path: string): OutputFolder => {
   }
 }
 
-/** A folder that goes with the test, with what another one holds. */
+/** A temporary copy of a folder. */
 export const copyOf = (path: string): OutputFolder => {
   const copy = mkdtempSync(join(tmpdir(), 'scripstream-'))
   onTestFinished(() => rmSync(copy, { recursive: true }))
@@ -75,7 +75,7 @@ export const copyOf = (path: string): OutputFolder => {
   return outputFolder(copy)
 }
 
-/** Runs the whole graph on the embedded provider into a folder. */
+/** Runs the whole graph on the simulator into a folder. */
 export const runInto = async (
   path: string,
   { asOf = EVENING, stocks = 24, ...run }: RunOptions & { readonly stocks?: number } = {},
@@ -89,5 +89,5 @@ export const runInto = async (
 export const verified = (folder: OutputFolder, changes: Partial<Parameters<typeof verify>[1]> = {}): Promise<Verification> =>
   verify(folder.path, { streams, exchange: 'NSE', limits: { errors: 0 }, ...changes })
 
-/** What a finding is, without its words. */
+/** A finding without its text. */
 export const gist = ({ check, severity, symbol, file }: Finding): string => [check, severity, symbol ?? file ?? ''].join(' ').trim()

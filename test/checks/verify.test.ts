@@ -31,7 +31,7 @@ const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[
 
 const CUT = 600
 
-/** Lets the exchange's list say that the stock is listed since the day of the cut. */
+/** Sets the stock's listing day in the exchange's list to the day of the cut. */
 const listedAtCut = (folder: OutputFolder, symbol = names.a, isin?: string): void => {
   const day = new Date((Number(folder.candles(names.a)[CUT]?.[0]) + 19_800) * 1_000).toUTCString()
   const [, date, month, year] = day.split(' ')
@@ -47,16 +47,16 @@ const listedAtCut = (folder: OutputFolder, symbol = names.a, isin?: string): voi
   folder.put('nse_equity_list.csv', changed.join('\n'))
 }
 
-/** Where a series has the day on which another one is cut. */
+/** The index of the day on which another series is cut. */
 const placeIn = (others: readonly number[][], all: readonly number[][]): number => others.findIndex(([time]) => time === all[CUT]?.[0])
 
-/** The candles before the cut, divided, and those of another stock from there on. */
+/** The candles before the cut, divided, then those of another stock. */
 const continued = (all: readonly number[][], others: readonly number[][], by: number): readonly (readonly number[])[] => [
   ...all.slice(0, CUT).map((candle) => divided(candle, by)),
   ...others.slice(placeIn(others, all)),
 ]
 
-/** The file of a stock that has one in a folder. */
+/** The file of any stock in a folder. */
 const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly file: string } => {
   for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) {
     const file = `company_filings/${symbol}_filings.json`
@@ -92,13 +92,13 @@ describe('a sound folder', () => {
 
 interface Planted {
   readonly fault: string
-  /** Plants it; the symbol or file that the finding must be about. */
+  /** Plants the fault; returns the symbol or file of the expected finding. */
   readonly plant: (folder: OutputFolder) => string
   readonly found: string
   readonly detail?: RegExp
 }
 
-/** Faults within candle files and records, in folders that no report describes. */
+/** Faults in candle files and records, in folders without a report. */
 const faults: readonly Planted[] = [
   {
     fault: 'a candle twice',

@@ -8,7 +8,7 @@ import { type Trial, trialOf } from 'scripstream/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Delivery, deliveryShares } from './delivery.js'
 
-/** Runs a test on virtual time: a marble is a millisecond, and `2s` are two seconds that nobody waits for. */
+/** Runs a test on virtual time: a marble is a millisecond, and `2s` takes no real time. */
 const marbles = (test: Parameters<TestScheduler['run']>[0]) => () =>
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(test)
 

@@ -10,7 +10,7 @@ export interface Delivery {
   readonly share: number
 }
 
-/** The call: what may be asked, how its answer is read, and what the embedded provider says to it. */
+/** The endpoint: its request, its decoding, and its simulated answer. */
 const delivery = post({
   name: 'delivery',
   host: 'static',
@@ -23,7 +23,7 @@ const delivery = post({
   },
 })
 
-/** The delivery share of each stock, day by day as answered; days without trading are left out. */
+/** The delivery share of each stock by day; days without trading are skipped. */
 export const deliveryShares = defineStream({
   name: 'delivery-shares',
   summary: 'delivered part of the traded shares of each stock',

@@ -3,19 +3,19 @@ import { createCollector, type RunReport, type SettingsInput } from 'scripstream
 import { fleet, fleetWorker, workerName } from 'scripstream/fleet'
 import { streams } from 'scripstream/streams'
 
-/** Where the processes of an app meet; all of them are given the same. */
+/** The shared resources of an app; all its processes use the same. */
 export interface Meeting {
-  /** `redis://host:6379`, with `?prefix=` of its own where others use the server too. */
+  /** `redis://host:6379`; add `?prefix=` if the server is shared. */
   readonly address: string
   /** A folder that all machines share. */
   readonly blobs: string
   readonly allowVolatile?: boolean
 }
 
-/** The app's own version: its workers understand the items of no other. */
+/** The app's version: workers accept only items of their own version. */
 const version = '1.0.0'
 
-/** Works for the app's runs until `stop` emits, and then ends what it has in work. Any number of these, on any machine. */
+/** Works for the app's runs until `stop` emits, then finishes its active items. Start any number, on any machine. */
 export const work = (meeting: Meeting, print: (line: string) => void, stop: Observable<unknown>): void => {
   fleetWorker({ ...meeting, version, streams, headers: {}, name: workerName(), stop }).subscribe({
     next: (news) => {
@@ -26,6 +26,6 @@ export const work = (meeting: Meeting, print: (line: string) => void, stop: Obse
   })
 }
 
-/** One run, whose items are worked on by whoever is there; its outputs are in the folder that the settings name. */
+/** One run; its items go to all connected workers. The outputs are in the folder of the settings. */
 export const collect = (meeting: Meeting, settings: SettingsInput): Promise<RunReport> =>
   firstValueFrom(createCollector({ settings, engine: fleet({ ...meeting, version }) }).run())

@@ -21,7 +21,7 @@ const host = async (faults: readonly Fault[] = [], everyMs = 60_000): Promise<{ 
 
 const read = (url: string): Promise<IncomingMessage> => new Promise((resolve, reject) => get(url, resolve).on('error', reject))
 
-/** The first so many events, as `name: data`; then the reader goes away. */
+/** The first events, as `name: data`; then the reader disconnects. */
 const eventsOf = async (url: string, count: number): Promise<readonly string[]> => {
   const response = await read(url)
   expect(response.headers['content-type']).toBe('text/event-stream')

@@ -4,8 +4,8 @@ import type { Collector } from 'scripstream'
 import type { NewsItem } from 'scripstream/streams'
 
 /**
- * A route that sends the news of a watchlist as server-sent events, `GET /news?symbols=INFY,TCS`: each item once, and what is new every
- * minute. It fits `createServer` of `node:http` as well as `app.get('/news', …)` of Express.
+ * A route that sends the news of a watchlist as server-sent events, `GET /news?symbols=INFY,TCS`: each item once, new ones every minute.
+ * It works with `createServer` of `node:http` as well as `app.get('/news', …)` of Express.
  */
 export const newsRoute =
   (collector: Collector<{ readonly 'market-news': NewsItem }>, everyMs = 60_000) =>
@@ -18,7 +18,7 @@ export const newsRoute =
     const watching = timer(0, everyMs)
       .pipe(
         exhaustMap(() => collector.stream('market-news', { symbols })),
-        // A stock whose news could not be had has no rows, and a `status` that says why.
+        // If the news of a stock could not be fetched, it has no rows and its `status` is the reason.
         mergeMap(({ item, rows }) => rows.map((news) => ({ symbol: item.key, ...news }))),
         distinct(({ symbol, PublishDate, Title }) => `${symbol} ${PublishDate} ${Title}`),
       )

@@ -4,7 +4,7 @@ import { serveSimulator } from 'scripstream/simulator'
 import { type MemoryFiles, memory } from 'scripstream/sinks'
 import { streams } from 'scripstream/streams'
 
-/** News of a few stocks, item by item, as they come in. */
+/** News of a few stocks, item by item, as they arrive. */
 const newsOf = (symbols: readonly string[], settings: SettingsInput): Observable<string> =>
   createCollector({ settings })
     .stream('market-news', { symbols })
@@ -13,7 +13,7 @@ const newsOf = (symbols: readonly string[], settings: SettingsInput): Observable
       map(({ symbol, Title, Sentiment }) => `${symbol} ${Sentiment}: ${Title}`),
     )
 
-/** A watchlist app on the embedded provider; with a provider of your own, `settings` is `{ urls: { analytics: 'https://…', … } }`. */
+/** A watchlist app on the simulator; with a real provider, `settings` is `{ urls: { analytics: 'https://…', … } }`. */
 export const watchlist = async (print: (line: string) => void): Promise<void> => {
   const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 20 })
   const watching = newsOf(['M&M', '360ONE'], provider.settings).subscribe({ next: print, error: (error: Error) => print(error.message) })

@@ -9,7 +9,7 @@ import { scriptedProvider, scriptedUrls } from 'scripstream/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Post, postTo, webhook } from './webhook.js'
 
-/** A webhook that answers with a status, and what was posted to it. */
+/** A webhook that answers with a status and records the posts. */
 const hook = async (
   status = 200,
 ): Promise<{ url: string; posted: { file: string; item: string; rows: object[] }[]; most: () => number }> => {

@@ -3,7 +3,7 @@ import { fromFetch } from 'rxjs/fetch'
 import { StorageError } from 'scripstream'
 import { type Kept, memory, type Output, type SinkContext, type Storage } from 'scripstream/sinks'
 
-/** Sends a text somewhere; completes when it has arrived, errors when it has not. */
+/** Sends a text; completes when it has arrived, errors otherwise. */
 export type Post = (text: string) => Observable<unknown>
 
 /** Posts to an address. Anything but a 2xx is an error; unsubscribing aborts. */
@@ -17,8 +17,8 @@ export const postTo =
     )
 
 /**
- * Outputs go to a webhook, `{ file, item, rows }` for each item that has rows, one after the other. A stream takes up new items only as
- * these are taken, so a slow hook slows the run and does not fill the memory. What cannot be posted ends the run: nothing is lost silently.
+ * Posts outputs to a webhook, `{ file, item, rows }` for each item with rows, one after the other. A slow hook slows the stream down, so
+ * the memory does not fill up. A failed post ends the run, so that no rows are lost silently.
  */
 export const webhook = (post: Post): Storage => {
   const sink = (output: Output, { wrote }: SinkContext) =>
@@ -34,6 +34,6 @@ export const webhook = (post: Post): Storage => {
         }),
       )
     })
-  // What a storage does besides, reading what an earlier run left and keeping the report, is that of the memory here.
+  // The rest of the storage (earlier outputs, the report) is in memory.
   return { ...memory(), open: sink }
 }

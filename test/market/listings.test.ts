@@ -13,7 +13,7 @@ const stock = (symbol: string, place: number): Stock => ({
 
 const [A, B, C] = [stock('A', 1), stock('B', 2), stock('C', 3)]
 
-/** Whether a text names something that is not just a part of another name. */
+/** Whether a text contains a name as a whole word. */
 const hasWord = (text: string, word: string): boolean => new RegExp(`(^|[ (])${word.replace(/\//g, '\\/')}($|[ ,;)])`, 'm').test(text)
 
 describe('the warnings about a new list of stocks', () => {

@@ -66,7 +66,7 @@ describe('a list of many pages', () => {
         const { rows, error } = read(
           paged(count, cap, () => (total === 'whole' ? count : total === 'none' ? 0 : Math.min(Number(total), count))),
         )
-        // One that full pages add up to is believed, unless it is that of page 1.
+        // A total that equals the sum of full pages is trusted, unless it equals page 1.
         if (typeof total === 'number' && total > 0 && total % cap === 0 && total !== SIZE) return
         expect(error).toBeUndefined()
         expect(rows).toEqual(numbers(count))

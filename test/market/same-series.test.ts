@@ -12,7 +12,7 @@ const seriesOf = (closes: readonly number[], stamp = 0): readonly Candle[] =>
 const stored = (closes: readonly number[]): ReadonlyMap<number, number> =>
   new Map(seriesOf(closes).map(([time, , , , close]) => [dayNumberOf(time), close]))
 
-/** Closes that move by up to 3 % a day, never by so little that it tells nothing. */
+/** Closes that move by up to 3 % a day, always by enough to be compared. */
 const walk = fc
   .tuple(
     fc.integer({ min: 50, max: 5_000 }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { mergePulled } from '../../src/operators/merge-pulled.js'
 import { marbles } from '../support/marbles.js'
 
-/** Work that is in the hands of a test: `begun` names what was taken, in its order. */
+/** Work that the test controls: `begun` lists the started items in order. */
 const works = () => {
   const begun: number[] = []
   const ends = new Map<number, Subject<string>>()

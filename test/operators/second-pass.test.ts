@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { secondPass } from '../../src/operators/second-pass.js'
 import { marbles } from '../support/marbles.js'
 
-/** Capital letters are withheld, and come out as the small letter in the second pass. */
+/** Capital letters are withheld; the second pass emits them as small letters. */
 const capital = (letter: string): string | undefined => (letter === letter.toUpperCase() ? letter : undefined)
 
 describe('secondPass', () => {

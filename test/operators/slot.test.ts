@@ -2,7 +2,7 @@ import { Subject, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createSlot, type Slot } from '../../src/operators/slot.js'
 
-/** Workers that are given out by hand. */
+/** A worker pool that the test controls. */
 const crewOf = () => {
   const waiting: (() => void)[] = []
   const log: string[] = []
@@ -16,7 +16,7 @@ const crewOf = () => {
   return { slot: createSlot(crew), waiting, log }
 }
 
-/** What an item asks for, in the hands of a test; says when it is begun and ended. */
+/** A request that the test controls; logs its start and its end. */
 const asking = (slot: Slot, name: string, log: string[]) => {
   const { hold, give } = slot.use()
   const answer$ = new Subject<string>()

@@ -1,4 +1,4 @@
-// An app that has scripstream installed: compiled in a project of its own, without the types of Node, and run there.
+// An app with scripstream installed: compiled and run in its own project, without the types of Node.
 import { type Observable, of } from 'rxjs'
 import { createCollector, defineStream, type Engine, found, once, UsageError } from 'scripstream'
 import { fleet, fleetWorker, type WorkerNews, workerName } from 'scripstream/fleet'
@@ -22,7 +22,7 @@ const mine = defineStream({
 const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 3 })
 const collector = createCollector({ settings: provider.settings, streams: [...streams, mine] })
 
-// What the rows of each stream are is known to the compiler.
+// The compiler knows the row type of each stream.
 export const news: Observable<{ readonly rows: readonly NewsItem[] }> = collector.stream('market-news')
 export const answers: Observable<{ readonly rows: readonly { readonly answer: number }[] }> = collector.stream('mine')
 export const announcements: Observable<{ readonly rows: readonly Announcement[] }> = collector.stream('new-announcements')
@@ -32,7 +32,7 @@ export const wrong: Observable<{ readonly rows: readonly Announcement[] }> = col
 export const misspelt = collector.stream('market-new')
 export const passing: Sink = (kept$) => kept$
 
-// The queue is not installed here: types do without it, and to begin with a fleet says what is missing.
+// BullMQ is not installed here: the types work without it, and starting a fleet reports the missing package.
 const place = { address: 'redis://127.0.0.1:1', blobs: 'blobs', version: '1' }
 const engine: Engine = fleet(place)
 export const worker: Observable<WorkerNews> = fleetWorker({ ...place, streams, headers: {}, name: workerName() })

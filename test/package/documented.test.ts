@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-// Our compiler cannot be asked from a program yet; an older one, which comes with what checks the types of the package, can.
+// Our compiler has no API yet; an older one, a dependency of the type checker of the package, has.
 import type ts from '../../node_modules/@arethetypeswrong/core/node_modules/typescript/lib/typescript.js'
 import { manifest, ROOT } from './packed.js'
 
@@ -9,12 +9,12 @@ const require = createRequire(import.meta.url)
 const typescript = createRequire(require.resolve('@arethetypeswrong/core'))('typescript') as typeof ts
 
 interface Exported {
-  /** Where it can be had: `scripstream/sinks: folder`. */
+  /** Its export: `scripstream/sinks: folder`. */
   readonly name: string
   readonly docstring: string
 }
 
-/** Everything that the given declaration files export, by what others import them as. */
+/** All exports of the given declaration files, by entry point. */
 const exportsOf = (entries: Readonly<Record<string, string>>, program: ts.Program): readonly Exported[] => {
   const checker = program.getTypeChecker()
   return Object.entries(entries).flatMap(([specifier, file]) => {
@@ -29,7 +29,7 @@ const exportsOf = (entries: Readonly<Record<string, string>>, program: ts.Progra
   })
 }
 
-/** Whether a docstring says something: a sentence, or more than one. */
+/** Whether a docstring has at least one sentence. */
 const isSaying = ({ docstring }: Exported): boolean => docstring.split(/\s+/).length >= 4 && /[.;]$/.test(docstring)
 
 const options: ts.CompilerOptions = {

@@ -16,7 +16,7 @@ interface Manifest {
 
 export const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 
-/** The package as npm would publish it, made of what is built. */
+/** The package as npm would publish it, from the current build. */
 export interface Packed {
   readonly tarball: string
   /** Every file in it, relative to the package. */
@@ -56,7 +56,7 @@ interface PackedByNpm {
   readonly files: readonly { readonly path: string }[]
 }
 
-/** The script of a command that a package in `node_modules` brings. */
+/** The script of a command in `node_modules`. */
 export const commandOf = (name: string, command: string): string => {
   const folder = join(ROOT, 'node_modules', name)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
@@ -70,7 +70,7 @@ export interface Ended {
   readonly output: string
 }
 
-/** Runs a script with Node; what it said is the whole of both its outputs. */
+/** Runs a script with Node; returns stdout and stderr. */
 export const run = (args: readonly string[], cwd: string): Ended => {
   try {
     return { status: 0, output: execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }) }

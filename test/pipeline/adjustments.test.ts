@@ -69,12 +69,12 @@ describe('the adjustments of a stock', () => {
     expect(adjustmentsIn([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
   })
 
-  it('are looked for in both lists, the past and the coming', async () => {
+  it('are read from both lists, past and upcoming', async () => {
     const { tools } = toolsOf({ 'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]) })
     expect(await lastValueFrom(adjustedSince(tools, 'TCS')('2026-02-11'))).toBe('split on 2026-02-12')
   })
 
-  it('are not there where no list is, nor where one is damaged, which is told once', async () => {
+  it('are empty if a list is missing or damaged, with one warning', async () => {
     expect(await lastValueFrom(adjustedSince(toolsOf({}).tools, 'TCS')('2026-02-11'))).toBeUndefined()
     const damaged = throwError(() => new DamagedFile('history_corporate_actions.json is damaged'))
     const { tools, notices } = toolsOf({

@@ -5,7 +5,7 @@ import { ok, tiny, tinyCollector } from '../support/tiny.js'
 
 const symbols = (count: number): readonly string[] => Array.from({ length: count }, (_, place) => `S${place}`)
 
-describe('a stream over a list of which not one item is answered with anything', () => {
+describe('a stream over a list whose items are all empty', () => {
   for (const { count, outcome, error } of [
     { count: 20, outcome: 'failed', error: 'all 20 items were empty' },
     { count: 19, outcome: 'success', error: undefined },
@@ -21,7 +21,7 @@ describe('a stream over a list of which not one item is answered with anything',
     )
 
   it(
-    'is no failure if one of them is',
+    'does not fail if one item has rows',
     marbles((m) => {
       const answers = (call: string) => of(call === 'news S7' ? ok({ a: 1 }) : ok())
       const collector = tinyCollector(m, { stocks: symbols(30), streams: [tiny('news')], answers })

@@ -43,7 +43,7 @@ const run = async (stream: StreamDefinition, answer: (call: string, nth: number)
 const ROW = { body: '{"data":[{"a":1}]}' }
 const PAGE = { body: '<html>Sorry</html>' }
 
-it('a refusal is heard by the host’s gate before its worker asks for the next stock', async () => {
+it('the limiter of the host learns of a refusal before the worker requests the next stock', async () => {
   const { outcome, script, asked } = await run(tiny('news', { workers: 1 }), (call, nth) =>
     call === 'news A' && nth === 1 ? { status: 429, body: '' } : ROW,
   )
@@ -52,7 +52,7 @@ it('a refusal is heard by the host’s gate before its worker asks for the next 
   expect(asked.slice(0, 3)).toEqual(['news A', 'news A', 'news B'])
 })
 
-it('a bad answer to what many stocks share is asked for again: those that wait for it leave it a worker', async () => {
+it('retries a bad answer that many stocks share, because the waiting stocks free a worker', async () => {
   const work = perStock((stock, { ask, shared }) =>
     shared('token', () => ask(callOf('token'), { of: 'all' })).pipe(
       switchMap(() => ask(callOf('news'), { of: stock.Symbol })),

@@ -5,7 +5,7 @@ import { marbles } from '../support/marbles.js'
 
 describe('askedOnce', () => {
   it(
-    'asks when the first wants it, and gives everybody that answer, now or later',
+    'sends the request for the first subscriber, and gives all later ones the same answer',
     marbles((m) => {
       const answer = m.cold<string>('--(a|)')
       const shared = askedOnce()
@@ -19,7 +19,7 @@ describe('askedOnce', () => {
   )
 
   it(
-    'gives everybody the same error, without asking again',
+    'gives every subscriber the same error without another request',
     marbles((m) => {
       const error = new HttpError(404)
       const answer = m.cold<string>('--#', undefined, error)
@@ -33,7 +33,7 @@ describe('askedOnce', () => {
   )
 
   it(
-    'asks for each key',
+    'sends one request per key',
     marbles((m) => {
       const [one, other] = [m.cold<string>('-(a|)'), m.cold<string>('--(b|)')]
       const shared = askedOnce()
@@ -46,7 +46,7 @@ describe('askedOnce', () => {
   )
 
   it(
-    'does not know what another run has asked',
+    'does not share requests with another run',
     marbles((m) => {
       const answer = m.cold<string>('-(a|)')
 
@@ -57,7 +57,7 @@ describe('askedOnce', () => {
   )
 
   it(
-    'goes on while anybody waits, and is aborted when the last one leaves',
+    'continues while a subscriber waits, and aborts when the last one unsubscribes',
     marbles((m) => {
       const answer = m.cold<string>('-----(a|)')
       const shared = askedOnce()
@@ -70,7 +70,7 @@ describe('askedOnce', () => {
   )
 
   it(
-    'is asked anew after it was aborted',
+    'sends the request again after it was aborted',
     marbles((m) => {
       const answer = m.cold<string>('--(a|)')
       const shared = askedOnce()
@@ -82,7 +82,7 @@ describe('askedOnce', () => {
     }),
   )
 
-  it('asks nothing as long as nobody subscribes', () => {
+  it('sends no request without a subscriber', () => {
     let asked = 0
     const shared = askedOnce()
     marbles((m) => {

@@ -19,7 +19,7 @@ const twice = 'Too many matching values'
 /** A memory with another sink. */
 const sinking = (open: Sink): Storage => ({ ...memory(), open: () => open })
 
-describe('an error that nobody foresaw', () => {
+describe('an unexpected error', () => {
   const odd: readonly { readonly what: string; readonly work: () => Observable<Found>; readonly error: Error }[] = [
     { what: 'throws', work: throws(bug), error: bug },
     { what: 'emits an error that is none of ours', work: () => throwError(() => bug), error: bug },
@@ -41,7 +41,7 @@ describe('an error that nobody foresaw', () => {
     )
 
   it(
-    'is the last that a run says: no item is settled by it, no stream finished, no report kept',
+    'ends the run without another event: no item outcome, no finished stream, no stored report',
     marbles((m) => {
       const kept: string[] = []
       const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
@@ -55,7 +55,7 @@ describe('an error that nobody foresaw', () => {
   )
 
   it(
-    'in phase 1 leaves phase 2 unasked',
+    'in phase 1 prevents all requests of phase 2',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [tiny('first', { phase: 'core', work: once(throws(bug)) }), tinyOnce('later')],

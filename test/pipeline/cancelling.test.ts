@@ -7,7 +7,7 @@ import { listOf, row, status, tiny, tinyCollector, tinyOnce } from '../support/t
 
 describe('unsubscribing a run', () => {
   it(
-    'aborts every request in flight, of every stream, and asks nothing afterwards',
+    'aborts every request in flight, of every stream, and sends none afterwards',
     marbles((m) => {
       const news = m.cold(' ----(r|)', { r: row })
       const ohlcv = m.cold('-------(r|)', { r: row })
@@ -27,7 +27,7 @@ describe('unsubscribing a run', () => {
   )
 
   it(
-    'during the master list asks nothing else',
+    'during the master list sends no other request',
     marbles((m) => {
       const collector = tinyCollector(m, {
         stocks: [],
@@ -47,7 +47,7 @@ describe('unsubscribing a run', () => {
     { pause: 'a back-off', reply: status(503) },
   ])
     it(
-      `during ${pause} asks no more`,
+      `during ${pause} sends no further request`,
       marbles((m) => {
         const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })], answers: () => of(reply) })
 
@@ -83,7 +83,7 @@ describe('unsubscribing a run', () => {
       )
 
   it(
-    'keeps no report',
+    'stores no report',
     marbles((m) => {
       const kept: string[] = []
       const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
@@ -96,7 +96,7 @@ describe('unsubscribing a run', () => {
   )
 
   it(
-    'leaves another run of the same collector alone',
+    'does not affect another run of the same collector',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => m.cold('----(r|)', { r: row }) })
       const outcome = collector.run().pipe(map((report) => report.outcome))

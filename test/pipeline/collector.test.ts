@@ -13,7 +13,7 @@ describe('a collector', () => {
   })
 
   it(
-    'asks nothing until it is subscribed, and with each subscription anew',
+    'sends no request until it is subscribed, and starts again with each subscription',
     marbles((m) => {
       const answer = m.cold('-(r|)', { r: row })
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer })
@@ -26,7 +26,7 @@ describe('a collector', () => {
   )
 
   it(
-    'is told of a stream that there is not, when it is subscribed',
+    'errors for an unknown stream when it is subscribed',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
       const why = new UsageError('unknown stream: "new" (did you mean news?); streams: master-data, news')
@@ -41,7 +41,7 @@ describe('a collector', () => {
 
 describe('one stream of a collector', () => {
   it(
-    "emits that stream's items as they settle, and writes nothing",
+    'emits the items of that stream as they finish, and writes nothing',
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const collector = tinyCollector(m, {
@@ -59,7 +59,7 @@ describe('one stream of a collector', () => {
   )
 
   it(
-    'may be narrowed to a few stocks',
+    'can be limited to a few stocks',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
       const keys = collector.stream('news', { symbols: ['b'] }).pipe(map(({ item }) => item.key))
@@ -69,7 +69,7 @@ describe('one stream of a collector', () => {
   )
 
   it(
-    'errors when the list that it works on cannot be had',
+    'errors if its list of items is unavailable',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
       const why = new NothingAnswered('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
@@ -90,7 +90,7 @@ describe('one stream of a collector', () => {
   )
 
   it(
-    'asks no faster than its items are consumed, where it is told how',
+    'sends requests no faster than its items are consumed, if told how',
     marbles((m) => {
       const stocks = Array.from({ length: 100 }, (_, place) => `S${place}`)
       const collector = tinyCollector(m, { stocks, streams: [tiny('news', { workers: 1 })] })

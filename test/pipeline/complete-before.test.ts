@@ -3,9 +3,9 @@ import { completeBefore } from '../../src/pipeline/complete-before.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { marbles } from '../support/marbles.js'
 
-describe('a run that finds everything in place', () => {
+describe('a run whose files are up to date', () => {
   it(
-    'says so by the report of the complete run, with no time and no request spent, and every item taken over',
+    'reports the complete run with zero time, zero requests and every item adopted',
     marbles((m) => {
       const items = { success: 3, empty: 2, skipped: 1, rate_limit: 0, error: 0 }
       const news = scriptReport({ durationMs: 9_000, requests: 7, retries: 2, rateLimited: 1, items, takenOver: 1, files: 3, bytes: 30 })

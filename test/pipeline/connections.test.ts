@@ -4,7 +4,7 @@ import { planRun } from '../../src/pipeline/plan.js'
 import { settingsOf } from '../provider/support.js'
 import { callOf, tiny, tinyMaster } from '../support/tiny.js'
 
-it('an origin has a connection for every worker of every call that is made there, whichever host it is', () => {
+it('an origin gets one connection per worker of every endpoint on it, for all its hosts', () => {
   const settings = settingsOf({
     urls: { static: 'http://one.test/static', news: 'http://one.test/news', ticks: 'http://two.test' },
     workers: { filings: 20, news: 3 },

@@ -14,7 +14,7 @@ describe('the critical step', () => {
     { how: 'answers a page', reply: page, asked: [0, 375, 1_125], times: 6 },
   ])
     it(
-      `ends the run as failed, with nothing else asked, when it ${how}`,
+      `ends the run as failed, without another request, when it ${how}`,
       marbles((m) => {
         const collector = tinyCollector(m, {
           streams: [tinyOnce('first', core), tiny('news'), tinyOnce('later'), tiny('ohlcv', candles)],
@@ -36,7 +36,7 @@ describe('the critical step', () => {
     )
 
   it(
-    'says in the report why it failed, and that the others were skipped',
+    'reports why it failed, and that the others were skipped',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(403)) })
       const why = map(({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [

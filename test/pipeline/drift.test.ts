@@ -60,7 +60,7 @@ const newsChangedBy = async (change: (row: Record<string, unknown>) => void, one
 }
 
 describe('the drift of a run', () => {
-  it('is nothing on a clean run of everything', async () => {
+  it('is empty for a clean run of all streams', async () => {
     const report = await run((text) => text)
     expect(report.outcome).toBe('complete')
     expect(report.drift).toBeUndefined()
@@ -104,7 +104,7 @@ describe('the drift of a run', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  it('takes neither null nor another kind of number for a change', async () => {
+  it('does not report null or another kind of number', async () => {
     const { drift, changed } = await newsChangedBy((row) => {
       row.category = null
       row.publish_date = Number(row.publish_date) + 0.5
@@ -113,7 +113,7 @@ describe('the drift of a run', () => {
     expect(drift).toEqual([])
   })
 
-  it('tells of a column that a table lost, and of an envelope that holds something else', async () => {
+  it('reports a column that a table lost, and an envelope of another type', async () => {
     const report = await run(
       (text, path) => {
         if (path.includes('sec_list')) return text.replace(' Security Name', ' Company')
@@ -158,7 +158,7 @@ describe('the drift of a run', () => {
     expect(driftLines(report.drift)[1]).toBe('  complete-price-bands: sec_list: [].Company is new in 1 of 1 answer')
   })
 
-  it('keeps no secret, and no more than some dozens', async () => {
+  it('contains no secret, and at most some dozens of fields', async () => {
     const transport: Transport = (request) =>
       send(request).pipe(
         map((reply) => ({
@@ -196,7 +196,7 @@ describe('the watch over a call', () => {
   }
   const brief = (drift: readonly Drift[]) => drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
 
-  it('tells of a field that is absent here and there only when no record of five answers has it', () => {
+  it('reports an optional field as missing only if no record of five answers has it', () => {
     const { see, found } = watchOf(dataOf({ 'caption~': 'text', 'extra?': 'text' }))
     for (const row of [{}, {}, {}, { extra: 'c' }]) see({ data: [row] })
     expect(brief(found())).toEqual([])
@@ -225,14 +225,14 @@ describe('the watch over a call', () => {
     expect(brief(found())).toEqual(['new data[].b 4/4'])
   })
 
-  it('holds no more than some dozens, however many names there are', () => {
+  it('is limited to some dozens of fields, however many names there are', () => {
     const { see, found } = watchOf(dataOf({}))
     for (let name = 0; name < 1_000; name += 1) see({ data: [{ [`n${name}`]: 1 }] })
     expect(found().length).toBeLessThan(50)
     expect(driftLines(found())).toHaveLength(7)
   })
 
-  it('takes rows that are none, or an answer that is none, for another type', () => {
+  it('reports a row or answer that is not an object as another type', () => {
     const { see, found } = watchOf(dataOf({ a: 'number' }))
     see({ data: ['a'] })
     see([])

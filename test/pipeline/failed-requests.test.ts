@@ -78,7 +78,7 @@ describe('a failed request', () => {
   )
 
   it(
-    'costs its own stock only, with the reason in the report',
+    'fails only its own stock, with the reason in the report',
     marbles((m) => {
       const answers = (call: string) => of(call === 'news B' ? status(404) : row)
       const collector = tinyCollector(m, { streams: [tiny('news')], answers })

@@ -21,9 +21,9 @@ const follower = (name: string, of: string, facts: Partial<StreamDefinition> = {
 const indices = tinyOnce('indices', { offers })
 const outcomes = map(({ outcome, scripts }: RunReport) => [outcome, ...Object.values(scripts).map((script) => script.outcome)].join(' '))
 
-describe('a stream that follows another one', () => {
+describe('a stream that depends on another one', () => {
   it(
-    'starts with the run of its phase and works on what the other found, as soon as it is found',
+    'starts with its phase, and works on the items of its source as soon as they are known',
     marbles((m) => {
       const list = m.cold('   ---(l|)', { l: listOf('X', 'Y', 'Z') })
       const candles = m.cold('--(r|)', { r: row })
@@ -38,7 +38,7 @@ describe('a stream that follows another one', () => {
   )
 
   it(
-    'tells how many items it has once the other has found them',
+    'reports its number of items once its source has found them',
     marbles((m) => {
       const answers = (call: string) => (call === 'indices all' ? m.cold('---(l|)', { l: listOf('X', 'Y', 'Z') }) : of(row))
       const lines = told(m, tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events())
@@ -53,7 +53,7 @@ describe('a stream that follows another one', () => {
   )
 
   it(
-    'does not wait for its own turn in the list: it may stand before what it follows',
+    'can be listed before its source',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [follower('ohlcv', 'indices', { phase: 'enrichment' }), indices],
@@ -65,7 +65,7 @@ describe('a stream that follows another one', () => {
   )
 
   it(
-    'asks nothing where the other found nothing',
+    'sends no request if its source found nothing',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers: () => of(ok()) })
 
@@ -81,7 +81,7 @@ describe('a stream that follows another one', () => {
     { how: 'keeps failing', reply: page, reason: 'html: the answer is an HTML page (35 B, "Sorry")' },
   ])
     it(
-      `fails with it and says so, without asking, when the other ${how}`,
+      `fails without a request, and names its source, when the source ${how}`,
       marbles((m) => {
         const collector = tinyCollector(m, {
           streams: [indices, follower('ohlcv', 'indices'), tiny('news')],
@@ -109,7 +109,7 @@ describe('a stream that follows another one', () => {
     )
 
   it(
-    'is run alone together with what it follows, and with nothing else',
+    'runs together with its source only, if requested alone',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [indices, follower('ohlcv', 'indices'), tiny('news')],
@@ -123,7 +123,7 @@ describe('a stream that follows another one', () => {
   )
 
   it(
-    'may be followed itself',
+    'can be the source of another stream',
     marbles((m) => {
       const middle = follower('middle', 'indices', { offers })
       const collector = tinyCollector(m, {
@@ -136,7 +136,7 @@ describe('a stream that follows another one', () => {
   )
 
   it(
-    'is asked for some of its items alone, while what it follows is asked for all',
+    'can run for some of its items, while its source runs for all',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [tiny('middle', { offers }), follower('last', 'middle'), tiny('news')],
@@ -156,7 +156,7 @@ describe('a stream that follows another one', () => {
     { how: 'found nothing', reply: ok(), end: 'complete success success success success' },
   ])
     it(
-      `ends when the first of those that it follows in a chain ${how}`,
+      `ends when the first source of a chain ${how}`,
       marbles((m) => {
         const middle = follower('middle', 'indices', { offers })
         const collector = tinyCollector(m, { streams: [indices, middle, follower('last', 'middle')], answers: () => of(reply) })

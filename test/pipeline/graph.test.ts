@@ -10,7 +10,7 @@ const candles = { phase: 'candles' } as const
 
 describe('the order of a run', () => {
   it(
-    'tells everything in order: each stream, its items, their ends, and last the run',
+    'emits its events in order: each stream, its items, their outcomes, and finally the run',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [tiny('news', { workers: 1 })],
@@ -61,7 +61,7 @@ describe('the order of a run', () => {
   )
 
   it(
-    'starts no stream before the master list is there',
+    'starts no stream before the master list is available',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [tinyOnce('first', core), tinyOnce('later')],
@@ -76,7 +76,7 @@ describe('the order of a run', () => {
   )
 
   it(
-    'runs phases 2 and 2.5 side by side, and ends with the slowest of both',
+    'runs phases 2 and 2.5 in parallel, and ends with the slower one',
     marbles((m) => {
       const slow = m.cold('  -----(r|)', { r: row })
       const quick = m.cold(' --(r|)', { r: row })
@@ -115,7 +115,7 @@ describe('the barrier', () => {
   )
 
   it(
-    'passes when no stock is left to work on',
+    'passes when no stock is selected',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news'), tiny('ohlcv', candles)], stocks: [], answers: () => of(ok()) })
 
@@ -144,7 +144,7 @@ describe('the barrier', () => {
   )
 
   it(
-    'goes on to phase 2 after a core stream that fails, unless it is the critical one',
+    'continues with phase 2 after a failed core stream, unless it is the master list',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [tinyOnce('first', core), tinyOnce('later')],
@@ -158,7 +158,7 @@ describe('the barrier', () => {
   )
 
   it(
-    'waits for a slow stream for as long as its time-out and retries allow, then the stream has failed',
+    'waits for a slow stream until its time-out and retries are used up, then the stream fails',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [tinyOnce('slow', { timeoutMs: 1_000 })],

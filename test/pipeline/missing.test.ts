@@ -20,9 +20,9 @@ const runsIn = (m: Context) => {
   }
 }
 
-describe('what is missing', () => {
+describe('the list of failed items', () => {
   it(
-    'is what was asked for in vain, until it is asked for again and comes',
+    'contains an item from its failure until it is fetched',
     marbles((m) => {
       const run = runsIn(m)
 
@@ -33,7 +33,7 @@ describe('what is missing', () => {
   )
 
   it(
-    'stays where another run asks for other streams, stocks or items of the same stream',
+    'stays unchanged by a run of other streams, stocks or items of the same stream',
     marbles((m) => {
       const run = runsIn(m)
       run(['news A', 'news B', 'filings A'])

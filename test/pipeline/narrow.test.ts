@@ -13,39 +13,39 @@ const narrowed = (symbols: readonly string[] | undefined) => {
 }
 
 describe('narrowTo', () => {
-  it('keeps all stocks where no symbols are given', () => {
+  it('selects all stocks without symbols', () => {
     expect(narrowTo(undefined, () => undefined)(stocks)).toBe(stocks)
   })
 
-  it('keeps the given symbols, in the order and with the ranks of the master list', () => {
+  it('selects the given symbols, in the order and with the ranks of the master list', () => {
     expect(narrowed(['TCS', 'M&M'])).toStrictEqual({ keys: ['M&M', 'TCS'], ranks: [0, 2], events: [] })
   })
 
-  it('takes no notice of case, nor of a symbol given twice', () => {
+  it('ignores case and duplicates', () => {
     expect(narrowed(['infy', 'INFY'])).toStrictEqual({ keys: ['INFY'], ranks: [1], events: [] })
   })
 
-  it('tells which symbols are not listed', () => {
+  it('warns about unknown symbols', () => {
     expect(narrowed(['INFY', 'Nope', 'never']).events).toStrictEqual([
       { type: 'noticed', stream: 'master-data', text: 'skipped unknown symbols: NOPE, NEVER' },
     ])
   })
 
-  it('tells which symbol was most likely meant', () => {
+  it('suggests the most similar symbol', () => {
     expect(narrowed(['TCS', 'INFI', 'MM', 'XYZ']).events).toMatchObject([
       { text: 'skipped unknown symbols: INFI (did you mean INFY?), MM (did you mean M&M?), XYZ' },
     ])
     expect(() => narrowed(['TCZ'])).toThrow('unknown symbols: TCZ (did you mean TCS?);')
   })
 
-  it('refuses symbols of which none is listed', () => {
+  it('rejects a selection without a known symbol', () => {
     const none = 'unknown symbols: nope; known symbols are in master_isin_map.json'
 
     expect(() => narrowed(['nope'])).toThrow(new UsageError(none))
     expect(() => narrowed([])).toThrow(UsageError)
   })
 
-  it('names at most ten of the symbols that are not listed', () => {
+  it('names at most ten unknown symbols', () => {
     const many = Array.from({ length: 5_000 }, (_, place) => `X${place}`)
 
     expect(() => narrowed(many)).toThrow(/X9; known symbols/)

@@ -18,7 +18,7 @@ const checking = async (candles: readonly Candle[], series: Partial<Series> = {}
 }
 
 describe('new candles', () => {
-  it('pass where each can be, and where there is none', async () => {
+  it('pass if each one is plausible, or if there is none', async () => {
     expect(await checking([flat(100, 0), flat(120, 1), flat(90, 2)])).toEqual([])
     expect(await checking([])).toEqual([])
   })
@@ -33,17 +33,17 @@ describe('new candles', () => {
     })
   })
 
-  it('pass all the same where the run accepts them, which is told', async () => {
+  it('pass with a warning if the run accepts them', async () => {
     expect(await checking([flat(100, 0), flat(0, 1)], {}, true)).toEqual([expect.stringMatching(/^accepted although a new candle is/)])
   })
 
-  it('are the last thirty at most: what lies before is history', async () => {
+  it('are the last thirty at most; earlier ones are history', async () => {
     const more = Array.from({ length: 30 }, (_, place) => flat(100, place + 2))
     expect(await checking([flat(1, 0), flat(0, 1), ...more])).toEqual([])
     await expect(checking([flat(1, 0), flat(0, 1), ...more.slice(1)])).rejects.toMatchObject({ code: 'prices' })
   })
 
-  it('may move by any factor with a corporate action, which is looked for from 4 days before', async () => {
+  it('may move by any factor with a corporate action, searched from 4 days before', async () => {
     const since: string[] = []
     const movedSince = (day: string) => {
       since.push(day)
@@ -54,7 +54,7 @@ describe('new candles', () => {
     await expect(checking([flat(100, 0), flat(5, 1)], { movedSince: () => of(undefined) })).rejects.toMatchObject({ code: 'prices' })
   })
 
-  it('of an index may lack what the one before lacks', async () => {
+  it('of an index may lack the fields that the previous one lacks', async () => {
     const closeOnly = (place: number): Candle => [FIRST + place * DAY, 0, 0, 0, 2_500, 0]
     await expect(checking([flat(2_500, 0), closeOnly(1)], { isIndex: true })).rejects.toMatchObject({ code: 'prices' })
     const pairs = inPairs([closeOnly(1)], closeOnly(0))

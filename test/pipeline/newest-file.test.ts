@@ -30,7 +30,7 @@ const looking = (answer: (date: string) => Observable<string>, now = '2026-03-02
 
 describe('newestFile', () => {
   it(
-    "takes today's file, and asks for no other",
+    'fetches the file of today, and no other',
     marbles((m) => {
       const today = m.cold('--(a|)')
       const { asked, file$ } = looking(() => today)
@@ -84,7 +84,7 @@ describe('newestFile', () => {
     )
 
   it(
-    'goes by the day in India',
+    'uses the day in India',
     marbles((m) => {
       const { asked, file$ } = looking(() => of('a'), '2026-03-03T00:01')
 
@@ -95,7 +95,7 @@ describe('newestFile', () => {
   )
 
   it(
-    'asks the next day only once the one before is refused, and lets go when it is unsubscribed',
+    'requests an earlier day only after a 404, and aborts on unsubscribe',
     marbles((m) => {
       const refused = m.cold<string>('--#', undefined, new HttpError(404))
       const { asked, file$ } = looking(() => refused)

@@ -58,15 +58,15 @@ describe('a list', () => {
     expect(failure).toMatchObject({ status: 'error', verdict: 'give-up', message: `${says}` })
   })
 
-  it('may shrink where the run accepts it, which is told', async () => {
+  it('may shrink with a warning if the run accepts it', async () => {
     expect(await passes({ text: arrayOf(...records(2_775)), now: 3, accepted: true })).toEqual([
       'accepted although shrunk: 3 records, the stored file has 2,775',
     ])
   })
 
-  it('passes where there is no earlier file', async () => expect(await passes({ now: 1 })).toEqual([]))
+  it('passes if no file is stored', async () => expect(await passes({ now: 1 })).toEqual([]))
 
-  it.each(['[{"place":', '{"data":[]}', '7', 'null', ''])('passes where the earlier file is %j, which is told', async (text) => {
+  it.each(['[{"place":', '{"data":[]}', '7', 'null', ''])('passes with a warning if the stored file is %j', async (text) => {
     expect(await passes({ text, now: 1 })).toEqual([expect.stringContaining(`${FILE} is damaged`)])
   })
 
@@ -79,14 +79,14 @@ describe('a list', () => {
     expect(await failureOf(checking({ text: arrayOf(...records(6)), now: 99, countOf: known }).found$)).toBeInstanceOf(RefusedError)
   })
 
-  it('is compared line by line where it is a text', async () => {
+  it('is compared line by line if it is a text', async () => {
     const text = 'header\n1\n2\n3\n4\n5\n6\n7\n8\n9\n'
     expect(await passes({ text, now: 7, earlier: storedLines })).toEqual([])
     expect(await failureOf(checking({ text, now: 6, earlier: storedLines }).found$)).toBeInstanceOf(RefusedError)
     expect(await passes({ now: 1, earlier: storedLines })).toEqual([])
   })
 
-  it('does not pass where the earlier file cannot be opened at all', async () => {
+  it('does not pass if the stored file cannot be opened', async () => {
     const stored = folderThatFails()
     expect(await failureOf(checking({ now: 1, stored }).found$)).toBeInstanceOf(StorageError)
   })

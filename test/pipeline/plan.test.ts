@@ -22,11 +22,11 @@ const running = (plan: readonly Planned[]) => plan.filter(({ state }) => state =
 const all = streams.map(({ name }) => name)
 
 describe('the plan of a run', () => {
-  it('holds every stream, in the order of the registry', () => {
+  it('contains every stream, in the order of the registry', () => {
     expect(running(planned())).toStrictEqual(all)
   })
 
-  it('disables the candle streams where FETCH_OHLCV is false', () => {
+  it('disables the candle streams if FETCH_OHLCV is false', () => {
     expect(brief(planned({}, { fetchOhlcv: false })).slice(-3)).toStrictEqual([
       'all-indices: waiting',
       'ohlcv: disabled',
@@ -34,7 +34,7 @@ describe('the plan of a run', () => {
     ])
   })
 
-  it('leaves out what is skipped', () => {
+  it('excludes skipped streams', () => {
     expect(running(planned({ skip: ['market-news', 'ohlcv'] }))).toStrictEqual([
       'master-data',
       'fundamentals',
@@ -43,7 +43,7 @@ describe('the plan of a run', () => {
     ])
   })
 
-  it('brings in what a stream needs', () => {
+  it('adds the streams that a requested stream needs', () => {
     expect(brief(planned({ only: ['market-news'] }))).toStrictEqual([
       'master-data: waiting',
       'fundamentals: skipped',
@@ -54,14 +54,14 @@ describe('the plan of a run', () => {
     ])
   })
 
-  it('brings in the stream that another one follows, without the master list where nobody needs that', () => {
+  it('adds the source of a stream, without the master list if no stream needs it', () => {
     expect(brief(planned({ only: ['indices-ohlcv'] })).filter((line) => !line.endsWith('skipped'))).toStrictEqual([
       'all-indices: waiting',
       'indices-ohlcv: waiting',
     ])
   })
 
-  it('brings in all that is needed by what is needed', () => {
+  it('adds indirect sources', () => {
     const chain = [...streams, tiny('reports', { work: perRowOf('market-news', nothing) })]
 
     expect(brief(planRun(chain, Settings.parse({}), { only: ['reports'] })).filter((line) => !line.endsWith('skipped'))).toStrictEqual([
@@ -71,11 +71,11 @@ describe('the plan of a run', () => {
     ])
   })
 
-  it('runs nothing where nothing is asked for', () => {
+  it('runs nothing if nothing is requested', () => {
     expect(running(planned({ only: [] }))).toStrictEqual([])
   })
 
-  it('takes out of the wanted streams those to skip', () => {
+  it('removes skipped streams from the requested ones', () => {
     expect(running(planned({ only: ['market-news', 'fundamentals'], skip: ['market-news'] }))).toStrictEqual([
       'master-data',
       'fundamentals',
@@ -89,7 +89,7 @@ describe('the plan of a run', () => {
     expect(names).toStrictEqual([['master-data', 'fundamentals'], ['market-news', 'all-indices'], ['indices-ohlcv']])
   })
 
-  it('refuses a stream that there is not, and names the one that may be meant', () => {
+  it('rejects an unknown stream, and suggests a similar one', () => {
     for (const selection of [{ only: ['news'] }, { skip: ['news'] }])
       expect(() => planned(selection)).toThrow(
         new UsageError(`unknown stream: "news" (did you mean market-news?); streams: ${all.join(', ')}`),
@@ -97,7 +97,7 @@ describe('the plan of a run', () => {
     for (const name of ['nonsense', '']) expect(() => planned({ only: [name] })).toThrow(`unknown stream: ${JSON.stringify(name)}`)
   })
 
-  it('refuses to skip what a wanted stream needs, whether it was wanted by name or not', () => {
+  it('rejects skipping a stream that a requested one needs', () => {
     const why = 'indices-ohlcv needs all-indices, which is skipped; skip indices-ohlcv too, or do not skip all-indices'
 
     expect(() => planned({ skip: ['all-indices'] })).toThrow(new UsageError(why))
@@ -105,17 +105,17 @@ describe('the plan of a run', () => {
     expect(running(planned({ skip: ['all-indices', 'indices-ohlcv'] }))).not.toContain('all-indices')
   })
 
-  it('may skip what only a disabled stream needs', () => {
+  it('can skip what only a disabled stream needs', () => {
     expect(running(planned({ skip: ['all-indices'] }, { fetchOhlcv: false }))).toStrictEqual(['master-data', 'fundamentals', 'market-news'])
   })
 
-  it('refuses a candle stream that is asked for although FETCH_OHLCV is false', () => {
+  it('rejects a requested candle stream if FETCH_OHLCV is false', () => {
     expect(() => planned({ only: ['ohlcv'] }, { fetchOhlcv: false })).toThrow(
       new UsageError('ohlcv is requested, but FETCH_OHLCV (fetchOhlcv) is false; set it to true, or do not request ohlcv'),
     )
   })
 
-  it('refuses a stream that follows one which is switched off', () => {
+  it('rejects a stream whose source is disabled', () => {
     const offering = [
       tinyMaster,
       tiny('ohlcv', { phase: 'candles', offers: () => [] }),

@@ -33,7 +33,7 @@ describe('the configuration of a run', () => {
     expect(digest(changes, more)).not.toBe(digest())
   })
 
-  it('is the same for an embedded provider at another port, and for stocks in another order', () => {
+  it('is the same for a simulator on another port, and for stocks in another order', () => {
     const variant = '50 made-up stocks'
     const elsewhere = { urls: { static: 'http://127.0.0.1:4001/static' } }
     expect(digest(elsewhere, { variant })).toBe(digest({}, { variant }))
@@ -55,7 +55,7 @@ describe('an unfinished run', () => {
     expect(isContinued(recordAt(evening), recordAt(asOf), isInstantGiven)).toBe(expected)
   })
 
-  it('of another configuration is not continued', () => {
+  it('of another configuration is not resumed', () => {
     expect(isContinued(recordAt(evening), recordAt(evening, 'd'), false)).toBe(false)
   })
 })

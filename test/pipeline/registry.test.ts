@@ -11,7 +11,7 @@ const following = (of: string) => perRowOf(of, nothing)
 const offering = { offers: () => [] }
 
 describe('the registry', () => {
-  it('holds streams that can run together', () => {
+  it('contains streams that can run together', () => {
     expect(() => checkRegistry(streams)).not.toThrow()
   })
 
@@ -38,7 +38,7 @@ describe('the registry', () => {
     expect(() => checkRegistry(refused)).toThrow(why)
   })
 
-  it('knows all that a stream follows, nearest first', () => {
+  it('finds all sources of a stream, nearest first', () => {
     const chain = [tinyMaster, tiny('news', offering), tiny('ranks', { work: following('news') })]
     expect([...sourcesOf(chain[2] ?? tinyMaster, chain)].map(({ name }) => name)).toEqual(['news', 'master-data'])
   })

@@ -135,7 +135,7 @@ describe('good files stay as they are, and the run is partial, when', () => {
     expect(report.drift).toContainEqual(expect.objectContaining({ endpoint: 'lodr', field: 'data[].news_id', required: true }))
   })
 
-  it('a price of the stocks at their limit is renamed: the next source is asked', async () => {
+  it('a price of the stocks at their limit is renamed: the next source is used', async () => {
     const files = await goodFiles('circuit-stocks')
     const before = outputsIn(files)
     const change = inRows('CircuitBreak', (row) => rename(row, 'Ltp', 'LastPrice'))
@@ -148,7 +148,7 @@ describe('good files stay as they are, and the run is partial, when', () => {
   })
 })
 
-it('candles that come under another name are lost, not empty', async () => {
+it('candles under another field name count as lost, not as empty', async () => {
   const files: MemoryFiles = new Map()
   const report = await run({ files, change: on('/getDataH', (answer) => rename(answer, 'data', 'candles')), only: ['all-ohlcv'] })
   expect(report.scripts['all-ohlcv']).toMatchObject({
@@ -158,7 +158,7 @@ it('candles that come under another name are lost, not empty', async () => {
   })
 })
 
-it('refused fields end the run before anything else where they are those of the master list', async () => {
+it('refused fields of the master list end the run before any other stream', async () => {
   const files = await goodFiles('master-data')
   const change = inRows('FnoFlag', (row) => (row.Sid = null))
   const report = await run({ files, change })
@@ -188,7 +188,7 @@ describe('drift that was accepted', () => {
     expect(third.outcome).toBe('partial')
   })
 
-  it('was not, so the run does not stand for the next one', async () => {
+  it('was not, so the next run does not reuse this one', async () => {
     const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
     onTestFinished(() => rmSync(out, { recursive: true }))
     const again = (more: Partial<Changing> = {}) => run({ storage: folder(out), only: ['market-news'], fresh: false, ...more })
@@ -199,7 +199,7 @@ describe('drift that was accepted', () => {
     expect((await again()).finishedBefore).toBeDefined()
   })
 
-  it('is only told where a list shows it in one or two records', async () => {
+  it('is only reported if a list shows it in one or two records', async () => {
     const few = (count: number) =>
       on('CircuitBreak', (answer) => {
         answer.data = rowsIn(answer)
@@ -214,7 +214,7 @@ describe('drift that was accepted', () => {
     expect(await outcomeOf(3)).toEqual(['partial', [['new', 'data[].Isin', undefined]]])
   })
 
-  it('counts for nothing where the document that says so is damaged', async () => {
+  it('is ignored if the document that lists it is damaged', async () => {
     const files: MemoryFiles = new Map([[`.scripstream/${DRIFT_ACCEPTED}`, { text: '[{"str' }]])
     expect((await run({ files, change, only: ['market-news'] })).outcome).toBe('partial')
   })

@@ -24,11 +24,11 @@ const every: SettingsInput = {
 }
 
 describe('checkRequirements', () => {
-  it('is content with everything that the planned streams need', () => {
+  it('passes if all required settings are present', () => {
     expect(checking(every)).not.toThrow()
   })
 
-  it('names every missing setting once, by its variable and its name, with the streams that need it, and the way out', () => {
+  it('names every missing setting once, with its variable, its streams and the remedy', () => {
     const lines = [
       'not set:',
       '  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, market-news',
@@ -42,7 +42,7 @@ describe('checkRequirements', () => {
     expect(checking({})).toThrow(new UsageError(lines.join('\n')))
   })
 
-  it('asks for nothing that only skipped streams need', () => {
+  it('does not require settings of skipped streams', () => {
     const { urls, ...others } = every
 
     expect(checking({ urls: { static: 'http://a.test' } }, { only: ['master-data'] })).not.toThrow()
@@ -51,7 +51,7 @@ describe('checkRequirements', () => {
     expect(checking({ urls })).toThrow(/SCRIPSTREAM_SHEET_ID/)
   })
 
-  it('asks for what a stream needs that was brought in by another', () => {
+  it('requires the settings of an indirectly added stream', () => {
     expect(checking({ urls: { news: 'http://b.test' } }, { only: ['market-news'] })).toThrow(/needed by master-data, market-news/)
   })
 })

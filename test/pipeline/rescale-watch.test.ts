@@ -83,7 +83,7 @@ describe('series that have become multiples of the stored ones', () => {
     ({ accepted }) => expect(accepted).toHaveLength(few - 1),
   )
   it(
-    'wait for no more than a window of others, though these go on',
+    'wait for at most one window of other series, although these continue',
     marbles((m) => {
       const { all$, accepted } = watching(window * 3, (place) => place === 0)
       const seen: unknown[] = []
@@ -111,7 +111,7 @@ describe('series that have become multiples of the stored ones', () => {
   )
 
   it(
-    'no longer count once nobody wants them',
+    'no longer count after unsubscribe',
     marbles((m) => {
       const watch = createRescaleWatch()
       const waiting = watch.working(defer(() => watch.areMany())).subscribe()

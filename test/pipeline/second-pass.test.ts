@@ -38,7 +38,7 @@ const outcomesOf = (report: RunReport): readonly unknown[] => [
 
 describe('the second pass', () => {
   it(
-    'asks for what failed for a temporary reason once more, when all streams have worked on all of their items',
+    'retries items that failed for a temporary reason, after all streams have finished their first pass',
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const streams = [tiny('news'), tiny('slow', { workers: 1 }), tiny('ohlcv', { phase: 'candles' })]
@@ -63,7 +63,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'settles every item once, with what it comes to then',
+    'reports every item once, with its final outcome',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: failing({ 'news A': 9, 'news B': 1 }), settings: SETTINGS })
       const lines = told(m, collector.events())
@@ -79,7 +79,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'is not for what failed for good',
+    'skips items that failed permanently',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)), settings: SETTINGS })
       const lines = told(m, collector.events())
@@ -118,7 +118,7 @@ describe('the second pass', () => {
     )
 
   it(
-    'also comes for what ended well but lacks something, and keeps what it brings',
+    'also retries degraded items, and stores the result',
     marbles((m) => {
       let asked = 0
       const work = perStock(() => {
@@ -133,7 +133,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'begins at once in a stream that others wait for, which would else wait for each other',
+    'begins at once in a stream that others wait for, to avoid a deadlock',
     marbles((m) => {
       const following = tinyOnce('following', {
         after: ['news'],
@@ -159,7 +159,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'begins at once in a stream that offers what others work on, and in each of the core streams',
+    'begins at once in a stream that is a source of others, and in each core stream',
     marbles((m) => {
       const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
       const work = perRowOf('indices', (index, { ask }) =>
@@ -185,7 +185,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'is not kept waiting by a stream that fails before it has begun',
+    'does not wait for a stream that fails before it has begun',
     marbles((m) => {
       const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
       const work = perRowOf('indices', () => of(found([])))
@@ -200,7 +200,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'does not begin in a run that is asked to stop, which lets go of nothing that is in flight',
+    'does not begin in a stopping run, which lets requests in flight finish',
     marbles((m) => {
       const answers = (call: string) => (call === 'slow A' ? timer(100).pipe(map(() => row)) : of(status(503)))
       const streams = [tiny('news'), tiny('slow')]
@@ -221,7 +221,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'does not begin in a run that is asked to stop, not even in a stream that need not wait for it',
+    'does not begin in a stopping run, not even in a stream that need not wait',
     marbles((m) => {
       const following = tinyOnce('following', {
         after: ['news'],
@@ -240,7 +240,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'asks once more for what all share and could not be had for a temporary reason',
+    'repeats a shared request that failed for a temporary reason',
     marbles((m) => {
       const work = perStock((stock, { ask, shared }) =>
         shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(map((rows) => found(rows.map((id) => ({ id, of: stock.Symbol }))))),
@@ -255,7 +255,7 @@ describe('the second pass', () => {
   )
 
   it(
-    'gives the answers that all share without asking again',
+    'reuses shared answers without another request',
     marbles((m) => {
       let fails = 3
       const work = perStock((stock, { ask, shared }) =>

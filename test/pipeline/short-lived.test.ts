@@ -19,7 +19,7 @@ const SCRIPT = join(import.meta.dirname, 'short-lived.js')
 // A process of its own: the tests before this one have taught the engine of theirs what lives long. Its engine is set as the command's is.
 const ENGINE = ['--expose-gc', '--no-allocation-site-pretenuring']
 
-it('what was asked for leaves little to the great collections, though what waited for it was old by then', async () => {
+it('answers leave little garbage to major GCs, although their waiting closures are in the old generation', async () => {
   if (!existsSync(BUILT)) throw new Error('the collector is not built: npm run build')
   const { PATH = '' } = process.env
   const { stdout } = await promisify(execFile)(process.execPath, [...ENGINE, SCRIPT, emptyFolder()], { env: { PATH }, timeout: 100_000 })

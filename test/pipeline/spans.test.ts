@@ -57,7 +57,7 @@ it('a stream that lost some of its items is traced as partial', async () => {
   expect(stream).toMatchObject({ attributes: { 'scripstream.outcome': 'partial' }, status: { code: 2, message: 'partial' } })
 })
 
-it('a run that is broken off ends its spans, those of its streams and of the requests that are cancelled', () => {
+it('an interrupted run ends its spans, those of its streams and of its cancelled requests', () => {
   const exporter = exporting()
   const collector = createCollector({
     settings: SETTINGS,

@@ -13,7 +13,7 @@ const page = (name: string, symbol: string) => ok({ Close: name.length, of: symb
 
 describe('a run', () => {
   it(
-    'keeps its report beside the outputs, the same as it emits',
+    'stores the same report beside the outputs as it emits',
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const collector = tinyCollector(m, { streams: [tiny('news')], storage: memory(files), answers: () => m.cold('---(r|)', { r: row }) })
@@ -33,7 +33,7 @@ describe('a run', () => {
   )
 
   it(
-    'tells its times by the given clock, and its name by time and dice',
+    'takes its times from the given clock, and its name from time and random numbers',
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [],
@@ -56,7 +56,7 @@ describe('a run', () => {
   )
 
   it(
-    'takes another "now" than the clock for what it collects, where it is given one',
+    'uses a given "now" instead of the clock for what it collects',
     marbles((m) => {
       const seen: number[] = []
       const work = perPart(['all'], (_, { asOf }) => of(found([seen.push(asOf)])))
@@ -121,7 +121,7 @@ describe('a run', () => {
   )
 
   it(
-    'asks what its parts share only once, and each later run asks again',
+    'sends a shared request once, and again in each later run',
     marbles((m) => {
       const id = m.cold('--(r|)', { r: row })
       const work = perPart(['asm', 'gsm'], (part, { ask, shared }) =>
@@ -145,7 +145,7 @@ describe('a run', () => {
   )
 
   it(
-    'is not started by what cannot work: nothing is asked, nothing told',
+    'does not start with invalid options: no request, no event',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], settings: { urls: {} } })
       const events = collector.events()
@@ -168,7 +168,7 @@ const usage = (start: string): UsageError =>
 
 describe('two collectors in one process', () => {
   it(
-    'do not see each other: neither requests, nor outputs, nor what a run shares, nor reports',
+    'share nothing: no requests, outputs, shared answers or reports',
     marbles((m) => {
       const sides = (['left', 'right'] as const).map((side) => {
         const files: MemoryFiles = new Map()

@@ -10,7 +10,7 @@ const answeredAfter = (ms: number) => timer(ms).pipe(map(() => row))
 
 describe('a run that is asked to stop', () => {
   it(
-    'takes up no further work, lets what is in flight end and be stored, and ends as interrupted',
+    'begins no further item, stores what is in flight, and ends as interrupted',
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const stocks = ['A', 'B', 'C', 'D', 'E']
@@ -33,7 +33,7 @@ describe('a run that is asked to stop', () => {
   )
 
   it(
-    'waits for what does not end no longer than 5 s, and then aborts it',
+    'waits at most 5 s for requests in flight, and then aborts them',
     marbles((m) => {
       const collector = tinyCollector(m, {
         stocks: ['A', 'B'],
@@ -49,7 +49,7 @@ describe('a run that is asked to stop', () => {
   )
 
   it(
-    'does not build the file of all stocks from a part of them',
+    'does not write a one-file output from a part of the stocks',
     marbles((m) => {
       const files: MemoryFiles = new Map()
       const outputs = [{ shape: 'rows-in-one-file', file: 'all.json' }] as const
@@ -84,7 +84,7 @@ describe('a run that is asked to stop', () => {
   )
 
   it(
-    'while its place of storage is still being had ends as soon as it has begun',
+    'while its storage is still opening ends as soon as it has begun',
     marbles((m) => {
       const storage: Storage = { ...memory(), begin: (beginning) => timer(20).pipe(switchMap(() => memory().begin(beginning))) }
       const collector = tinyCollector(m, { streams: [tiny('news')], storage })

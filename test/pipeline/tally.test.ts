@@ -32,7 +32,7 @@ const tallyOf = (...events: readonly RunEvent[]) => {
 const reportOf = (...events: readonly RunEvent[]) => tallyOf(...events).report(9_000)
 
 describe('the report of a run', () => {
-  it('counts the files that are in place when a run is interrupted', () => {
+  it('counts the stored files of an interrupted run', () => {
     const tally = createTally()
     tally.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'news', state: 'waiting' }] })
     tally.record({ type: 'stream-started', at: 0, stream: 'news' })
@@ -40,7 +40,7 @@ describe('the report of a run', () => {
     expect(tally.report(1, { outcome: 'interrupted' }).scripts.news).toMatchObject({ files: 2, bytes: 30 })
   })
 
-  it('holds the run, its times, and every stream with zeros where nothing happened', () => {
+  it('contains the run, its times, and every stream, with zeros if nothing happened', () => {
     const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, takenOver: 0, files: 0, bytes: 0, problems: [] }
     const items = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
 
@@ -75,7 +75,7 @@ describe('the report of a run', () => {
     })
   })
 
-  it('is complete where every item was answered or had nothing to do', () => {
+  it('is complete if every item was answered or had nothing to do', () => {
     expect(reportOf(begin, settled('success'), settled('empty'), settled('skipped'), finish).outcome).toBe('complete')
   })
 
@@ -88,20 +88,20 @@ describe('the report of a run', () => {
       expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status, reason: 'why' }])
     })
 
-  it('is partial where an item is degraded, which is counted besides its status', () => {
+  it('is partial if an item is degraded, which is counted besides its status', () => {
     const { outcome, scripts } = reportOf(begin, settled('empty', { degraded: 'lodr: the provider answered 503' }), finish)
 
     expect([outcome, scripts.news?.degraded, scripts.news?.items.empty]).toStrictEqual(['partial', 1, 1])
     expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status: 'empty', reason: 'lodr: the provider answered 503' }])
   })
 
-  it('is partial where a stream failed, and says why', () => {
+  it('is partial if a stream failed, and states why', () => {
     const { outcome, scripts } = reportOf(begin, { ...finish, outcome: 'failed', error: 'no tier' })
 
     expect([outcome, scripts.news?.outcome, scripts.news?.error]).toStrictEqual(['partial', 'failed', 'no tier'])
   })
 
-  it('stays complete where there is something to know that is no failure', () => {
+  it('stays complete with warnings', () => {
     const { outcome, scripts } = reportOf(begin, { type: 'noticed', stream: 'news', text: '3 rows were left out' }, finish)
 
     expect([outcome, scripts.news?.problems]).toStrictEqual(['complete', [{ reason: '3 rows were left out' }]])
@@ -115,7 +115,7 @@ describe('the report of a run', () => {
     expect(scripts.news?.problems).toStrictEqual([{ code: 'shrink', reason: refusal.text }])
   })
 
-  it('takes its outcome from how the run ended, where it is told', () => {
+  it('uses a given outcome of the run', () => {
     const report = tallyOf(begin, settled('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
 
     expect([report.outcome, report.error]).toStrictEqual(['failed', 'master-data failed'])
@@ -143,7 +143,7 @@ describe('the report of a run', () => {
     expect(problems?.map(({ reason }) => reason)).toStrictEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
   })
 
-  it('keeps the first five notices of a stream, behind its failures, so that neither crowds out the other', () => {
+  it('keeps the first five warnings of a stream after its failures, so that neither displaces the other', () => {
     const notices = Array.from({ length: 25 }, (_, place): RunEvent => ({ type: 'noticed', stream: 'news', text: `n${place}` }))
     const problems = reportOf(begin, ...notices, settled('error', { reason: 'lost' }), finish).scripts.news?.problems
 
@@ -159,7 +159,7 @@ describe('the report of a run', () => {
     expect(scripts.news?.rewritten).toStrictEqual(items.map((item) => ({ item, reason: 'repaired: torn' })))
   })
 
-  it('counts each settled item under exactly one status, whatever happens', () => {
+  it('counts each item under exactly one status', () => {
     const anyStatus = fc.constantFrom<Status>('success', 'empty', 'skipped', 'rate_limit', 'http_404', 'http_503', 'error')
     const property = fc.property(fc.array(anyStatus), (statuses) => {
       const { items } = reportOf(begin, ...statuses.map((status) => settled(status)), finish).scripts.news ?? {}
@@ -170,14 +170,14 @@ describe('the report of a run', () => {
 })
 
 describe('the tally while a run goes on', () => {
-  it('knows how many items a stream has, has settled and has lost', () => {
+  it('counts the known, finished and lost items of a stream', () => {
     const total: RunEvent = { type: 'items-known', stream: 'news', total: 4 }
     const [news] = tallyOf(begin, total, settled('success'), settled('error')).streams()
 
     expect([news?.state, news?.total, news?.settled, news?.lost]).toStrictEqual(['running', 4, 2, 1])
   })
 
-  it('takes no notice of a stream that is not in the run', () => {
+  it('ignores a stream that is not in the run', () => {
     const tally = tallyOf({ type: 'requested', stream: 'another' })
 
     expect(tally.streams().map(({ name }) => name)).toStrictEqual(['news', 'deals', 'ohlcv'])

@@ -27,7 +27,7 @@ describe('a 429', () => {
     )
 
   it(
-    'leaves a failure that follows all of its retries',
+    'does not use up the retries of a failure after it',
     marbles((m) => {
       const answers = inTurn(status(429), status(503), page, row)
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers })
@@ -46,7 +46,7 @@ describe('a 429', () => {
   )
 
   it(
-    'that names no pause is waited for twice as long each time, until the host is given up',
+    'without a Retry-After doubles the pause each time, until the host is given up',
     marbles((m) => {
       const answer = m.cold('(r|)', { r: status(429) })
       const collector = oneStock(m, answer)
@@ -57,7 +57,7 @@ describe('a 429', () => {
   )
 
   it(
-    'holds all streams that ask the endpoint, and no other one of the host',
+    'pauses all streams that use the endpoint, but no other endpoint of the host',
     marbles((m) => {
       const collector = tinyCollector(m, {
         stocks: ['A'],
@@ -72,7 +72,7 @@ describe('a 429', () => {
   )
 
   it(
-    'is counted in the report, whatever comes of it, and said of the endpoint once',
+    'is counted in the report, whatever the outcome, and reported once per endpoint',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: inTurn(status(429), row) })
       const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])

@@ -38,7 +38,7 @@ const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (cal
 
 describe('the workers of a stream', () => {
   it(
-    'ask for that many stocks at the same time, and for the next when one is done',
+    'request that many stocks at the same time, and the next one when one is done',
     marbles((m) => {
       const answer = m.cold('   ---(r|)', { r: row })
       const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], answers: () => answer })
@@ -65,7 +65,7 @@ describe('the workers of a stream', () => {
   )
 
   it(
-    'are as many as the settings say, where they say it',
+    'are as many as the settings specify',
     marbles((m) => {
       const answer = m.cold('---(r|)', { r: row })
       const collector = tinyCollector(m, {
@@ -81,7 +81,7 @@ describe('the workers of a stream', () => {
   )
 
   it(
-    'are a stream of their own: one stream does not take those of another',
+    'belong to one stream: a stream does not use those of another',
     marbles((m) => {
       const { most } = mostInFlight(m, { news: 2, filings: 3 }, () => 4, five)
 
@@ -89,7 +89,7 @@ describe('the workers of a stream', () => {
     }),
   )
 
-  it('are all at work and never more, however long each answer takes; each stock is asked once', () => {
+  it('are all busy and never exceeded, however long each answer takes; each stock is requested once', () => {
     const property = fc.property(
       fc.integer({ min: 1, max: 8 }),
       fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }),
@@ -108,7 +108,7 @@ describe('the workers of a stream', () => {
   })
 
   it(
-    'go on when answers come at once',
+    'continue if answers come synchronously',
     marbles((m) => {
       const many = Array.from({ length: 3_000 }, (_, place) => `S${place}`)
       const collector = tinyCollector(m, { stocks: many, streams: [tiny('news'), tiny('filings')], answers: () => of(row) })
@@ -122,7 +122,7 @@ describe('the workers of a stream', () => {
   )
 
   it(
-    'go on when answers come at once behind workers that were busy',
+    'continue if answers come synchronously after busy workers',
     marbles((m) => {
       const many = Array.from({ length: 6_000 }, (_, place) => `S${place}`)
       const collector = tinyCollector(m, {
@@ -137,7 +137,7 @@ describe('the workers of a stream', () => {
   )
 
   it(
-    'stay with their stocks while a 429 holds the host: nobody asks until one request has shown that it serves again',
+    'keep their stocks during the back-off after a 429: no request until one has succeeded',
     marbles((m) => {
       let asked = 0
       const isFirst = (): boolean => asked++ === 0
@@ -157,7 +157,7 @@ describe('the workers of a stream', () => {
 
 describe('a worker', () => {
   it(
-    'goes on to the next stock when an answer is in, before it is read; what is asked again waits for a worker as well',
+    'requests the next stock when an answer arrives, before it is decoded; a retry waits for a worker as well',
     marbles((m) => {
       let [inFlight, most] = [0, 0]
       const asked: string[] = []
@@ -189,7 +189,7 @@ describe('a worker', () => {
   )
 
   it(
-    'asks for the next stocks while files are read for one, and no more at a time than there are workers',
+    'requests the next stocks while files are read for one, at most as many as there are workers',
     marbles((m) => {
       const asked: string[] = []
       const news = tiny('news', {

@@ -28,7 +28,7 @@ const datesIn = (folder: string): Readonly<Record<string, unknown>> =>
   )
 
 describe('a run that is complete', () => {
-  it('leaves the next one of the same instant nothing to do: nothing is asked, and no file touched', async () => {
+  it('is reused by the next run of the same instant, without a request or a changed file', async () => {
     const out = await completeRun()
     const before = datesIn(out)
     const { asked, events } = await tryRun({ out })
@@ -38,7 +38,7 @@ describe('a run that is complete', () => {
     expect(Object.keys(before)).toContain('.scripstream/report.json')
   })
 
-  it('does so however often, and however much later', async () => {
+  it('is reused any number of times, however much later', async () => {
     const out = await completeRun()
     for (const now of [EVENING, EVENING + DAY, EVENING + 1_000 * DAY]) {
       expect((await tryRun({ out, now, asOf: EVENING })).asked).toEqual([])
@@ -48,7 +48,7 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out: inSession, asOf: noon })).asked).toEqual([])
   })
 
-  it('is reported again, as one that asked nothing and had everything in place', async () => {
+  it('is reported again, with zero requests and all items adopted', async () => {
     const out = temporaryFolder()
     const first = (await tryRun({ out })).report
     const now = EVENING + 10 * MINUTE
@@ -79,7 +79,7 @@ describe('a run that is complete', () => {
     '.scripstream/report.json',
   ]
   it.each(files.flatMap((file) => changes.map(([how, change]) => ({ file, how, change }))))(
-    'does not do once $file was $how',
+    'is not reused once $file was $how',
     async ({ file, change }) => {
       const out = await completeRun()
       change(join(out, file))
@@ -90,7 +90,7 @@ describe('a run that is complete', () => {
     },
   )
 
-  it('asks for the files that are gone, and so has them all again', async () => {
+  it('downloads deleted files again', async () => {
     const out = await completeRun()
     const expected = treeOf(out)
     for (const file of ['market_news/ALPHA_news.json', 'all_company_announcements.json', 'ohlcv_data/BETA.csv']) rmSync(join(out, file))
@@ -99,7 +99,7 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out })).asked).toEqual([])
   })
 
-  it('stands for the files that it left as they were too', async () => {
+  it('is reused together with the files that it did not change', async () => {
     const out = await completeRun()
     const again = await tryRun({ out, fresh: true })
     expect(again.report?.scripts['all-ohlcv']?.items.skipped).toBe(STOCKS.length)
@@ -107,7 +107,7 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out })).asked).toContain('getDataH GAMMA')
   })
 
-  it('does not mind files that are not its own', async () => {
+  it('is reused despite foreign files', async () => {
     const out = await completeRun()
     const others = ['notes.txt', 'market_news/notes.txt', 'fundamental_data.json']
     for (const file of others) writeFileSync(join(out, file), 'mine')
@@ -124,7 +124,7 @@ describe('a run that is complete', () => {
     ['no instant, an hour later', { now: EVENING + 60 * MINUTE }],
     ['--fresh', { fresh: true }],
     ['--accept shrink, which lets go what a complete run has kept', { accept: ['shrink'] as const }],
-  ])('does not do for one with %s', async (_, options) => {
+  ])('is not reused by a run with %s', async (_, options) => {
     const out = await completeRun()
     const { asked, events } = await tryRun({ out, ...options })
     expect(asked[0]).toBe('fetchdt all')
@@ -138,18 +138,18 @@ describe('a run that is complete', () => {
     ['an hour later', '15:30:00', '16:30:00', false],
     ['in the session', '15:29:59.999', '15:40:00', false],
     ['by a clock that was set back', '20:00:00', '19:59:59', false],
-  ])('does or not for one that is not given an instant: %s', async (_, first, then, expected) => {
+  ])('is reused or not by a run without an instant: %s', async (_, first, then, expected) => {
     const out = await completeRun({ now: at(first) })
     expect((await tryRun({ out, now: at(then) })).asked.length === 0).toBe(expected)
   })
 
-  it('does not do on the next day, which begins at midnight in India', async () => {
+  it('is not reused on the next day, which begins at midnight in India', async () => {
     const out = await completeRun({ now: at('23:50:00') })
     expect((await tryRun({ out, now: at('23:59:59') })).asked).toEqual([])
     expect((await tryRun({ out, now: at('23:59:59') + 1_000 })).asked).not.toEqual([])
   })
 
-  it('does not do where it was as of an instant that was still to come', async () => {
+  it('is not reused if its instant was in the future', async () => {
     const out = await completeRun({ now: EVENING - 1, asOf: EVENING })
     expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked[0]).toBe('fetchdt all')
     expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked).toEqual([])
@@ -158,14 +158,14 @@ describe('a run that is complete', () => {
   it.each([
     ['some streams', { only: ['market-news'] }],
     ['some stocks', { symbols: ['ALPHA'] }],
-  ])('still stands once one of %s was made, which stands as well', async (_, options) => {
+  ])('is still reused after a run of %s, which is reused as well', async (_, options) => {
     const out = await completeRun()
     expect((await tryRun({ out, ...options })).report?.outcome).toBe('complete')
     expect((await tryRun({ out })).asked).toEqual([])
     expect((await tryRun({ out, ...options })).asked).toEqual([])
   })
 
-  it('is forgotten once another one has its master list', async () => {
+  it('is forgotten once another run has its master list', async () => {
     const out = await completeRun()
     const complete = join(out, '.scripstream', 'complete.json')
     const nothingYet = await tryRun({ out, fresh: true, hangs: () => true })
@@ -175,7 +175,7 @@ describe('a run that is complete', () => {
     expect(existsSync(complete)).toBe(false)
   })
 
-  it('does not hide that a later one was broken off, which is continued', async () => {
+  it('does not hide a later interrupted run, which is resumed', async () => {
     const out = await completeRun()
     await tryRun({ out, fresh: true, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
     const { asked, events } = await tryRun({ out })
@@ -185,7 +185,7 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out })).asked).toEqual([])
   })
 
-  it('counts for nothing beside the record of one that is not, as when it was killed in between', async () => {
+  it('is ignored beside the record of an unfinished run, as after a kill in between', async () => {
     const out = await completeRun()
     const { events } = await tryRun({ out: temporaryFolder() })
     const [{ run, asOf }] = events as unknown as [{ run: string; asOf: number }]
@@ -200,7 +200,7 @@ describe('a run that is complete', () => {
     ['no report', (text: string) => text.replace('"report"', '"other"')],
     ['no scripts in it', (text: string) => text.replace('"scripts"', '"other"')],
     ['no files', (text: string) => text.replace('"files":{"', '"other":{"')],
-  ])('is not believed when what is left of it is %s', async (_, spoil) => {
+  ])('is not reused if its record is %s', async (_, spoil) => {
     const out = await completeRun()
     const path = join(out, '.scripstream', 'complete.json')
     const text = readFileSync(path, 'utf8')
@@ -214,7 +214,7 @@ describe('a run that is not complete', () => {
   it.each([
     ['partial', { fails: (request: string) => request === 'getLiveNews BETA' }],
     ['failed', { stocks: [] }],
-  ])('but %s leaves everything to do', async (outcome, options) => {
+  ])('but %s is not reused', async (outcome, options) => {
     const out = await completeRun()
     const { report } = await tryRun({ out, fresh: true, ...options })
     expect(report?.outcome).toBe(outcome)
@@ -223,7 +223,7 @@ describe('a run that is not complete', () => {
 })
 
 describe('a complete run in memory', () => {
-  it('does not keep the next one from asking', async () => {
+  it('is not reused', async () => {
     const provider = fakeProvider(() => ({ data: ['ALPHA'].map(stockNamed) }))
     const collector = createCollector({ settings: SETTINGS, storage: memory(), transport: provider.send, clock: () => EVENING })
     for (const _ of [1, 2])

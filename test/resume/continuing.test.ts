@@ -17,7 +17,7 @@ const golden = async (): Promise<Readonly<Record<string, string>>> => {
 }
 
 describe('an unfinished run', () => {
-  it('is continued: only what is missing is asked for, and the files are those of a run in one go', async () => {
+  it('is resumed: only missing items are requested, and the files equal those of an uninterrupted run', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, hangs: later })
     expect(first.report).toBeUndefined()
@@ -32,7 +32,7 @@ describe('an unfinished run', () => {
     expect(journalsIn(out)).toEqual([])
   })
 
-  it('is counted into the report of the run that continues it', async () => {
+  it('is included in the report of the run that resumes it', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     const { report } = await tryRun({ out })
@@ -55,7 +55,7 @@ describe('an unfinished run', () => {
     ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
     ['another instant that is asked for', { asOf: EVENING + 1_000 }],
     ['--fresh', { fresh: true }],
-  ])('is not continued with %s', async (_, options) => {
+  ])('is not resumed with %s', async (_, options) => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     const { asked, events } = await tryRun({ out, ...options })
@@ -63,7 +63,7 @@ describe('an unfinished run', () => {
     expect(events[0]).not.toHaveProperty('isContinued')
   })
 
-  it('is not continued on another day', async () => {
+  it('is not resumed on another day', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     const record = join(out, '.scripstream', 'run.json')
@@ -72,7 +72,7 @@ describe('an unfinished run', () => {
     expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
   })
 
-  it('asks again for an item whose file is gone, or has another size', async () => {
+  it('requests an item again if its file is missing or has another size', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: (request) => later(request) || request === 'getLiveNews BETA' })
     truncateSync(join(out, 'market_news', 'ALPHA_news.json'), 10)
@@ -81,7 +81,7 @@ describe('an unfinished run', () => {
     expect(treeOf(out)).toEqual(await golden())
   })
 
-  it('keeps every record where the master list has to be asked again and its order has changed', async () => {
+  it('retains every record if the master list is fetched again in another order', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
@@ -94,7 +94,7 @@ describe('an unfinished run', () => {
     expect(treeOf(out)).toEqual(treeOf(whole))
   })
 
-  it('stays to be continued where the master list cannot be had again', async () => {
+  it('remains resumable if the master list is unavailable', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
@@ -104,14 +104,14 @@ describe('an unfinished run', () => {
     expect(treeOf(out)).toEqual(await golden())
   })
 
-  it('is named when it is given up for another one', async () => {
+  it('is named when another run replaces it', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, hangs: later })
     const { events } = await tryRun({ out, fresh: true })
     expect(events[0]).toMatchObject({ type: 'run-started', givenUp: (first.events[0] as { run: string }).run })
   })
 
-  it('begins anew where its record cannot be read', async () => {
+  it('starts from scratch if its record is unreadable', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, '.scripstream', 'run.json'), '{"run"')
@@ -131,8 +131,8 @@ describe('a second run over the same answers', () => {
   })
 })
 
-describe('a journal that is cut', () => {
-  it('at any of its bytes leads to the same files', async () => {
+describe('a truncated journal', () => {
+  it('at any byte leads to the same files', async () => {
     const only = ['new-announcements', 'market-news']
     const left = temporaryFolder()
     await tryRun({ out: left, only, hangs: (request) => later(request) && /DELTA/.test(request) })

@@ -20,7 +20,7 @@ const golden = async (): Promise<unknown> => {
 }
 
 describe('a run that ended with losses by an outage', () => {
-  it('is continued by the same command, which asks for what is missing alone, and then is complete', async () => {
+  it('is resumed by the same command, which requests only the failed items, and then is complete', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, isAway: isNewsOfTwo })
     expect(first.report).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': 2 } })
@@ -36,7 +36,7 @@ describe('a run that ended with losses by an outage', () => {
     expect((await tryRun({ out })).asked).toEqual([])
   })
 
-  it('can be continued as often as the outage comes back', async () => {
+  it('can be resumed as often as the outage comes back', async () => {
     const out = temporaryFolder()
     await tryRun({ out, isAway: (request) => /GAMMA|ALPHA/.test(request) })
     const second = await tryRun({ out, isAway: (request) => /ALPHA/.test(request) })
@@ -46,7 +46,7 @@ describe('a run that ended with losses by an outage', () => {
     expect(treeOf(out)).toEqual(await golden())
   })
 
-  it('asks again too for what ended well but lacks something', async () => {
+  it('also requests degraded items again', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, isAway: (request) => request === 'lodr GAMMA' })
     expect(first.report).toMatchObject({ isResumable: true, scripts: { 'company-filings': { degraded: 1 } } })
@@ -54,7 +54,7 @@ describe('a run that ended with losses by an outage', () => {
     expect(treeOf(out)).toEqual(await golden())
   })
 
-  it('is not one whose losses are for good: it is over', async () => {
+  it('is not resumable if its losses are permanent', async () => {
     const out = temporaryFolder()
     const { report } = await tryRun({ out, fails: isNewsOfTwo })
     expect(report?.outcome).toBe('partial')
@@ -87,10 +87,10 @@ describe('a run that ended with losses by an outage', () => {
   })
 })
 
-describe('a master list that cannot be had', () => {
+describe('an unavailable master list', () => {
   const isMaster = (request: string): boolean => request === 'fetchdt all'
 
-  it('leaves the unfinished run of another configuration, which can still be continued', async () => {
+  it('leaves an unfinished run of another configuration resumable', async () => {
     const out = temporaryFolder()
     await tryRun({ out, isAway: isNewsOfTwo })
     const { report } = await tryRun({ out, isAway: isMaster, only: ['fundamental-data'] })
@@ -98,14 +98,14 @@ describe('a master list that cannot be had', () => {
     expect([...(await tryRun({ out })).asked].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
   })
 
-  it('leaves nothing to be continued where nothing was stored', async () => {
+  it('leaves nothing to resume if nothing was stored', async () => {
     const out = temporaryFolder()
     await tryRun({ out, isAway: isMaster })
     expect([existsSync(stateOf(out, 'run.json')), journalsIn(out)]).toEqual([false, []])
     expect((await tryRun({ out })).report?.outcome).toBe('complete')
   })
 
-  it('is asked again where its file was changed meanwhile, and its failure keeps the run', async () => {
+  it('is requested again if its file was changed, and its failure leaves the run resumable', async () => {
     const out = temporaryFolder()
     await tryRun({ out, isAway: isNewsOfTwo })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')

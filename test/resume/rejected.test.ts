@@ -47,7 +47,7 @@ const mistakes: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
 ]
 
 describe.each(Object.entries(folders))('%s', (_, prepared) => {
-  it.each(mistakes)('stays as it was, byte by byte, when a run is refused for %s', async (_, options) => {
+  it.each(mistakes)('stays unchanged byte by byte when a run is rejected for %s', async (_, options) => {
     const out = await prepared()
     const before = hashOf(out)
     await expect(tryRun({ out, now: EVENING, ...options })).rejects.toThrow(UsageError)
@@ -55,7 +55,7 @@ describe.each(Object.entries(folders))('%s', (_, prepared) => {
   })
 })
 
-it('goes on with an unfinished run after a command that was refused', async () => {
+it('resumes an unfinished run after a rejected command', async () => {
   const out = await unfinished()
   await expect(tryRun({ out, now: EVENING, symbols: ['TCSS'] })).rejects.toThrow('TCSS')
   const { asked, events } = await tryRun({ out, now: EVENING })
@@ -63,7 +63,7 @@ it('goes on with an unfinished run after a command that was refused', async () =
   expect(asked.filter((request) => /ALPHA|BETA|all/.test(request))).toEqual([])
 })
 
-it('writes nothing into a new folder for a command that is refused', async () => {
+it('writes nothing into a new folder for a rejected command', async () => {
   const out = temporaryFolder()
   await expect(tryRun({ out, symbols: ['TCSS'] })).rejects.toThrow('TCSS')
   expect(readdirSync(out, { recursive: true })).toEqual(['.scripstream'])
@@ -97,14 +97,14 @@ describe('a run of a part of what a folder holds', () => {
     expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
   })
 
-  it('does not leave it finished while something of it is missing', async () => {
+  it('leaves only the missing items to request', async () => {
     const out = await finished()
     await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], fails: (request) => request === 'getLiveNews ALPHA' })
     await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], symbols: ['BETA'] })
-    expect((await tryRun({ out, now: EVENING + 120_000 })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual(['fetchdt all', 'getLiveNews ALPHA'])
   })
 
-  it('is continued after it was broken off, and leaves the folder finished then', async () => {
+  it('is resumed after an interruption, and leaves the folder finished then', async () => {
     const out = await finished()
     const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
     await tryRun({ ...part, hangs: (request) => request === 'getLiveNews DELTA' })

@@ -54,7 +54,7 @@ describe('what failed', () => {
     symbols: fc.subarray(SYMBOLS, { minLength: 1 }),
   })
 
-  it('is kept in mind through retries, other runs and broken-off ones, until a retry has mended it all', async () => {
+  it('stays listed through retries, other runs and interruptions, until a retry has fetched everything', async () => {
     const golden = temporaryFolder()
     await tryRun({ out: golden })
     await fc.assert(
@@ -84,7 +84,7 @@ describe('what failed', () => {
     )
   }, 30_000)
 
-  it('goes on with a retry that was broken off, and is told of what is no longer listed', async () => {
+  it('resumes an interrupted retry, and warns about items that are no longer listed', async () => {
     const out = temporaryFolder()
     await tryRun({ out, fails: oneOf(['getLiveNews ALPHA', 'getLiveNews DELTA', 'announcements BETA']) })
     expect((await retry({ out, hangs }))?.report).toBeUndefined()
@@ -102,12 +102,12 @@ describe('what failed', () => {
     expect([mended?.report?.outcome, missingIn(out)]).toEqual(['complete', []])
   })
 
-  it('is all that is not asked for, where the list of it is damaged', async () => {
+  it('is assumed for all items not yet requested, if the list is damaged', async () => {
     const out = temporaryFolder()
     await tryRun({ out, fails: oneOf(['getLiveNews ALPHA']) })
     const list = join(out, '.scripstream', 'failed.json')
     writeFileSync(list, '{"market-news": ["AL')
-    await expect(retry({ out })).rejects.toThrow('failed.json, which names what failed, is damaged')
+    await expect(retry({ out })).rejects.toThrow('failed.json (the failed items) is damaged')
     const { report } = await tryRun({ out, only: ['new-announcements'] })
     expect(report?.missing).toMatchObject({ 'market-news': 'all' })
     expect(report?.missing).not.toHaveProperty('new-announcements')

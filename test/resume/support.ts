@@ -59,6 +59,8 @@ export interface Trying extends RunOptions {
   readonly hangs?: (request: string) => boolean
   /** Requests that are answered with 404. */
   readonly fails?: (request: string) => boolean
+  /** Answers instead of the usual ones. */
+  readonly answers?: (request: string) => unknown
   /** Requests that are answered with 500 for a while, which two stocks alone do not make the host's trouble. */
   readonly isAway?: (request: string) => boolean
   /** What the clock says, and as of when the run is, unless `asOf` is given; without both it is `EVENING`. */
@@ -68,7 +70,7 @@ export interface Trying extends RunOptions {
 }
 
 /** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
-export const tryRun = async ({ out, hangs, fails, isAway, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
+export const tryRun = async ({ out, hangs, fails, isAway, answers, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
   const asked: string[] = []
   const hung: string[] = []
   const events: RunEvent[] = []
@@ -78,7 +80,10 @@ export const tryRun = async ({ out, hangs, fails, isAway, now, stocks = STOCKS, 
     asked.push(name)
     if (hangs?.(name)) hung.push(name)
     if (hangs?.(name)) return NEVER
-    return of({ status: isAway?.(name) ? 500 : fails?.(name) ? 404 : 200, body: Buffer.from(JSON.stringify(answerTo(request, stocks))) })
+    return of({
+      status: isAway?.(name) ? 500 : fails?.(name) ? 404 : 200,
+      body: Buffer.from(JSON.stringify(answers?.(name) ?? answerTo(request, stocks))),
+    })
   }
   const collector = createCollector({
     settings: { ...SETTINGS, backoffMs: 0 },
@@ -106,10 +111,16 @@ export const tryRun = async ({ out, hangs, fails, isAway, now, stocks = STOCKS, 
 }
 
 const linesIn = (out: string): number =>
-  journalsIn(out).reduce((lines, file) => lines + (readFileSync(file, 'utf8').match(/^\{"item":/gm)?.length ?? 0), 0)
+  (existsSync(join(out, PART, 'run.json')) ? journalsIn(out, PART) : journalsIn(out)).reduce(
+    (lines, file) => lines + (readFileSync(file, 'utf8').match(/^\{"item":/gm)?.length ?? 0),
+    0,
+  )
 
-export const journalsIn = (out: string): readonly string[] => {
-  const path = join(out, '.scripstream', 'journals')
+/** The place of a run that is a part of an unfinished one. */
+const PART = '.scripstream/part'
+
+export const journalsIn = (out: string, place = '.scripstream'): readonly string[] => {
+  const path = join(out, place, 'journals')
   return existsSync(path)
     ? readdirSync(path)
         .filter((name) => name.endsWith('.ndjson'))

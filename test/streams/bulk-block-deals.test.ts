@@ -51,7 +51,7 @@ const countIn = (text: string | undefined): number => (JSON.parse(text ?? '[]') 
 const pagesOf = (asked: readonly Asked[]): readonly string[] => asked.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
 
 describe('bulk-block-deals', () => {
-  it('asks for the last 30 days in three chunks of ten, 50 deals a page', async () => {
+  it('requests the last 30 days in three chunks of ten, 50 deals per page', async () => {
     const { asked } = await deals(() => ({ data: [], totalcount: 0 }))
     expect(asked.map(({ path, body }) => ({ path, body }))).toEqual(
       RANGES.map(([startdate, enddate]) => ({
@@ -78,14 +78,14 @@ describe('bulk-block-deals', () => {
     { total: 100, pages: 2 },
     { total: 101, pages: 3 },
     { total: 150, pages: 3 },
-  ])('asks for $pages pages of a chunk of $total deals, one after the other, and for no more', async ({ total, pages }) => {
+  ])('requests $pages pages of a chunk of $total deals in sequence, and no more', async ({ total, pages }) => {
     const { asked, text, report } = await deals(having(total))
     expect(pagesOf(asked)).toEqual(newestPages(pages))
     expect(countIn(text(FILE))).toBe(total)
     expect(report.outcome).toBe('complete')
   })
 
-  it('goes by the count of page 1, whatever later pages say', async () => {
+  it('uses the count of page 1, whatever later pages report', async () => {
     const answer = having(120)
     const { asked } = await deals((chunk, page) => ({ ...answer(chunk, page), ...(page > 1 ? { totalcount: 9_999 } : {}) }))
     expect(pagesOf(asked)).toEqual(newestPages(3))
@@ -100,7 +100,7 @@ describe('bulk-block-deals', () => {
     { what: 'the count is too low', count: 163, given: { total: 99 }, pages: 4 },
     { what: 'pages hold 25', count: 163, given: { size: 25 }, pages: 7 },
     { what: 'pages hold 25, and the count is gone', count: 163, given: { size: 25, total: null }, pages: 7 },
-  ])('reads all deals where $what', async ({ count, given, pages }) => {
+  ])('reads all deals if $what', async ({ count, given, pages }) => {
     const { asked, text, report } = await deals(having(count, given))
     expect(countIn(text(FILE))).toBe(count)
     expect(pagesOf(asked)).toEqual(newestPages(pages))
@@ -110,7 +110,7 @@ describe('bulk-block-deals', () => {
   it.each([
     { what: 'further pages are empty', further: [], says: /count: 50 of 163 rows \(page 2 is empty\)/ },
     { what: 'the first page comes again and again', further: undefined, says: /count: 50 of 163 rows \(page 2 repeats earlier ones\)/ },
-  ])('keeps the stored deals of days of which fewer come than promised: $what', async ({ further, says }) => {
+  ])('keeps the stored deals of days with fewer deals than promised: $what', async ({ further, says }) => {
     const first = (having(50)(0, 1) as { readonly data: readonly object[] }).data
     const answer = (chunk: number, page: number) => ({
       data: chunk > 0 ? [] : page === 1 ? first : (further ?? first),
@@ -130,13 +130,13 @@ describe('bulk-block-deals', () => {
     )
   })
 
-  it('ends where page after page comes without an end', async () => {
+  it('stops at the page limit if pages never end', async () => {
     const { asked, script } = await deals((chunk, page) => ({ data: chunk === 0 ? [deal('2026-02-12', page)] : [] }))
     expect(pagesOf(asked)).toEqual(newestPages(200))
     expect(script.problems[0]?.reason).toContain('count: more rows follow after 200 pages')
   })
 
-  it('takes a promised page without deals for a failure, and keeps the deals of those days that it had', async () => {
+  it('treats a promised page without deals as a failure, and keeps the stored deals of those days', async () => {
     const files = withFile(FILE, arrayOf(deal('2026-02-12', 7), deal('2026-02-11', 8)))
     const { script, text } = await deals(
       (chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12', 1)] : [], totalcount: chunk === 0 ? 60 : 0 }),
@@ -147,7 +147,7 @@ describe('bulk-block-deals', () => {
     expect(JSON.parse(text(FILE) ?? '')).toHaveLength(3)
   })
 
-  it('does not page for days after a count that cannot be', async () => {
+  it('does not follow an impossible count page by page', async () => {
     const { asked, script, text } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? 1e9 : 1 }))
     expect(pagesOf(asked)).toEqual(['0/1', '1/1', '2/1'])
     expect(script.degraded).toBe(1)
@@ -241,7 +241,7 @@ describe('bulk-block-deals', () => {
     expect(text(FILE)).toBe('the good one')
   })
 
-  it('lets no broken earlier file end the run when a chunk fails', async () => {
+  it('survives a damaged stored file when a chunk fails', async () => {
     const { report, script } = await deals((chunk) => (chunk === 1 ? 404 : { data: [], totalcount: 0 }), {
       files: withFile(FILE, '[{"date":'),
     })
@@ -249,7 +249,7 @@ describe('bulk-block-deals', () => {
     expect(script.problems.length).toBeGreaterThan(0)
   })
 
-  it('stands answers without a count', async () => {
+  it('accepts answers without a count', async () => {
     const { asked, text, report } = await deals((chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12')] : [] }))
     expect(pagesOf(asked)).toEqual(newestPages(2))
     expect(text(FILE)).toBe(arrayOf(deal('2026-02-12')))
@@ -293,7 +293,7 @@ describe('bulk-block-deals', () => {
     })
   })
 
-  it('takes the evening in India for today also when it is still yesterday elsewhere', async () => {
+  it('uses the day in India even if it is still yesterday elsewhere', async () => {
     const { asked } = await deals(() => ({ data: [] }), { asOf: instantOf('2026-02-12', '00:10') })
     expect(asked[0]?.body).toMatchObject({ data: { enddate: '12-02-2026' } })
   })

@@ -45,7 +45,7 @@ const rangeOf = (body: unknown): unknown => {
 }
 
 describe('all-ohlcv', () => {
-  it('asks for all history on the first run, as the interface document says', async () => {
+  it('requests the full history on the first run, as in the interface document', async () => {
     const { asked } = await candles(columns([THU]))
     const body = {
       EXCH: 'NSE',
@@ -72,7 +72,7 @@ describe('all-ohlcv', () => {
     expect((await candles(answer)).text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED)))
   })
 
-  it('later asks only for what lies behind the last stored candle, which is repeated, and appends it', async () => {
+  it('later requests only the candles from the last stored one on, and appends the new ones', async () => {
     const files = withFile(FILE, fileOf(rowOf(TUE), rowOf(WED)))
     const { text, asked, script } = await candles(columns([WED, THU]), { files })
     expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: WED, END: EVENING / 1_000 }])
@@ -80,7 +80,7 @@ describe('all-ohlcv', () => {
     expect(script).not.toHaveProperty('rewritten')
   })
 
-  it('asks nothing and counts the stock as skipped when nothing is missing', async () => {
+  it('sends no request and counts the stock as skipped if nothing is missing', async () => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU]), { files })
     const { text, asked, script, report } = await candles(503, { files, asOf: instantOf('2026-02-12', '23:59') })
@@ -95,7 +95,7 @@ describe('all-ohlcv', () => {
     { fetched: '15:29', start: WED },
     { fetched: '15:30', start: THU },
     { fetched: '20:00', start: THU },
-  ])('asks on from $start when today’s candle was stored at $fetched', async ({ fetched, start }) => {
+  ])('requests candles from $start on if the candle of today was stored at $fetched', async ({ fetched, start }) => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU], 9.75), { files, asOf: instantOf('2026-02-12', fetched) })
     const isPartial = start === WED
@@ -106,7 +106,7 @@ describe('all-ohlcv', () => {
     expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, isPartial ? 10.25 : 9.75), rowOf(FRI, 10.25)))
   })
 
-  it('asks for a partial day again on the same day, and replaces it', async () => {
+  it('requests an unfinished day again on the same day, and replaces it', async () => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU], 9.75), { files, asOf: instantOf('2026-02-12', '12:00') })
     const { c, ...others } = columns([WED, THU]).data
@@ -119,7 +119,7 @@ describe('all-ohlcv', () => {
     { what: 'an empty object for data', answer: { success: true, data: {} } },
     { what: 'null data', answer: { success: true, data: null } },
     { what: 'no data', answer: { success: true } },
-  ])('counts a stock whose answer has $what as empty, leaves its file alone, and says that the join is missing', async ({ answer }) => {
+  ])('counts a stock whose answer has $what as empty, keeps its file, and reports the missing join', async ({ answer }) => {
     const stored = fileOf(rowOf(TUE))
     const { text, script, report } = await candles(answer, { files: withFile(FILE, stored) })
     expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
@@ -163,7 +163,7 @@ describe('all-ohlcv', () => {
     expect((await candles(answer)).text(FILE)).toBeUndefined()
   })
 
-  it('never gives up stored candles to an answer that begins before what was asked for', async () => {
+  it('never replaces stored candles by an answer that begins before the requested range', async () => {
     const { c, ...others } = columns([TUE, WED, THU]).data
     const { text } = await candles(
       { data: { ...others, c: [9.75, 10.5, 10.25] } },
@@ -176,7 +176,7 @@ describe('all-ohlcv', () => {
     { what: 'is another table', text: 'Date,Close\n2026-02-11,1\n' },
     { what: 'has nothing but its header', text: HEADER },
     { what: 'is empty', text: '' },
-  ])('fetches all history when the stored file $what', async ({ text }) => {
+  ])('fetches the full history when the stored file $what', async ({ text }) => {
     const run = await candles(columns([THU]), { files: withFile(FILE, text) })
     expect(rangeOf(run.asked[0]?.body)).toMatchObject({ START: 215634600 })
     expect(run.text(FILE)).toBe(fileOf(rowOf(THU)))
@@ -192,7 +192,7 @@ describe('all-ohlcv', () => {
     },
   )
 
-  it('asks for nothing when the stored candles reach beyond the given now', async () => {
+  it('sends no request when the stored candles reach beyond the given now', async () => {
     const { asked, script } = await candles(columns([TUE]), {
       files: withFile(FILE, fileOf(rowOf(THU)), EVENING),
       asOf: instantOf('2026-02-11', '12:00'),
@@ -212,7 +212,7 @@ describe('all-ohlcv', () => {
     expect(asked.every(({ path }) => path.startsWith('/fundamental'))).toBe(true)
   })
 
-  it('asks each stock by its own Sid', async () => {
+  it('requests each stock by its own Sid', async () => {
     const { asked } = await candles(columns([THU]), { master: [ALPHA, BETA] })
     expect(asked.map(({ body }) => body)).toMatchObject([
       { SYM: 'ALPHA', SEC_ID: '1001' },

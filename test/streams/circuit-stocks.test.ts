@@ -49,14 +49,14 @@ const collected = (answer: Answer, more: Partial<Collecting> = {}) =>
   collect({ stream: 'circuit-stocks', answer, settings: { retries: 0 }, ...more })
 
 describe('circuit-stocks', () => {
-  it('does not compare the count of a scan, which may be that of the other side, and tells of a full page', async () => {
+  it('does not compare the count of a scan, which may be that of the other side, and warns about a full page', async () => {
     const full = { data: Array.from({ length: 500 }, () => ROW), tot_rec: 62 }
     const { script } = await collected(circuits(full, { data: [ROW], tot_rec: 62 }))
     expect(script.outcome).toBe('success')
     expect(script.problems).toEqual([{ reason: 'upper: the list has 500 rows, the maximum of one request; more may exist' }])
   })
 
-  it('asks the scan for each side as the interface document says', async () => {
+  it('requests the scan of each side as in the interface document', async () => {
     const { asked } = await collected(circuits({ data: [ROW] }, { data: [ROW] }))
     const body = (field: string) => ({
       data: {
@@ -88,7 +88,7 @@ describe('circuit-stocks', () => {
     expect(JSON.parse(text(UPPER) ?? '')).toMatchObject([{ Symbol: 'ALPHA', Name: 'Alpha Ltd', LTP: null, PE: null }])
   })
 
-  it('takes an empty list of the scan for an answer: nobody is at the limit', async () => {
+  it('accepts an empty list of the scan: no stock is at its limit', async () => {
     const { text, asked, script, report } = await collected(circuits({ data: [] }, { data: [] }), { files: withFile(UPPER, 'yesterday’s') })
     expect(text(UPPER)).toBe('[]\n')
     expect(text(LOWER)).toBe('[]\n')
@@ -103,7 +103,7 @@ describe('circuit-stocks', () => {
     { what: 'has null for a list', scan: { data: null } },
     { what: 'has no list', scan: { code: 0 } },
     { what: 'is a page', scan: '<html></html>' },
-  ])('goes on to the web site’s data when the scan $what', async ({ scan }) => {
+  ])('falls back to the data of the web site when the scan $what', async ({ scan }) => {
     const rows = ['A', 'B', 'C', 'D'].map((Sym) => ({ ...ROW, Sym }))
     const web = { [BUILD_PAGE]: buildPage, [dataPath(KEYS.upper)]: dataFile(rows), [dataPath(KEYS.lower)]: dataFile(rows) }
     const { text, asked, script } = await collected(circuits(scan, scan, web))
@@ -115,7 +115,7 @@ describe('circuit-stocks', () => {
     expect(script.problems).toEqual(['upper', 'lower'].map((side) => ({ reason: expect.stringMatching(`${side}.*scan`) })))
   })
 
-  it('goes on to the web page when the data fails too, and reads its other spelling of names', async () => {
+  it('falls back to the web page when the data fails too, and reads its other spelling of names', async () => {
     const rows = ['A', 'B', 'C', 'D'].map((sym) => ({ sym, Name: `${sym} Ltd`, Ltp: 1 }))
     const { text, asked } = await collected(circuits(503, { data: [] }, { [BUILD_PAGE]: buildPage, [pagePath(KEYS.upper)]: webPage(rows) }))
     expect(JSON.parse(text(UPPER) ?? '')).toMatchObject(rows.map(({ sym, Name }) => ({ Symbol: sym, Name, LTP: 1 })))

@@ -22,7 +22,7 @@ const collected = (legacy: Rows | number, lodr: Rows | number, more: Partial<Col
 const written = async (legacy: Rows, lodr: Rows): Promise<unknown> => JSON.parse((await collected(legacy, lodr)).text(FILE) ?? 'null').data
 
 describe('company-filings', () => {
-  it('asks both paths for page 1 of 100 filings of each stock', async () => {
+  it('requests page 1 of 100 filings of each stock from both paths', async () => {
     const { asked } = await collected([], [], { master: [ALPHA, BETA] })
     const body = ({ Isin }: typeof ALPHA) => ({ data: { isin: Isin, pg_no: 1, count: 100 } })
     expect(asked.map(({ path, body }) => ({ path, body }))).toEqual([
@@ -40,7 +40,7 @@ describe('company-filings', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1, degraded: 0 })
   })
 
-  it('takes a 200 that says it failed for an outage, not for a quiet company', async () => {
+  it('treats a 200 with a failure status as an outage, not as a stock without filings', async () => {
     const failure = { code: 500, message: 'try later' }
     const { script, report } = await collect({ stream: 'company-filings', answer: () => failure, master: [ALPHA] })
     expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 1 }, degraded: 0 })
@@ -57,12 +57,12 @@ describe('company-filings', () => {
     expect(await written([first], [{ ...first, caption: 'second' }])).toEqual([first])
   })
 
-  it('tells filings with different news_id apart even if all else is the same', async () => {
+  it('keeps filings with different news_id even if all else is the same', async () => {
     const rows = [{ news_id: 'a', news_date: '2026-02-11', caption: 'same' }]
     expect(await written(rows, [{ ...rows[0], news_id: 'b' }])).toHaveLength(2)
   })
 
-  it('goes by date and caption where there is no news_id', async () => {
+  it('compares date and caption if there is no news_id', async () => {
     const first = { news_date: '2026-02-11', caption: 'Results', descriptor: 'one' }
     const second = { news_date: '2026-02-11', caption: 'Results', descriptor: 'two' }
     expect(await written([first], [second])).toEqual([first])
@@ -75,7 +75,7 @@ describe('company-filings', () => {
     expect(await written([row], [{ ...row, news_id: 'a' }])).toHaveLength(2)
   })
 
-  it('goes by the descriptor where there is no caption, else by Unknown', async () => {
+  it('compares the descriptor if there is no caption, else Unknown', async () => {
     const date = { news_date: '2026-02-11' }
     expect(await written([{ ...date, descriptor: 'Results' }], [{ ...date, caption: 'Results' }])).toHaveLength(1)
     expect(await written([{ ...date, x: 1 }], [{ ...date, caption: 'Unknown' }])).toEqual([{ ...date, x: 1 }])
@@ -121,7 +121,7 @@ describe('company-filings', () => {
     )
   })
 
-  it('takes a null or missing list as an empty one', async () => {
+  it('reads a null or missing list as an empty one', async () => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
     expect(await written(null, [row])).toEqual([row])
     const { script, text } = await collect({ stream: 'company-filings', answer: () => ({ code: 0 }), master: [ALPHA] })
@@ -136,13 +136,13 @@ describe('company-filings', () => {
     expect(text('company_filings/BETA_filings.json')).toBeUndefined()
   })
 
-  it('refreshes a file that is there, unless told not to', async () => {
+  it('refreshes a stored file by default', async () => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
     const { text } = await collected([row], [], { files: withFile(FILE, 'old') })
     expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
   })
 
-  it('neither asks for nor touches a file that is there when FORCE_UPDATE is false', async () => {
+  it('neither requests nor changes a stored file if FORCE_UPDATE is false', async () => {
     const more = { files: withFile(FILE, 'old'), settings: { forceUpdate: false }, master: [ALPHA, BETA] }
     const { text, asked, script, report } = await collected([{ news_id: 'a' }], [], more)
     expect(text(FILE)).toBe('old')
@@ -157,7 +157,7 @@ describe('company-filings', () => {
     { status: 503, attempts: 6 },
     { status: 404, attempts: 1 },
     { status: 429, attempts: 18 },
-  ])('goes on with the other path when one answers $status, counts the stock as degraded and says why', async ({ status, attempts }) => {
+  ])('uses the other path when one answers $status, and reports the stock as degraded', async ({ status, attempts }) => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
     const { script, report, text, asked } = await collected(status, [row])
     expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
@@ -173,7 +173,7 @@ describe('company-filings', () => {
     expect(asked.filter(({ path }) => path === LEGACY)).toHaveLength(attempts)
   })
 
-  it('does not let an outage look like a quiet company', async () => {
+  it('does not report an outage as a stock without filings', async () => {
     const { script, report, text } = await collected(500, 502, { files: withFile(FILE, 'old') })
     expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 1 }, degraded: 0 })
     expect(script.problems[0]).toMatchObject({ item: 'ALPHA', status: 'error', code: expect.any(String) })
@@ -206,7 +206,7 @@ describe('company-filings', () => {
     expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
   })
 
-  it('drops stored filings that the provider no longer gives when both paths answer', async () => {
+  it('drops stored filings that neither path has any more', async () => {
     const files = withFile(FILE, '{"code":0,"data":[{"news_id":"gone","news_date":"2026-02-12"}]}')
     const { text } = await collected([{ news_id: 'a', news_date: '2026-02-11' }], [], { files })
     expect(text(FILE)).toBe('{"code":0,"data":[{"news_id":"a","news_date":"2026-02-11"}]}\n')

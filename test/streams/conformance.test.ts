@@ -95,7 +95,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(script.requests).toBe(askedOf(stream).length)
   })
 
-  it('writes the same bytes when it runs again into an empty place', async () => {
+  it('writes the same bytes again into an empty folder', async () => {
     const first = await run(stream)
     expect((await run(stream)).texts).toEqual(first.texts)
   })
@@ -163,7 +163,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(Math.max(...askedOf(stream))).toBeLessThanOrEqual(2 * (ATTEMPTS + 1))
   })
 
-  it('leaves what an earlier run wrote as it is when the provider is out', async () => {
+  it('keeps the files of an earlier run when the provider is out', async () => {
     const files: MemoryFiles = new Map()
     const { texts } = await run(stream, files)
     simulator.control({ asOf: NEXT_EVENING, faults: faultsOn(stream, { mode: 'status', status: 503 }), reset: true })
@@ -197,7 +197,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
 describe.each(streams.filter(({ name }) => name === MASTER).map((stream) => ({ name: stream.name, stream })))(
   'without $name',
   ({ stream }) => {
-    it('nothing else is asked, and the report says why', async () => {
+    it('no other request is sent, and the report states why', async () => {
       simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
       const files: MemoryFiles = new Map()
       const report = await lastValueFrom(collector(files, { downMs: 0 }).run({ asOf: EVENING }))

@@ -22,7 +22,7 @@ const isKept = async (mode: 'upcoming' | 'history', row: object, asOf?: number):
 }
 
 describe('corporate-actions', () => {
-  it('asks once for each mode, both from today in India on', async () => {
+  it('sends one request per mode, both from today in India on', async () => {
     const { asked } = await actions({ data: [] }, { data: [] }, { asOf: instantOf('2026-02-12', '00:30') })
     const body = (op: string) => ({
       data: {
@@ -45,7 +45,7 @@ describe('corporate-actions', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
   })
 
-  it('tells of as many stocks as one request asks for', async () => {
+  it('warns about as many stocks as one request returns at most', async () => {
     const rows = (count: number) => ({ data: Array.from({ length: count }, () => rowOn('2026-03-01')) })
     const { script, report } = await actions(rows(5_000), rows(4_999))
     expect(script.problems).toEqual([{ reason: 'upcoming: the list has 5,000 rows, the maximum of one request; more may exist' }])
@@ -65,7 +65,7 @@ describe('corporate-actions', () => {
     expect(await isKept(mode, rowOn(day))).toBe(kept)
   })
 
-  it('ends the next two months at the month’s last day where there is no such day', async () => {
+  it('ends the two-month window at the last day of a shorter month', async () => {
     const asOf = instantOf('2025-12-31', '12:00')
     expect(await isKept('upcoming', rowOn('2026-02-28'), asOf)).toBe(true)
     expect(await isKept('upcoming', rowOn('2026-03-01'), asOf)).toBe(false)
@@ -98,7 +98,7 @@ describe('corporate-actions', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  it('leaves the earlier files alone when nothing is answered', async () => {
+  it('keeps the stored files when the answer is empty', async () => {
     const upcoming = await actions({ data: [] }, { data: [rowOn('2025-03-01')] }, { files: withFile(UPCOMING, 'old') })
     expect(upcoming.text(UPCOMING)).toBe('old')
     expect(upcoming.report.outcome).toBe('complete')
@@ -110,7 +110,7 @@ describe('corporate-actions', () => {
     }
   })
 
-  it('fails with the mode that failed, and leaves its earlier file alone', async () => {
+  it('fails with the mode that failed, and keeps its stored file', async () => {
     const { text, script, report } = await actions({ data: [rowOn('2026-03-01')] }, 500, { files: withFile(HISTORY, 'the good one') })
     expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/history.*500/), items: { success: 1, http_500: 1 } })
     expect(report.outcome).toBe('partial')

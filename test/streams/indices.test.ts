@@ -35,7 +35,7 @@ const filesOf = async (...rows: readonly object[]): Promise<Readonly<Record<stri
 }
 
 describe('all-indices', () => {
-  it('asks as the provider was seen to be asked, and writes the rows as answered', async () => {
+  it('sends the observed request, and writes the rows as answered', async () => {
     const rows = [indexOf('NIFTY', 13, { Ltp: null, PPerchange: -0.5 }), indexOf('SENSEX', 51)]
     const { text, asked, script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows }) })
     expect(text(LIST)).toBe(arrayOf(...rows))
@@ -63,7 +63,7 @@ describe('all-indices', () => {
     expect(script.problems).toEqual([{ reason: 'no longer listed: I6 (7), I7 (8); their candle files stay as they are' }])
   })
 
-  it('keeps its file where fewer indices come than the list says, unless that is accepted', async () => {
+  it('keeps its file if the list has fewer indices than its total, unless that is accepted', async () => {
     const rows = [indexOf('NIFTY', 13), indexOf('SENSEX', 51)]
     const listOf = (data: readonly object[], more: Partial<Collecting> = {}) =>
       collect({ stream: 'all-indices', answer: () => ({ data, tot_rec: 2 }), ...more })
@@ -80,7 +80,7 @@ describe('all-indices', () => {
 })
 
 describe('indices-ohlcv', () => {
-  it('asks for the candles of each index by its own row', async () => {
+  it('requests the candles of each index by its own row', async () => {
     const { asked, script } = await indices({
       data: [indexOf('NIFTY 100', 13), indexOf('SENSEX', 51, { Exch: 'BSE', Seg: 'X', Inst: 'INDEX' })],
     })
@@ -91,14 +91,14 @@ describe('indices-ohlcv', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
   })
 
-  it('asks for the list of indices, and for no stock, when it alone is wanted', async () => {
+  it('requests the list of indices, and no stock, if run alone', async () => {
     const { asked, report } = await indices({ data: [indexOf('NIFTY', 13)] })
     expect(asked.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/ticks/getDataH'])
     expect(report.scripts['all-indices']?.outcome).toBe('success')
     expect(report.scripts['master-data']?.outcome).toBe('skipped')
   })
 
-  it('keeps a symbol as the file’s name where it can', async () => {
+  it('uses the symbol as the file name if possible', async () => {
     const symbols = ['NIFTY 100', 'BSE CD', 'M&M', 'A.B-C_D', '20MICRONS']
     expect(Object.keys(await filesOf(...symbols.map((symbol, place) => indexOf(symbol, place + 1))))).toEqual(
       symbols.map((name) => `${name}.csv`),
@@ -133,7 +133,7 @@ describe('indices-ohlcv', () => {
     expect(script.items).toMatchObject({ success: 2, skipped: 0 })
   })
 
-  it('leaves out indices without a symbol or a Sid, and says so', async () => {
+  it('skips indices without a symbol or a Sid, with a warning', async () => {
     const { script, report, text } = await indices({
       data: [indexOf('NIFTY', 13), indexOf(null, 14), indexOf('SENSEX', null), indexOf('', 15)],
     })

@@ -48,7 +48,7 @@ const startsOf = (asked: readonly Asked[]): readonly unknown[] =>
 describe('candles after a corporate action', () => {
   const reason = `history fetched again: split on ${TODAY}`
 
-  it('are fetched again as a whole where this run finds a split, and the report names the stock', async () => {
+  it('are fetched again completely if this run finds a split, and the report names the stock', async () => {
     const { text, asked, report, script } = await joined(50, { data: [split(TODAY), split(TODAY, 'BETA')] })
     expect(startsOf(asked)).toEqual([ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
@@ -56,21 +56,21 @@ describe('candles after a corporate action', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  it.each(['2026-02-10', '2026-02-13'])('are continued where the split is of another time: %s', async (day) => {
+  it.each(['2026-02-10', '2026-02-13'])('are extended if the split is of another time: %s', async (day) => {
     const { text, asked, script } = await joined(100, { data: [split(day)] })
     expect(startsOf(asked)).toEqual([midnight('2026-02-11')])
     expect(text(FILE)).toBe(textOf(days(11), 100))
     expect(script).not.toHaveProperty('rewritten')
   })
 
-  it('go by the actions of an earlier run where this one does not ask for them', async () => {
+  it('use the stored corporate actions if this run does not fetch them', async () => {
     const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
     const { asked, text } = await joined(50, undefined, { only: ['all-ohlcv'], files })
     expect(startsOf(asked)).toEqual([ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
   })
 
-  it('go by the actions of an earlier run where this one fails to get them, and do not fail with them', async () => {
+  it('use the stored corporate actions if fetching them fails', async () => {
     const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
     const { asked, script, report } = await joined(50, 404, { files })
     expect(startsOf(asked)).toEqual([ALL])
@@ -80,7 +80,7 @@ describe('candles after a corporate action', () => {
 })
 
 describe('candles that disagree with the stored ones', () => {
-  it('are fetched again as a whole in one step, without any known action', async () => {
+  it('are fetched again completely in one step, without a known action', async () => {
     const { text, asked, script } = await joined(50, { data: [] })
     expect(startsOf(asked)).toEqual([midnight('2026-02-11'), ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
@@ -93,7 +93,7 @@ describe('candles that disagree with the stored ones', () => {
     { what: 'an outage', answer: 404, items: { http_404: 1 } },
     { what: 'an empty answer', answer: { data: [] }, items: { error: 1 } },
     { what: 'a few candles', answer: candlesOf(days(6), 50), items: { error: 1 } },
-  ])('leave the stored ones as they are on $what', async ({ answer, items }) => {
+  ])('leave the stored ones unchanged on $what', async ({ answer, items }) => {
     const { text, script, report } = await joined(50, undefined, {
       only: ['all-ohlcv'],
       answer: (asked) => {
@@ -110,7 +110,7 @@ describe('candles that disagree with the stored ones', () => {
 })
 
 describe('sessions on a weekend', () => {
-  it('are kept, and candles go on behind them', async () => {
+  it('are stored, and later candles follow them', async () => {
     const all = days(5, '2026-02-16')
     const files: MemoryFiles = new Map()
     for (const day of all) {

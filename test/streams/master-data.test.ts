@@ -102,7 +102,7 @@ describe('master-data', () => {
     expect(text(RESPONSE)).toBeUndefined()
   })
 
-  it('stops the run when it has lost more than 30 % of its stocks, whatever rows it holds, and leaves the earlier files alone', async () => {
+  it('stops the run when more than 30 % of the stocks are missing, and keeps the stored files', async () => {
     const stocks = Array.from({ length: 10 }, (_, place) => stockNamed(`S${place}`, place))
     const files = (await masterOf(stocks)).files
     const before = [...files]
@@ -194,13 +194,13 @@ describe('master-data', () => {
   })
 
   describe('of as many stocks as one request asks for', () => {
-    it('tells that there may be more', async () => {
+    it('warns that more may exist', async () => {
       const { report, script } = await counted(stocksNamed(5_000), undefined)
       expect(report).toMatchObject({ outcome: 'complete', stocks: 5_000 })
       expect(script.problems).toEqual([{ reason: expect.stringMatching(/5,000 rows, the maximum of one request/) }])
     })
 
-    it('is stored, and counts as incomplete where it says that there are more', async () => {
+    it('is stored, and counts as incomplete if its total is higher', async () => {
       const { report, script } = await counted(stocksNamed(5_000), 5_400)
       expect(report).toMatchObject({ outcome: 'partial', stocks: 5_000 })
       expect(script.problems).toEqual([{ item: 'all', status: 'success', reason: expect.stringMatching(/^count: .*5,400.* no more$/) }])
@@ -222,7 +222,7 @@ describe('master-data', () => {
       expect(reason).toMatch(/^another ISIN: ALPHA has INE000000099 instead of INE000000001;/)
     })
 
-    it('tells which file is whose where two stocks share a symbol', async () => {
+    it('reports which file belongs to which stock if two share a symbol', async () => {
       const reasons = await noticesAfter([ALPHA, { ...BETA, Sym: 'ALPHA', Isin: 'INE000000099' }])
       expect(reasons).toContainEqual(
         expect.stringMatching(

@@ -44,19 +44,19 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
     { status: 429, attempts: 18 },
     { status: 403, attempts: 1 },
     { status: 410, attempts: 1 },
-  ])('does not pass an older day off as the newest when the provider answers $status', async ({ status, attempts }) => {
+  ])('does not use the file of an older day when the provider answers $status', async ({ status, attempts }) => {
     const { asked, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
     expect(pathsOf(asked)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
     expect(script.outcome).toBe('failed')
   })
 
-  it('does not pass an older day off as the newest when the host is away', async () => {
+  it('does not use the file of an older day when the host is down', async () => {
     const { asked, script } = await bands({ [pathOn('12022026')]: 503, [pathOn('11022026')]: csv })
     expect(new Set(pathsOf(asked))).toEqual(new Set([pathOn('12022026')]))
     expect(script.outcome).toBe('failed')
   })
 
-  it('does not take a page, or a table without the columns, for a file', async () => {
+  it('rejects a page, or a table without the columns', async () => {
     for (const body of ['<html>maintenance</html>', 'A,B\n1,2\n', '']) {
       const { script, asked } = await bands({ [pathOn('12022026')]: body, [pathOn('11022026')]: csv })
       expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
@@ -70,7 +70,7 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
   })
 })
 
-describe('a file of nothing but its header', () => {
+describe('a file with only a header', () => {
   const header = (csv: string) => csv.slice(0, csv.indexOf('\n') + 1)
 
   it('is a day without changes', async () => {
@@ -79,7 +79,7 @@ describe('a file of nothing but its header', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
   })
 
-  it('is no list of all securities', async () => {
+  it('is not accepted as the list of all securities', async () => {
     const { text, script } = await collect({ stream: 'complete-price-bands', answer: () => header(LIST) })
     expect(text('complete_price_bands.json')).toBeUndefined()
     expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })

@@ -36,7 +36,7 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(text(file)).toBe(`[\n{"Symbol":"ALPHA","ISIN":"${ALPHA.Isin}",${answered.slice(1)}\n]\n`)
   })
 
-  it('goes by the symbol of the stock that was asked for where the answered record names one itself', async () => {
+  it('uses the symbol of the requested stock if the answered record has another one', async () => {
     const { text } = await collect({ stream, answer: () => ({ data: [{ a: 1, Symbol: 'OTHER', ISIN: ALPHA.Isin }] }), master: [ALPHA] })
     expect(JSON.parse(text(file) ?? '')).toEqual([{ Symbol: 'ALPHA', ISIN: ALPHA.Isin, a: 1 }])
   })
@@ -69,7 +69,7 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     { error: 'boom', data: [] },
     { errors: [{ code: 7 }], data: [] },
     { code: 503, data: [] },
-  ])('takes %j for a failure, never for a stock without records, and keeps its earlier ones', async (failure) => {
+  ])('treats %j as a failure, not as a stock without records, and keeps the stored ones', async (failure) => {
     const files: MemoryFiles = new Map()
     await records({ answer: () => ({ data: [{ a: 1 }] }), files })
     const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? failure : { data: [{ a: 2 }] }), files })
@@ -78,7 +78,7 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(report.outcome).toBe('partial')
   })
 
-  it('keeps the other stocks’ records when only some symbols are asked for', async () => {
+  it('keeps the records of other stocks when only some symbols are requested', async () => {
     const files: MemoryFiles = new Map()
     await records({ files }, 'old')
     const { text, report, asked, script } = await records({ files, symbols: ['beta'] })
@@ -115,21 +115,21 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     ])
   })
 
-  it('does not write over a damaged file whose records it would have to keep, and fails alone', async () => {
+  it('does not overwrite a damaged file whose records it would have to keep, and fails alone', async () => {
     const { text, script, report } = await records({ files: withFile(file, '[{"Symbol":'), symbols: ['BETA'] })
     expect(text(file)).toBe('[{"Symbol":')
     expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining(file) })
     expect(report.outcome).toBe('partial')
   })
 
-  it('writes over a damaged file when it has every record anew', async () => {
+  it('overwrites a damaged file when it has fetched every record', async () => {
     const { text } = await records({ files: withFile(file, '[{"Symbol":') })
     expect(text(file)).toBe(arrayOf(recordOf(ALPHA), recordOf(BETA), recordOf(GAMMA)))
   })
 })
 
 describe('fundamental-data', () => {
-  it('takes a bare object for the array of one', async () => {
+  it('reads a bare object as an array of one', async () => {
     const { text } = await collect({
       stream: 'fundamental-data',
       answer: () => ({ status: 'success', data: { isin: ALPHA.Isin, CV: { PE: '1' } } }),
@@ -138,7 +138,7 @@ describe('fundamental-data', () => {
     expect(text('fundamental_data.json')).toBe(arrayOf({ ...headOf(ALPHA), isin: ALPHA.Isin, CV: { PE: '1' } }))
   })
 
-  it('asks by ISIN, without the usual headers', async () => {
+  it('requests by ISIN, without the usual headers', async () => {
     const { asked } = await collect({ stream: 'fundamental-data', answer: () => ({ data: [] }), master: [ALPHA] })
     expect(asked[0]).toMatchObject({ body: { data: { isin: ALPHA.Isin } } })
     expect(Object.keys(asked[0]?.headers ?? {}).sort()).toEqual(['accept-encoding', 'content-type'])
@@ -146,12 +146,12 @@ describe('fundamental-data', () => {
 })
 
 describe('advanced-indicators', () => {
-  it('asks by the stock’s Sid, flat', async () => {
+  it('requests by the Sid of the stock, without nesting', async () => {
     const { asked } = await collect({ stream: 'advanced-indicators', answer: () => ({ data: [] }), master: [ALPHA] })
     expect(asked[0]?.body).toEqual({ exchange: 'NSE', segment: 'E', security_id: '1001', isin: ALPHA.Isin, symbol: 'ALPHA', minute: 'D' })
   })
 
-  it.each(['advanced-indicators', 'all-ohlcv'])('does not ask %s for a stock that has no Sid, and says so', async (stream) => {
+  it.each(['advanced-indicators', 'all-ohlcv'])('does not request %s for a stock without a Sid, and reports it', async (stream) => {
     const { asked, script } = await collect({ stream, answer: () => ({ data: [] }), master: [{ ...ALPHA, Sid: null }, BETA] })
     expect(asked).toHaveLength(1)
     expect(script.items).toMatchObject({ error: 1, empty: 1 })
@@ -170,7 +170,7 @@ describe('new-announcements', () => {
     expect(events).toEqual(['b2', 'a2', 'a1', 'a3', 'b1', 'a4'])
   })
 
-  it('sorts kept records in among the new ones', async () => {
+  it('sorts retained records among the new ones', async () => {
     const files: MemoryFiles = new Map()
     const on =
       (date: string): Answer =>

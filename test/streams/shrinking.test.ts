@@ -42,7 +42,7 @@ const listOf = (stream: string, answer: unknown, files: MemoryFiles, more: Parti
   collect({ stream, answer: () => answer, files, ...more })
 
 describe.each(Object.entries(lists))('%s', (stream, { file, answer }) => {
-  it('keeps its file when less than 70 % of the records come, unless that is accepted', async () => {
+  it('keeps its file if the answer has less than 70 % of the stored records, unless that is accepted', async () => {
     const files: MemoryFiles = new Map()
     await listOf(stream, answer(100), files)
     const before = files.get(file)
@@ -64,7 +64,7 @@ describe.each(Object.entries(lists))('%s', (stream, { file, answer }) => {
 })
 
 describe.each(Object.entries(daily))('%s', (stream, { file, answer }) => {
-  it('may shrink as it likes', async () => {
+  it('may shrink by any amount', async () => {
     const files: MemoryFiles = new Map()
     await listOf(stream, answer(100), files)
     expect((await listOf(stream, answer(1), files)).report.outcome).toBe('complete')

@@ -26,7 +26,7 @@ const webRecords = ['A', 'B', 'C', 'D'].map((sym, place) => ({
 }))
 
 describe('surveillance-lists', () => {
-  it('takes both lists from their tabs of the spreadsheet, and asks nothing else', async () => {
+  it('reads both lists from their tabs of the spreadsheet, without another request', async () => {
     const { text, asked, script, report } = await lists({ [ASM]: sheet, [GSM]: sheet })
     expect(text('nse_asm_list.json')).toBe(arrayOf(RECORD))
     expect(text('nse_gsm_list.json')).toBe(arrayOf(RECORD))
@@ -35,7 +35,7 @@ describe('surveillance-lists', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  it('leaves out the header, rows of fewer than five cells and rows without a symbol', async () => {
+  it('skips the header, rows of fewer than five cells and rows without a symbol', async () => {
     const rows = sheetOf(
       HEADER,
       [1, 'SHORT', 'Short Ltd', 'INE000000002'],
@@ -62,7 +62,7 @@ describe('surveillance-lists', () => {
     { what: 'has an error for a table', answer: 'setResponse({"status":"error","errors":[]});' },
     { what: 'answers a page', answer: '<html>sign in</html>' },
     { what: 'is cut', answer: sheet.slice(0, 60) },
-  ])('goes on to the web site’s data when the spreadsheet $what', async ({ answer }) => {
+  ])('falls back to the data of the web site when the spreadsheet $what', async ({ answer }) => {
     const { text, asked, script, report } = await lists({
       [ASM]: answer,
       [GSM]: sheet,
@@ -94,7 +94,7 @@ describe('surveillance-lists', () => {
     { what: 'is out', answer: 500 },
     { what: 'is of another build', answer: 404 },
     { what: 'has no pageProps', answer: { notFound: true } },
-  ])('goes on to the web page when the data $what', async ({ answer }) => {
+  ])('falls back to the web page when the data $what', async ({ answer }) => {
     const { text, asked } = await lists({
       [ASM]: sheet,
       [BUILD_PAGE]: buildPage,
@@ -105,7 +105,7 @@ describe('surveillance-lists', () => {
     expect(pathsOf(asked).at(-1)).toBe(pagePath('nse-gsm-list'))
   })
 
-  it('goes on to the web page when the build id cannot be read, and reads it once for both lists', async () => {
+  it('falls back to the web page when the build id is unreadable, and reads it once for both lists', async () => {
     const { text, asked } = await lists({
       [BUILD_PAGE]: '<html>no build here</html>',
       [pagePath('nse-asm-list')]: webPage(webRows('asmStage')),

@@ -70,7 +70,7 @@ it('a thousand swapped answers are all refused as another stock’s', async () =
   expect(swapped).toBeGreaterThanOrEqual(1_000)
 })
 
-it('news of another stock are no news of the one that was asked for', async () => {
+it('news of another stock are not stored for the requested one', async () => {
   const item = { publish_date: 1_770_890_400_000, news_object: { title: 'x', text: '', overall_sentiment: '' } }
   const answer = (asked: Asked) => ({
     data: { latest_news: [{ ...item, isin: stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS]?.Isin }] },

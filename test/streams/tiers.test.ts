@@ -26,7 +26,7 @@ describe.each([
     { after: 'the first source', faults: down(first) },
     { after: 'the first two', faults: down(first, 'web_data') },
     { after: 'the first, with a build id that cannot be read', faults: down(first, 'web_build_id') },
-  ])('has the same lists from the next source after $after', async ({ faults }) => {
+  ])('gets the same lists from the next source after $after', async ({ faults }) => {
     const clean = await collected(name, [])
     const { outcome, script, texts, stats } = await collected(name, faults)
     expect(outcome).toBe('complete')
@@ -35,7 +35,7 @@ describe.each([
     expect(stats.violations).toEqual([])
   })
 
-  it('fails with each source’s reason when all are down, and leaves empty lists where there were none', async () => {
+  it('fails with the reason of each source when all are down, and writes empty lists if none are stored', async () => {
     const { outcome, script, texts } = await collected(name, down(first, 'web_data', 'web_page'))
     expect(outcome).toBe('partial')
     expect(script?.outcome).toBe('failed')

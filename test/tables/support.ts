@@ -8,16 +8,16 @@ import { serveSimulator } from '../../src/simulator/index.js'
 import { ask } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 
-/** Whether DuckDB is there: its binary is not made for every system. */
+/** Whether DuckDB is available: not every system has a binary. */
 export const duckdb = await import('@duckdb/node-api').then(
   () => true,
   (error: unknown) => {
-    process.stderr.write(`skipped, for DuckDB cannot be loaded here: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`skipped: cannot load DuckDB: ${error instanceof Error ? error.message : String(error)}\n`)
     return false
   },
 )
 
-/** A market of the embedded provider in a folder of its own. */
+/** A simulated market in its own folder. */
 export const collected = async (stocks = 12): Promise<{ readonly out: string; readonly remove: () => void }> => {
   const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
   const provider = await serveSimulator({
@@ -35,7 +35,7 @@ export const collected = async (stocks = 12): Promise<{ readonly out: string; re
   return { out, remove: () => rmSync(out, { recursive: true, force: true }) }
 }
 
-/** A folder that holds just these files. */
+/** A folder with exactly these files. */
 export const folderWith = (files: Readonly<Record<string, string | object>>): string => {
   const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
   for (const [file, content] of Object.entries(files)) {
@@ -45,7 +45,7 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
   return out
 }
 
-/** The rows of an answer, every value as text. */
+/** The rows of a result, every value as text. */
 export const rowsOf = async (sql: string, out: string): Promise<readonly (readonly (string | null)[])[]> => {
   const { result, close } = await ask(sql, out)
   try {
@@ -55,7 +55,7 @@ export const rowsOf = async (sql: string, out: string): Promise<readonly (readon
   }
 }
 
-/** Every file below a folder with what it holds and when it was changed. */
+/** Every file below a folder with its content and modification time. */
 export const treeOf = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -16,7 +16,7 @@ afterAll(() => {
   for (const remove of folders) remove()
 })
 
-/** How many rows the files of a table hold, counted without SQL. */
+/** The number of rows in the files of a table, counted without SQL. */
 const counts: Readonly<Record<string, (out: string) => number>> = {
   master: (out) => listIn(out, 'master_isin_map.json').length,
   master_data: (out) => listIn(out, 'master_data_response.json').length,
@@ -104,7 +104,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
   it.each(catalogue.map((table) => [table.name, table] as const))('%s fills its columns', async (name, table) => {
     const columns = columnsOf(table).filter((column) => column.name !== 'extra')
     const [filled = []] = await rowsOf(`SELECT ${columns.map((column) => `count("${column.name}")`).join(', ')} FROM ${name}`, out)
-    // What the embedded provider does not answer.
+    // Columns that the simulator does not fill.
     const unanswered = ['deals.isin', 'deals.value', 'filings.category', 'pivots.r2', 'pivots.r3', 'pivots.s2', 'pivots.s3']
     const empty = columns.filter((_, place) => filled[place] === '0').map((column) => `${name}.${column.name}`)
     expect(empty.filter((column) => !unanswered.includes(column))).toEqual([])

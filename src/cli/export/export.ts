@@ -82,7 +82,8 @@ export const endingLines = ({ sink, ms, tables }: Exported): readonly Line[] => 
   const rows = tables.reduce((total, table) => total + table.rows, 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
   const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
-  const head = ` into ${clean(sink)}: ${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length, 'table')}, ${formatDuration(ms)}`
+  const loaded = `${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length, 'table')}`
+  const head = ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`
   const notes = [
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),

@@ -21,7 +21,7 @@ export const planLines = (forecast: Forecast, { settings, columns, free }: Print
   const wrapped = (text: string): readonly Line[] => wrap(clean(text), columns).map((line): Line => [[line]])
   const { finishedBefore } = forecast.resume
   if (finishedBefore !== undefined) {
-    const upToDate = `Up to date: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, and all files are present.`
+    const upToDate = `Up to date: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, all files present.`
     return [...wrapped(upToDate), ...wrapped('A run would send no request. For a run from scratch: plan --fresh.')]
   }
   return [

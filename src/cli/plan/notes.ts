@@ -10,6 +10,8 @@ const LATENCIES: Readonly<Record<Latency['from'], string>> = {
   assumed: 'assumed, no earlier run in the folder; set it with --latency',
 }
 
+const TOTAL_NOTE = 'The total is phase 1 stream by stream, then the longest parallel chain.'
+
 /** Explains the figures of a plan, each in a sentence or two. */
 export const notesOf = (forecast: Forecast, free: number | undefined): readonly string[] => {
   const { stocks, latency, resume, streams, notes } = forecast
@@ -17,19 +19,15 @@ export const notesOf = (forecast: Forecast, free: number | undefined): readonly 
     ...(resume.continues === undefined ? [] : [continued(forecast)]),
     ...(stocks === undefined ? [] : [`Stocks: ${stocksText(stocks)}`]),
     ...assumedLists(forecast),
-    `Time: ${formatCount(latency.ms)} ms per request (${LATENCIES[latency.from]}), divided among the workers. The total is phase 1 stream by stream, then the longest parallel chain.`,
+    `Time: ${formatCount(latency.ms)} ms per request (${LATENCIES[latency.from]}), divided among the workers. ${TOTAL_NOTE}`,
     ...streams.flatMap(({ stream, perSecond }) =>
       perSecond === undefined
         ? []
-        : [
-            `${stream.name} was rate limited in the last run to about ${rateText(perSecond)} requests per second; the plan uses the same rate.`,
-          ],
+        : [`${stream.name} was rate limited in the last run to about ${rateText(perSecond)} requests per second, as in this plan.`],
     ),
     diskText(forecast, free),
     ...(streams.some(({ requests }) => requests.least < requests.most)
-      ? [
-          'Ranges: the low figure if every first source answers, the high one with further days, pages and sources. Retries are not counted.',
-        ]
+      ? ['Ranges: low if every first source answers, high with further days, pages and sources. Retries are not counted.']
       : []),
     ...notes,
   ]

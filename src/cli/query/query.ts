@@ -102,7 +102,5 @@ export const statementIn = (
   if (typed === undefined && (isTTY || json)) return undefined
   const piped = read('-', 'query')
   if (piped.trim() !== '') return piped
-  throw new UsageError(
-    'query: no statement on stdin\ntype one: scripstream query "select …"; on a terminal, or with --json, "scripstream query" shows the tables',
-  )
+  throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query --json')
 }
