@@ -1,9 +1,13 @@
+import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { compareIdentifiers } from '../src/market/identifiers.js'
+import { formatSentence } from '../src/market/listings.js'
 import { BadAnswer } from '../src/model/errors.js'
 import { fileNamesOf } from '../src/model/file-name.js'
-import { Rows, textOf } from '../src/model/row.js'
+import { isRow, type Row, Rows, textOf } from '../src/model/row.js'
 import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { recover } from '../src/operators/recover.js'
+import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { once } from '../src/pipeline/work.js'
@@ -12,15 +16,15 @@ import { exactly, post } from '../src/provider/endpoint.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
 export const MarketIndex = row({
-  Sym: column(z.string(), { about: 'symbol of the index', sql: 'symbol', required: 'key' }),
+  Sym: column(z.string(), { about: 'symbol of the index', sql: 'symbol', required: true, key: true }),
   DispSym: column(z.string(), { about: 'name of the index', sql: 'name' }),
-  Sid: column(z.number(), { about: "the provider's id of the index", sql: ['sid', 'VARCHAR'], or: 'text', required: 'key' }),
+  Sid: column(z.number(), { about: "the provider's id of the index", sql: ['sid', 'VARCHAR'], or: 'text', required: true, key: true }),
   Ltp: column(z.number().nullable(), { about: 'last value, points', sql: 'value', usual: true }),
   Pchange: column(z.number().nullable(), { about: 'against the close before, as answered', sql: 'change', usual: true }),
   PPerchange: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent', usual: true }),
-  Exch: column(z.string(), { about: 'as answered', sql: 'exchange' }),
-  Seg: column(z.string(), { about: 'as answered', sql: 'segment' }),
-  Inst: column(z.string(), { about: 'as answered', sql: 'instrument' }),
+  Exch: column(z.string(), { about: 'as answered', sql: 'exchange', key: true }),
+  Seg: column(z.string(), { about: 'as answered', sql: 'segment', key: true }),
+  Inst: column(z.string(), { about: 'as answered', sql: 'instrument', key: true }),
   Open: z.number().optional(),
   High: z.number().optional(),
   Low: z.number().optional(),
@@ -76,6 +80,15 @@ const indices = post({
   }),
 })
 
+const toIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: textOf(Sym), Sid: textOf(Sid) })
+
+/** The stored list; none if it is missing or unreadable. */
+const storedIndices = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
+  stored.document(file).pipe(
+    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
+    recover(() => of([])),
+  )
+
 /** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
 export const allIndices = defineStream({
   name: 'all-indices',
@@ -84,7 +97,22 @@ export const allIndices = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [indices],
-  work: once((tools, file) => tools.ask(indices, REQUEST).pipe(notCut(REQUEST.data.count, tools), notShrunk(file, tools))),
+  work: once((tools, file) =>
+    tools.ask(indices, REQUEST).pipe(
+      notCut(REQUEST.data.count, tools),
+      notShrunk(file, tools),
+      switchMap((found) =>
+        storedIndices(file, tools).pipe(
+          map((earlier) => {
+            const { gone } = compareIdentifiers(earlier.map(toIdentifiers), [...found.rows].map(toIdentifiers))
+            const names = gone.map(({ symbol, Sid }) => `${symbol} (${Sid})`)
+            for (const text of formatSentence('no longer listed', names, 'their candle files stay as they are')) tools.notice(text)
+            return found
+          }),
+        ),
+      ),
+    ),
+  ),
   offers: (rows, notice) => {
     const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]

@@ -21,10 +21,10 @@ import { post } from '../src/provider/endpoint.js'
  */
 export const Deal = row({
   date: column(z.string(), { about: 'day of the deal', sql: 'date', format: 'day', required: true }),
-  sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: 'key' }),
+  sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
   isin: column(z.string().optional(), { about: 'ISIN of the stock; NULL if not answered', sql: 'isin' }),
-  exch: column(z.string(), { about: 'exchange of the deal', sql: 'exchange' }),
-  deal: column(textSuchAs('BULK', 'BLOCK'), { about: 'BULK or BLOCK', sql: 'kind' }),
+  exch: column(z.string(), { about: 'exchange of the deal', sql: 'exchange', key: true }),
+  deal: column(textSuchAs('BULK', 'BLOCK'), { about: 'BULK or BLOCK', sql: 'kind', key: true }),
   bs: column(textSuchAs('B', 'S'), { about: 'B for a purchase, S for a sale', sql: 'side', required: true }),
   cname: column(z.string(), { about: 'who bought or sold', sql: 'client', required: true }),
   qty: column(z.int(), { about: 'shares', sql: 'quantity', required: true }),

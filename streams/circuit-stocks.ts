@@ -44,7 +44,7 @@ const ratio = () => column(z.number().nullable(), { usual: true })
 
 /** A stock as the scan answers it, its fields in the order of the request. */
 const ScannedStock = row({
-  Sym: column(z.string().nullable(), { required: 'key' }),
+  Sym: column(z.string().nullable(), { required: true, key: true }),
   DispSym: column(z.string().nullable(), { required: true }),
   Ltp: required(),
   PPerchange: required(),

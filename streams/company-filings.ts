@@ -33,8 +33,8 @@ export const Filing = row({
     required: true,
     usual: true,
   }),
-  caption: column(z.string(), { about: 'title', sql: 'caption', usual: true }),
-  descriptor: column(z.string(), { about: 'kind of filing', sql: 'descriptor' }),
+  caption: column(z.string(), { about: 'title', sql: 'caption', key: true, usual: true }),
+  descriptor: column(z.string(), { about: 'kind of filing', sql: 'descriptor', key: true }),
   cat: column(z.string().optional(), { about: 'finer kind; NULL if the exchange gave none', sql: 'category' }),
   news_body: column(z.string(), { about: 'short text', sql: 'body' }),
   file_url: column(z.string(), { about: 'address of the document', sql: 'url' }),
@@ -44,6 +44,12 @@ export const Filing = row({
   ...{ bse_code: numberOrText, co_code: numberOrText, sid: numberOrText },
 })
 export interface Filing extends RowOf<typeof Filing> {}
+
+/** Filings of `lodr` are merged by their `news_id`: rows without it would replace stored ones under other keys. */
+const rowsOn = {
+  company_filings: Filing,
+  lodr: Filing.extend({ news_id: column(z.string(), { required: true, key: true, usual: true }) }),
+}
 
 const SYMBOL = { ...ITEM_SYMBOL, comment: 'trading symbol of the requested stock' }
 
@@ -57,7 +63,7 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: answerOf(column(z.array(Filing), { usual: true, required: true }), { total_pages: z.number().optional() }),
+    shape: answerOf(column(z.array(rowsOn[path]), { usual: true, required: true }), { total_pages: z.number().optional() }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

@@ -34,11 +34,11 @@ export interface CorporateAction extends RowOf<typeof CorporateAction> {}
 
 /** A stock and its corporate actions. */
 export const StockActions = row({
-  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: 'key' }),
+  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
   DispSym: column(z.string(), { about: 'name of the company', sql: 'name' }),
   Isin: z.string().optional(),
   Sid: z.union([z.number(), z.string()]).optional(),
-  CorpAct: column(oneOrMore(CorporateAction), { required: 'key' }),
+  CorpAct: column(oneOrMore(CorporateAction), { required: true, key: true }),
 })
 export interface StockActions extends RowOf<typeof StockActions> {}
 

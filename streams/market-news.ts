@@ -27,15 +27,15 @@ export interface NewsItem extends BuiltRowOf<typeof NewsItem> {}
 
 /** A news item as answered. */
 const AnsweredNews = row({
-  publish_date: column(z.number(), { format: 'millis', required: 'key' }),
+  publish_date: column(z.number(), { format: 'millis', required: true, key: true }),
   category: z.string(),
   news_object: column(
     row({
-      title: column(z.string(), { required: 'key' }),
+      title: column(z.string(), { required: true, key: true }),
       text: column(z.string(), { required: true }),
       overall_sentiment: column(z.string(), { required: true }),
     }),
-    { required: 'key' },
+    { required: true, key: true },
   ),
 })
 

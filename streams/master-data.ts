@@ -1,5 +1,6 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
 import { listingNotices } from '../src/market/listings.js'
 import { BadAnswer } from '../src/model/errors.js'
 import { isRow, Rows } from '../src/model/row.js'
@@ -9,6 +10,7 @@ import { recover } from '../src/operators/recover.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
 import { notShrunk } from '../src/pipeline/not-shrunk.js'
+import { refuse } from '../src/pipeline/refuse.js'
 import { MASTER, once } from '../src/pipeline/work.js'
 import { json } from '../src/provider/answer.js'
 import { exactly, post } from '../src/provider/endpoint.js'
@@ -18,10 +20,15 @@ const figure = (sql: string, about: string) => column(z.number().nullable(), { a
 
 /** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in crore rupees, rates in percent. */
 export const MasterRow = row({
-  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: 'key' }),
-  Isin: column(z.string(), { about: 'ISIN of the stock', sql: 'isin', required: 'key' }),
+  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
+  Isin: column(z.string(), { about: 'ISIN of the stock', sql: 'isin', required: true, key: true }),
   DispSym: column(z.string(), { about: 'name of the company', sql: 'name', required: true }),
-  Sid: column(z.union([z.number(), z.string()]), { about: "the provider's id of the security", sql: ['sid', 'VARCHAR'], required: 'key' }),
+  Sid: column(z.union([z.number(), z.string()]), {
+    about: "the provider's id of the security",
+    sql: ['sid', 'VARCHAR'],
+    required: true,
+    key: true,
+  }),
   FnoFlag: column(z.int().optional(), { about: '1 where futures and options are traded on it', sql: 'fno', or: 'text' }),
   Mcap: figure('market_cap', 'market capitalisation, crore rupees'),
   Pe: figure('pe', 'price to earnings'),
@@ -87,6 +94,8 @@ const earlierStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
     recover(() => of([])),
   )
 
+const toIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
+
 /** The list of all stocks, as answered and as the map that every other script uses. The run stops without it. */
 export const masterData = defineStream({
   name: MASTER,
@@ -116,7 +125,13 @@ export const masterData = defineStream({
         switchMap((found) =>
           earlierStocks(tools).pipe(
             map((earlier) => {
-              for (const text of listingNotices(earlier, stocksOf([...found.rows]))) tools.notice(text)
+              const stocks = stocksOf([...found.rows])
+              const comparison = compareIdentifiers(earlier.map(toIdentifiers), stocks.map(toIdentifiers))
+              for (const [code, message] of findIdentifierProblems(comparison)) {
+                // A list that is known to be incomplete was accepted.
+                if (code !== 'shrink' || !tools.accepts('count')) refuse(tools, code, message)
+              }
+              for (const text of listingNotices(earlier, stocks)) tools.notice(text)
               return found
             }),
           ),

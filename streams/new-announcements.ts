@@ -15,7 +15,7 @@ import { ownedBy } from '../src/provider/owned-by.js'
 export const Announcement = row({
   date: column(z.string(), { about: 'India time', sql: ['announced_at', 'TIMESTAMP'], format: 'day', required: true, usual: true }),
   type: column(z.string(), { about: 'such as Results Update', sql: 'kind' }),
-  events: column(z.string(), { about: 'text of the announcement', sql: 'event', required: 'key', usual: true }),
+  events: column(z.string(), { about: 'text of the announcement', sql: 'event', required: true, key: true, usual: true }),
 })
 export interface Announcement extends RowOf<typeof Announcement> {}
 

@@ -115,7 +115,8 @@ const formatReissue = ({ before, now }: Pair): string => `${now.stock.Symbol} ha
 
 const MAX_SHOWN = 10
 
-const formatSentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
+/** One sentence about several entries; it names the first ten. */
+export const formatSentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
   if (entries.length === 0) return []
   const more = entries.length > MAX_SHOWN ? `, and ${entries.length - MAX_SHOWN} more` : ''
   return [`${kind}: ${entries.slice(0, MAX_SHOWN).join(', ')}${more}; ${consequence}`]

@@ -5,12 +5,12 @@ import { CollectError } from '../model/errors.js'
  * `RunOptions.accept` (`--accept CODE`) stores such answers anyway.
  */
 export const refusals = {
-  shrink: 'a list or a history is much shorter than the stored one',
+  shrink: 'a list or a history is much shorter than the stored one, or many stocks left it at once',
   count: 'a list has fewer records than its own total',
   fields: 'a required field is missing in nearly all answers',
   prices: 'a new candle is impossible, or its price move is',
   rescale: 'many stored series disagree with the answers of one day',
-  identity: 'a series belongs to another stock',
+  identity: 'a series belongs to another stock, or many stocks have another symbol, ISIN or Sid at once',
 } as const
 
 /** The code of a rule, as in `--accept`, `RunOptions.accept` and `Problem.code`. */
@@ -22,6 +22,10 @@ export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[]
 export const thresholds = {
   /** A list or a history must have at least this share of the stored length. */
   leastShare: 0.7,
+  /** More stocks than this, and more than this share, leave the master list at once. Usual is less than 1 %. */
+  left: { most: 5, share: 0.05 },
+  /** More stocks of the master list than this, and more than this share, have another symbol, ISIN or Sid at once. Usual are a handful. */
+  identifiers: { most: 5, share: 0.02 },
   /** If at least this many stocks with records, and more than this share of them, get empty answers, their records stay. */
   emptied: { least: 20, share: 0.3 },
   /** A stream over at least this many items fails if all of them are empty. */

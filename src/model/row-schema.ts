@@ -16,11 +16,15 @@ export interface ColumnFacts {
   readonly further?: readonly Column[]
   /**
    * An output depends on it: an answer is refused if the field is missing from all records, has another type, or its `format` cannot be
-   * read. A `key` must also not be null in all records. An optional or usual list or record counts as missing only if an unknown field is
-   * in its place.
+   * read. An optional or usual list or record counts as missing only if an unknown field is in its place.
    */
-  readonly required?: true | 'key'
-  /** Some records may lack it: it counts as gone only if no record has it. */
+  readonly required?: true
+  /**
+   * Null and empty text are no values of it: they are drift if (nearly) all answers of the run have nothing else. If it is also required,
+   * an answer is refused that has nothing else.
+   */
+  readonly key?: true
+  /** Some records may lack it: it counts as gone if (nearly) all answers lack it. */
   readonly usual?: true
   /** `day` is text that starts with a date (`2026-02-12`), `millis` a number of epoch milliseconds. */
   readonly format?: 'day' | 'millis'
@@ -43,7 +47,7 @@ export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S =>
  *
  * @example
  * export const Pledge = row({
- *   promoter: column(z.string(), { about: 'who pledged', sql: 'promoter', required: 'key' }),
+ *   promoter: column(z.string(), { about: 'who pledged', sql: 'promoter', required: true, key: true }),
  *   share: column(z.number(), { about: 'percent of the holding', sql: 'share' }),
  * })
  * export interface Pledge extends RowOf<typeof Pledge> {}

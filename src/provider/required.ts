@@ -73,7 +73,7 @@ export const createRequiredFieldCheck = <Layout>(
       }
       const all = collectRecords(answer, steps, (list) => list)
       const faulty = all.filter((record) => findFault(record, field, node) !== undefined)
-      const [first] = faulty
+      const first = faulty.find((record) => record[field.name] !== undefined) ?? faulty[0]
       if (first === undefined || faulty.length < all.length * rules.offShare) return []
       const fault = findFault(first, field, node) ?? 'gone'
       const isRefused = mustRefuse(
@@ -114,7 +114,9 @@ const mustRefuse = <Layout>({ check, fault, records, isReplaced }: Evidence<Layo
   const isUsual = present >= rules.answers && present >= answers * rules.usualShare && faultyInARow < rules.inARow
   const mayBeAbsent = !field.isExpected || field.isUsual
   if (mayBeAbsent && isContainer(field)) return true
-  if (records >= (isUsual || mayBeAbsent ? rules.fewestIfUsual : rules.fewest)) return true
+  // Records may lack such a field, but not have it without a value.
+  const isAllowed = mayBeAbsent && fault !== 'null'
+  if (records >= (isUsual || isAllowed ? rules.fewestIfUsual : rules.fewest)) return true
   if (isUsual) return false
   return fault === 'type' || (fault === 'gone' && !mayBeAbsent && isReplaced) || faulty + 1 >= rules.answers
 }
@@ -122,6 +124,7 @@ const mustRefuse = <Layout>({ check, fault, records, isReplaced }: Evidence<Layo
 const findFault = <Layout>(record: Row, field: KnownField<Layout>, node: ShapeNode<Layout>): FieldFault | undefined => {
   const value = record[field.name]
   if (value === undefined || value === null) return findAbsence(record, field, node)
+  if (value === '' && !field.mayBeNull) return 'null'
   if ((toKindBit(value) & ~field.mask) !== 0) return 'type'
   if (field.format === undefined) return undefined
   return (field.format === 'day' ? readDay(value) !== undefined : isMillis(value)) ? undefined : 'format'
@@ -148,11 +151,11 @@ const hasUnknownContainer = <Layout>(record: Row, { known }: ShapeNode<Layout>):
 
 type TakeRecords = <T>(list: readonly T[]) => readonly T[]
 
-const takeEnds: TakeRecords = (list) =>
+export const takeEnds: TakeRecords = (list) =>
   list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)].filter((one) => one !== undefined)
 
 /** Collects the records at the end of a path of names; each step may be a list or a single record. */
-const collectRecords = (value: unknown, steps: readonly string[], take: TakeRecords): readonly Row[] => {
+export const collectRecords = (value: unknown, steps: readonly string[], take: TakeRecords): readonly Row[] => {
   const here = (Array.isArray(value) ? take(value) : [value]).filter(isRow)
   const [step, ...further] = steps
   return step === undefined ? here : here.flatMap((record) => collectRecords(record[step], further, take))
@@ -163,7 +166,7 @@ export const formatFieldProblem = <Layout>({ path, fault, field, seen }: FieldPr
   const descriptions: Readonly<Record<FieldFault, string>> = {
     gone: 'is missing from the answer',
     type: `is ${describeKind(seen)} instead of ${field.expected.replaceAll('|', ' or ')}`,
-    null: 'is null in all records',
+    null: seen === '' ? 'is empty in all records' : 'is null in all records',
     format: field.format === 'day' ? 'does not start with a date (YYYY-MM-DD)' : 'is not in epoch milliseconds',
   }
   return `${path} ${descriptions[fault]}`

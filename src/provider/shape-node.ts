@@ -52,11 +52,11 @@ const createShapeNode = <Layout>(path: string, { kinds, fields = {} }: FieldDesc
 }
 
 const toKnownField = <Layout>(node: { readonly path: string }, name: string, field: FieldDescription): KnownField<Layout> => {
-  const { usual, required, format } = field.facts
+  const { usual, required, key, format } = field.facts
   return {
     ...{ name, mask: toMask(field.kinds), expected: field.expected },
     ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
-    ...{ isRequired: required !== undefined, mayBeNull: required !== 'key', format },
+    ...{ isRequired: required === true, mayBeNull: key !== true, format },
     inner: field.fields && createShapeNode<Layout>(joinPath(node, name), field),
   }
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Drift } from '../model/report.js'
 import { isRow, type Row } from '../model/row.js'
 import type { AnswerInspector } from './endpoint.js'
+import { createPresenceCheck, type LackingField } from './presence.js'
 import { createRequiredFieldCheck, type FieldProblem, formatFieldProblem, type RequiredFieldPolicy } from './required.js'
 import { compileShape, describeKind, joinPath, type KnownField, type ShapeNode, toKindBit } from './shape-node.js'
 
@@ -17,8 +18,6 @@ export interface ShapeWatch {
 const MAX_ENTRIES = 40
 const MAX_LAYOUTS = 200
 const MAX_NAME_LENGTH = 80
-/** From this many answers on, a field that some records may lack can count as gone. */
-const MIN_ANSWERS_TO_JUDGE = 5
 
 type Node = ShapeNode<FieldLayout>
 
@@ -34,13 +33,12 @@ interface Entry extends Pick<Drift, 'kind' | 'field' | 'expected' | 'seen' | 're
   records: number
   last: number
   readonly node: Node
-  readonly isUsual: boolean
 }
 
 type DriftFacts = Omit<Entry, 'answers' | 'records' | 'last' | 'example'>
 
 const toDriftFacts = (node: Node, kind: Drift['kind'], { name, expected, isRequired }: KnownField<FieldLayout>): DriftFacts => ({
-  ...{ kind, field: joinPath(node, name), expected, node, isUsual: false },
+  ...{ kind, field: joinPath(node, name), expected, node },
   ...(isRequired ? { required: true } : {}),
 })
 
@@ -55,6 +53,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
   const entries = new Map<string, Entry>()
   const compiled = compileShape<FieldLayout>(shape)
   const { root } = compiled
+  const presence = createPresenceCheck(root)
   const findProblems = policy && createRequiredFieldCheck(root, policy.rules)
   let answer = 0
   let asExpected = 0
@@ -75,18 +74,18 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
     entry.last = answer
     entry.answers += 1
   }
-  const wrongKind = (facts: Omit<DriftFacts, 'kind' | 'isUsual'>, value: unknown): void =>
-    hit(findEntry({ ...facts, kind: 'type', seen: describeKind(value), isUsual: false }))
+  const wrongKind = (facts: Omit<DriftFacts, 'kind'>, value: unknown): void =>
+    hit(findEntry({ ...facts, kind: 'type', seen: describeKind(value) }))
   const findLayout = (node: Node, names: readonly string[]): FieldLayout => {
     const key = names.join('\n')
     const known = node.layouts.get(key)
     if (known) return known
     const fields = names.map((name) => node.known.get(name))
     const fresh = names.filter((_, index) => fields[index] === undefined)
-    const missing = [...node.known.values()].filter(({ name, isExpected }) => isExpected && !names.includes(name))
+    const missing = [...node.known.values()].filter(({ name, isExpected, isUsual }) => isExpected && !isUsual && !names.includes(name))
     const drifts = [
-      ...fresh.map((name) => findEntry({ kind: 'new', field: joinPath(node, name), node, isUsual: false })),
-      ...missing.map((field) => findEntry({ ...toDriftFacts(node, 'gone', field), isUsual: field.isUsual })),
+      ...fresh.map((name) => findEntry({ kind: 'new', field: joinPath(node, name), node })),
+      ...missing.map((field) => findEntry(toDriftFacts(node, 'gone', field))),
     ].filter((entry) => entry !== undefined)
     const layout = { names, fields, drifts }
     if (node.layouts.size >= MAX_LAYOUTS) node.layouts.clear()
@@ -130,6 +129,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
     const bit = toKindBit(value)
     if ((bit & ~compiled.mask) !== 0) wrongKind({ field: 'the answer', expected: compiled.expected, node: root }, value)
     else if (bit !== 0) within(root, value)
+    presence.observe(value, item)
     for (const problem of findProblems?.(value) ?? []) judge(problem)
   }
   const judge = (problem: FieldProblem<FieldLayout>): void => {
@@ -138,8 +138,6 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
       hit(findEntry(toDriftFacts(problem.node, problem.fault, problem.field)), problem.sampleSize)
     if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
   }
-  const isReported = ({ isUsual, records, node }: Entry): boolean =>
-    !isUsual || (node.answers >= MIN_ANSWERS_TO_JUDGE && records === node.records)
   const watch: ShapeWatch = {
     of: (name) => {
       item = name
@@ -162,7 +160,12 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
       example,
     },
   })
-  const listDrifts = (): readonly Drift[] => [...entries.values()].filter(isReported).map(toDrift)
+  const toLackingDrift = ({ field, path, kind, lacking, answers, lackingRecords, records, example }: LackingField<FieldLayout>): Drift => ({
+    ...{ stream, endpoint, kind, field: path.slice(0, MAX_NAME_LENGTH), expected: field.expected },
+    ...(field.isRequired ? { required: true } : {}),
+    ...{ answers: lacking, of: answers + asExpected, records: lackingRecords, ofRecords: records + asExpected, example },
+  })
+  const listDrifts = (): readonly Drift[] => [...[...entries.values()].map(toDrift), ...presence.list(asExpected).map(toLackingDrift)]
   return { watch, listDrifts }
 }
 

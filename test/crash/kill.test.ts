@@ -1,4 +1,5 @@
-import { cpSync } from 'node:fs'
+import { cpSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder, provider, run } from '../e2e/command.js'
 import { killedAfter, seeded, temporariesIn, treeOf } from './support.js'
@@ -82,6 +83,30 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
         expect(treeOf(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }
+    },
+    (KILLS / 2) * MS_PER_KILL,
+  )
+
+  it(
+    'leaves the same files when smaller runs are killed between the kills of the whole run',
+    async () => {
+      const random = seeded(SEED + 2)
+      const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(SECOND_DAY) })
+      const whole = emptyFolder()
+      const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
+      for (let kills = 0; kills < KILLS / 2; kills += 2) {
+        const out = emptyFolder()
+        const args = ['run', '--as-of', SECOND_DAY, '--out', out]
+        const cwd = emptyFolder()
+        await killedAfter(wholeMs * (0.4 + random() / 2), args, { cwd, env })
+        for (const part of ['fundamental-data', 'market-news,company-filings'])
+          await killedAfter(wholeMs * (0.1 + random()), [...args, '--only', part], { cwd, env })
+        kills += await runUntilDone({ args, env, random, wholeMs })
+        expect(treeOf(out)).toEqual(treeOf(whole))
+        expect(temporariesIn(out)).toEqual([])
+        expect(existsSync(join(out, '.scripstream', 'part'))).toBe(false)
+      }
+      expect(simulator.stats().violations).toEqual([])
     },
     (KILLS / 2) * MS_PER_KILL,
   )

@@ -15,7 +15,7 @@ import { columnsFrom, inDocument } from '../../src/model/table.js'
 
 const Action = row({ on: column(z.string(), { about: 'first day', sql: 'on_day', format: 'day', required: true }) })
 const Share = row({
-  symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: 'key' }),
+  symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
   side: column(textSuchAs('B', 'S'), { about: 'B or S', sql: 'side' }),
   quantity: column(z.int(), { about: 'shares', sql: 'quantity' }),
   price: column(z.number().nullable(), { about: 'rupees', sql: 'price', usual: true, or: 'text' }),

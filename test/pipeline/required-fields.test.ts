@@ -89,6 +89,7 @@ describe('good files stay as they are, and the run is partial, when', () => {
     { what: 'the title of all news is gone', stream: 'market-news', change: inNews((news) => delete news.title) },
     { what: 'titles become lists', stream: 'market-news', change: inNews((news) => (news.title = [news.title])) },
     { what: 'dates of news are in seconds', stream: 'market-news', change: inNews((_, item) => (item.publish_date = EVENING / 1_000)) },
+    { what: 'the title of all news is empty', stream: 'market-news', change: inNews((news) => (news.title = '')) },
     { what: 'filings come under another name', stream: 'company-filings', change: on('/lodr', (answer) => rename(answer, 'data', 'list')) },
     {
       what: 'deals are dated in another format',
@@ -114,6 +115,24 @@ describe('good files stay as they are, and the run is partial, when', () => {
     expect(report.outcome).toBe('partial')
     expect(report.drift).toContainEqual(expect.objectContaining({ required: true }))
     expect(JSON.stringify(report.scripts[stream]?.problems)).toMatch(/fields: /)
+  })
+
+  it.each([
+    { what: 'become null', change: inRows('/lodr', (row) => (row.news_id = null)) },
+    { what: 'are gone', change: inRows('/lodr', (row) => delete row.news_id) },
+  ])('ids of filings $what, except for the first few short answers', async ({ change }) => {
+    const files = await goodFiles('company-filings')
+    const before = new Map(outputsIn(files))
+    const report = await run({ files, change, only: ['company-filings'] })
+    const changed = outputsIn(files).filter(([file, { text }]) => text !== before.get(file)?.text)
+    expect(before.size).toBeGreaterThan(25)
+    expect(changed.length).toBeLessThan(5)
+    expect(report.outcome).toBe('partial')
+    expect(report.scripts['company-filings']).toMatchObject({
+      outcome: 'partial',
+      problems: [{ code: 'fields' }, {}, {}, {}, {}, {}, {}, {}, {}, {}],
+    })
+    expect(report.drift).toContainEqual(expect.objectContaining({ endpoint: 'lodr', field: 'data[].news_id', required: true }))
   })
 
   it('a price of the stocks at their limit is renamed: the next source is used', async () => {

@@ -24,7 +24,7 @@ const dataOf = (fields: z.ZodRawShape) => answerOf(z.array(row(fields)))
 const times = <T>(count: number, row: T): readonly T[] => Array.from({ length: count }, () => row)
 
 describe('an answer without a required field', () => {
-  const shape = dataOf({ title: column(z.string(), { required: 'key' }), other: z.string().optional() })
+  const shape = dataOf({ title: column(z.string(), { required: true, key: true }), other: z.string().optional() })
 
   it('is refused when three records lack it', () => {
     expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe('data[].title is missing from the answer')
@@ -79,12 +79,21 @@ describe('an answer without a required field', () => {
 
 describe('a required field', () => {
   it('may be null, but a key not in all records', () => {
-    const shape = dataOf({ id: column(z.string(), { required: 'key' }), price: column(z.number(), { required: true }) })
+    const shape = dataOf({ id: column(z.string(), { required: true, key: true }), price: column(z.number(), { required: true }) })
     expect(judge(shape).see({ data: times(3, { id: 'a', price: null }) })).toBeUndefined()
     const { see, found } = judge(shape)
     expect(see({ data: times(3, { id: null, price: 1 }) })).toBe('data[].id is null in all records')
     expect(found()).toMatchObject([{ kind: 'null', field: 'data[].id', required: true, answers: 1, records: 3 }])
     expect(see({ data: [{ id: 'a', price: 1 }, ...times(2, { id: null, price: 1 })] })).toBeUndefined()
+  })
+
+  it('may be an empty text, but a key not in all records', () => {
+    const shape = dataOf({ title: column(z.string(), { required: true, key: true }), text: column(z.string(), { required: true }) })
+    expect(judge(shape).see({ data: times(3, { title: 'a', text: '' }) })).toBeUndefined()
+    expect(judge(shape).see({ data: [{ title: 'a', text: '' }, ...times(2, { title: '', text: '' })] })).toBeUndefined()
+    const { see, found } = judge(shape)
+    expect(see({ data: times(3, { title: '', text: 'a' }) })).toBe('data[].title is empty in all records')
+    expect(found()).toMatchObject([{ kind: 'null', field: 'data[].title', required: true }])
   })
 
   it('of the kind day starts with a date', () => {
@@ -108,8 +117,8 @@ describe('a required field', () => {
   it('is found in nested records', () => {
     const day = column(z.string(), { format: 'day', required: true })
     const shape = dataOf({
-      acts: column(oneOrMore(row({ on: day })), { required: 'key' }),
-      deep: column(row({ x: column(z.string(), { required: true }) }), { required: 'key' }),
+      acts: column(oneOrMore(row({ on: day })), { required: true, key: true }),
+      deep: column(row({ x: column(z.string(), { required: true }) }), { required: true, key: true }),
     })
     const record = { acts: [{ on: '2026-02-12' }], deep: { x: 'a' } }
     expect(judge(shape).see({ data: times(3, record) })).toBeUndefined()
@@ -124,6 +133,13 @@ describe('a required field', () => {
     const { see } = judge(dataOf({ date: column(z.string(), { format: 'day', required: true, usual: true }), x: z.string().optional() }))
     expect(see({ data: times(9, { newDate: 'x' }) })).toBeUndefined()
     expect(see({ data: times(10, {}) })).toBeDefined()
+  })
+
+  it('that some records may lack is refused if three records have it as null', () => {
+    const shape = dataOf({ id: column(z.string(), { required: true, key: true, usual: true }), x: z.string().optional() })
+    expect(judge(shape).see({ data: [{ x: 'a' }, { x: 'a', id: null }, { x: 'a', id: null }] })).toBe('data[].id is null in all records')
+    expect(judge(shape).see({ data: times(3, { x: 'a' }) })).toBeUndefined()
+    expect(judge(shape).see({ data: [{ id: null }, { id: null }, { id: 'a' }] })).toBeUndefined()
   })
 })
 

@@ -56,6 +56,13 @@ describe('all-indices', () => {
     expect(script).toMatchObject({ outcome: 'success', files: 1 })
   })
 
+  it('names the indices that are no longer listed', async () => {
+    const rows = Array.from({ length: 8 }, (_, place) => indexOf(`I${place}`, place + 1))
+    const { files } = await indices({ data: rows })
+    const { script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows.slice(0, 6) }), files })
+    expect(script.problems).toEqual([{ reason: 'no longer listed: I6 (7), I7 (8); their candle files stay as they are' }])
+  })
+
   it('keeps its file if the list has fewer indices than its total, unless that is accepted', async () => {
     const rows = [indexOf('NIFTY', 13), indexOf('SENSEX', 51)]
     const listOf = (data: readonly object[], more: Partial<Collecting> = {}) =>

@@ -1,0 +1,82 @@
+import { type RefusalCode, thresholds } from './never-worse.js'
+
+/** The names that a list has for one of its entries, such as symbol, ISIN and Sid. An empty one is unknown and is not compared. */
+export type Identifiers = Readonly<Record<string, string>>
+
+/** An entry of the earlier list, and the entry of the current list that agrees with it in the most identifiers. */
+interface Pair {
+  readonly before: Identifiers
+  readonly now: Identifiers
+}
+
+/** How the entries of an earlier list match those of the current one. */
+interface Comparison {
+  /** With at least one identifier of the earlier list. */
+  readonly pairs: readonly Pair[]
+  /** Those of them with another value of an identifier. */
+  readonly changed: readonly Pair[]
+  /** Earlier entries of which no identifier is listed any more. */
+  readonly gone: readonly Identifiers[]
+}
+
+/** Compares the identifiers of two lists, independent of their order. */
+export const compareIdentifiers = (earlier: readonly Identifiers[], present: readonly Identifiers[]): Comparison => {
+  const index = new Map<string, Identifiers[]>()
+  for (const entry of present)
+    for (const key of listKeys(entry)) {
+      const known = index.get(key)
+      if (known) known.push(entry)
+      else index.set(key, [entry])
+    }
+  const matches = earlier.filter((before) => listKeys(before).length > 0).map((before) => ({ before, now: findClosest(before, index) }))
+  const pairs = matches.flatMap(({ before, now }) => (now === undefined ? [] : [{ before, now }]))
+  return {
+    pairs,
+    changed: pairs.filter((pair) => findDifferences(pair).length > 0),
+    gone: matches.flatMap(({ before, now }) => (now === undefined ? [before] : [])),
+  }
+}
+
+/** Why a master list must not replace the earlier one: too many stocks left at once, or have other identifiers at once. */
+export const findIdentifierProblems = ({ pairs, changed, gone }: Comparison): ReadonlyMap<RefusalCode, string> => {
+  const problems = new Map<RefusalCode, string>()
+  const { left, identifiers } = thresholds
+  const all = pairs.length + gone.length
+  if (gone.length > left.most && gone.length > all * left.share)
+    problems.set('shrink', `${gone.length} of ${all} stocks are no longer listed`)
+  const names = Object.keys(changed[0]?.before ?? {})
+  if (changed.length > identifiers.most && changed.length > pairs.length * identifiers.share)
+    problems.set(
+      'identity',
+      `${changed.length} of ${pairs.length} stocks have another ${joinNames(names)} at once, ${describeExamples(changed)}`,
+    )
+  return problems
+}
+
+const listKeys = (entry: Identifiers): readonly string[] =>
+  Object.entries(entry).flatMap(([name, value]) => (value === '' ? [] : [`${name}\n${value}`]))
+
+const findClosest = (before: Identifiers, index: ReadonlyMap<string, readonly Identifiers[]>): Identifiers | undefined => {
+  const counts = new Map<Identifiers, number>()
+  for (const key of listKeys(before)) for (const entry of index.get(key) ?? []) counts.set(entry, (counts.get(entry) ?? 0) + 1)
+  let best: Identifiers | undefined
+  for (const [entry, count] of counts) if (best === undefined || count > (counts.get(best) ?? 0)) best = entry
+  return best
+}
+
+const findDifferences = ({ before, now }: Pair): readonly string[] =>
+  Object.keys(before).filter((name) => before[name] !== now[name] && before[name] !== '' && now[name] !== '')
+
+const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+
+const MAX_SHOWN = 3
+
+const describeExamples = (changed: readonly Pair[]): string => {
+  const examples = changed.slice(0, MAX_SHOWN).map((pair) => {
+    const [label = ''] = Object.values(pair.before)
+    return findDifferences(pair)
+      .map((name) => `${label} has ${name} ${pair.now[name]} instead of ${pair.before[name]}`)
+      .join(' and ')
+  })
+  return `for example ${examples.join(', ')}`
+}
