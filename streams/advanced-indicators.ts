@@ -1,16 +1,16 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { found } from '../src/model/outcome.js'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
+import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
 import { answerOf, column, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
-import type { Column } from '../src/model/sql-column.js'
-import { Owned, ofStock, sidOf } from '../src/model/stock.js'
+import type { TableColumn } from '../src/model/sql-column.js'
+import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
 import { inDocument } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
 
 /** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
 export const IndicatorValue = row({
@@ -33,7 +33,7 @@ export const Indicators = row({
 export interface Indicators extends RowOf<typeof Indicators> {}
 
 /** A level of the classic method. */
-const pivot = (name: string, key: string, about: string): Column => ({
+const pivot = (name: string, key: string, about: string): TableColumn => ({
   ...{ name, type: 'DOUBLE', comment: `${about}, rupees` },
   from: { row: [`$.Pivot[0].Classic.${key}`] },
 })
@@ -60,7 +60,7 @@ const indicator = post({
     symbol: z.string().min(1),
     minute: z.literal('D'),
   }),
-  read: (text, { isin }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
+  read: (text, { isin }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
   shape: answerOf(z.array(Indicators)),
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
@@ -96,8 +96,8 @@ export const advancedIndicators = defineStream({
   timeoutMs: 10_000,
   endpoints: [indicator],
   work: perStock((stock, { ask, settings: { exchange } }) =>
-    ask(indicator, { exchange, segment: 'E', security_id: sidOf(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
-      map((rows) => found(rows.map((row) => ofStock<Indicators>(stock, row)))),
+    ask(indicator, { exchange, segment: 'E', security_id: requireSid(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
+      map((rows) => createResult(rows.map((row) => toStockRecord<Indicators>(stock, row)))),
     ),
   ),
   outputs: [
@@ -110,14 +110,14 @@ export const advancedIndicators = defineStream({
           about: 'technical indicators on daily candles, one row for each stock and indicator',
           lists: ['SMA', 'EMA', 'Indicator'],
           elsewhere: ['Pivot'],
-          columns: [...inDocument(Owned), IndicatorValue],
+          columns: [...inDocument(StockRecord), IndicatorValue],
           position: 7,
         },
         {
           name: 'pivots',
           about: 'daily pivot points, one row for each stock',
           elsewhere: ['SMA', 'EMA', 'Indicator'],
-          columns: [Owned, ...PIVOTS, Indicators],
+          columns: [StockRecord, ...PIVOTS, Indicators],
           position: 8,
         },
       ],

@@ -1,17 +1,17 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
-import { found } from '../src/model/outcome.js'
+import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
 import { answerOf, column, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { inDocument } from '../src/model/table.js'
-import { addDays, addMonths, type Day, dayAt, readDay } from '../src/model/trading-day.js'
+import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { noticeIfFull } from '../src/pipeline/not-cut.js'
-import { notShrunk } from '../src/pipeline/not-shrunk.js'
+import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
+import { warnIfFull } from '../src/pipeline/reject-truncated.js'
 import { perPart } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
 export const CorporateAction = row({
@@ -43,7 +43,7 @@ export const StockActions = row({
 export interface StockActions extends RowOf<typeof StockActions> {}
 
 /** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
-const COUNT = 5000
+const MAX_ROWS = 5000
 
 const actions = post({
   name: 'corporate_actions',
@@ -54,7 +54,7 @@ const actions = post({
       type: z.literal('full'),
       whichpage: z.literal('corporate_action'),
       filters: z.tuple([z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() })]),
-      count: z.literal(COUNT),
+      count: z.literal(MAX_ROWS),
       page: z.literal(1),
     }),
   }),
@@ -82,10 +82,10 @@ const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: Sam
 }
 
 /** The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today. */
-const windowOf = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
+const computeWindow = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
 
-const actionDays = ({ CorpAct }: Row): readonly Day[] =>
+const listActionDays = ({ CorpAct }: Row): readonly Day[] =>
   (Array.isArray(CorpAct) ? CorpAct : [CorpAct])
     .filter(isRow)
     .flatMap(({ ActDate, ExDate, RecDate }) => [ActDate, ExDate, RecDate].flatMap((date) => readDay(date) ?? []))
@@ -99,23 +99,23 @@ export const corporateActions = defineStream({
   timeoutMs: 30_000,
   endpoints: [actions],
   work: perPart(['upcoming', 'history'], (mode, tools, file) => {
-    const today = dayAt(tools.asOf)
-    const { from, to } = windowOf(mode, today)
+    const today = toDay(tools.asOf)
+    const { from, to } = computeWindow(mode, today)
     const filters: [{ field: 'CorpAct.ActDate'; op: 'GT' | 'LT'; val: Day }] = [
       { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today },
     ]
-    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: COUNT, page: 1 } }).pipe(
-      noticeIfFull(COUNT, tools, mode),
+    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: MAX_ROWS, page: 1 } }).pipe(
+      warnIfFull(MAX_ROWS, tools, mode),
       map((rows) =>
-        found(
+        createResult(
           rows.filter((row) => {
-            const days = actionDays(row)
+            const days = listActionDays(row)
             return days.length === 0 || days.some((day) => day >= from && day <= to)
           }),
         ),
       ),
     )
-    return mode === 'history' ? action$.pipe(notShrunk(file, tools)) : action$
+    return mode === 'history' ? action$.pipe(rejectShrunk(file, tools)) : action$
   }),
   outputs: [
     {

@@ -1,16 +1,16 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
 import type { Random } from '../src/model/market.js'
-import { found } from '../src/model/outcome.js'
+import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
 import { column, oneOrMore, type RowOf, row } from '../src/model/row-schema.js'
-import type { Column } from '../src/model/sql-column.js'
-import { ofStock } from '../src/model/stock.js'
+import type { TableColumn } from '../src/model/sql-column.js'
+import { toStockRecord } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>
@@ -37,22 +37,22 @@ export const Fundamentals = row({
 export interface Fundamentals extends RowOf<typeof Fundamentals> {}
 
 /** A figure within a block; its key may have several spellings. */
-const figure = (name: string, paths: readonly string[], comment: string): Column => ({
+const figure = (name: string, paths: readonly string[], comment: string): TableColumn => ({
   ...{ name, type: 'DOUBLE', comment },
   from: { row: paths.map((path) => `$.${path}`) },
 })
 
 /** The first value of a text such as `10|5|4`: that of the newest quarter. */
-const newest = (name: string, keys: readonly string[], comment: string): Column => ({
+const newest = (name: string, keys: readonly string[], comment: string): TableColumn => ({
   ...figure(
     name,
     keys.map((key) => `incomeStat_cq.${key}`),
     comment,
   ),
-  reading: (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`,
+  convert: (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`,
 })
 
-const FIGURES: readonly Column[] = [
+const FIGURES: readonly TableColumn[] = [
   { name: 'symbol', type: 'VARCHAR', comment: 'trading symbol', from: { row: ['Symbol'] } },
   { name: 'isin', type: 'VARCHAR', comment: 'ISIN of the stock', from: { row: ['ISIN', 'isin'] } },
   { name: 'sector', type: 'VARCHAR', comment: 'as the provider names it', from: { row: ['$.CV.SECTOR'] } },
@@ -62,7 +62,7 @@ const FIGURES: readonly Column[] = [
   {
     ...newest('quarter', ['YEAR', 'Year'], 'newest quarter, YYYYMM'),
     type: 'VARCHAR',
-    reading: (value) => `split_part(${value}, '|', 1)`,
+    convert: (value) => `split_part(${value}, '|', 1)`,
   },
   newest('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
   newest('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
@@ -70,7 +70,7 @@ const FIGURES: readonly Column[] = [
   newest('opm', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
 ]
 
-const Answer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
+const FundamentalAnswer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
 
 const fundamental = post({
   name: 'fundamental',
@@ -78,7 +78,8 @@ const fundamental = post({
   path: '/scanx/fundamental',
   headers: 'bare',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, [json(Answer)(text, undefined, seen).data ?? []].flat()),
+  read: (text, { data: { isin } }, seen): readonly Row[] =>
+    assertSameIsin(isin, [json(FundamentalAnswer)(text, undefined, seen).data ?? []].flat()),
   shape: row({ status: z.string().optional(), code: z.number().optional(), data: oneOrMore(Fundamentals) }),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
@@ -87,8 +88,8 @@ const fundamental = post({
     if (random.chance(0.01)) return { status: 'success', data: [] }
     const record = {
       isin,
-      incomeStat_cq: table(random, 5, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
-      incomeStat_cy: table(random, 6, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
+      incomeStat_cq: sampleTable(random, 5, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
+      incomeStat_cy: sampleTable(random, 6, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
       TTM_cy: { EPS: String(random.decimal(1, 90)), OPM: String(random.decimal(-5, 40)), SALES: String(random.decimal(10, 90_000)) },
       CV: {
         PE: String(random.decimal(4, 90)),
@@ -96,9 +97,9 @@ const fundamental = post({
         ROCE: String(random.decimal(-5, 40)),
         SECTOR: 'Diversified',
       },
-      roce_roe: table(random, 6, QUARTERS, ['ROCE', 'ROE']),
-      sHp: table(random, 5, QUARTERS, ['FII', 'DII', 'PROMOTER', 'PUBLIC']),
-      bs_c: table(random, 6, QUARTERS, ['TOTAL_ASSETS', 'TOTAL_EQUITY', 'NON_CURRENT_LIABILITIES']),
+      roce_roe: sampleTable(random, 6, QUARTERS, ['ROCE', 'ROE']),
+      sHp: sampleTable(random, 5, QUARTERS, ['FII', 'DII', 'PROMOTER', 'PUBLIC']),
+      bs_c: sampleTable(random, 6, QUARTERS, ['TOTAL_ASSETS', 'TOTAL_EQUITY', 'NON_CURRENT_LIABILITIES']),
     }
     return { status: 'success', data: random.chance(0.1) ? record : [record] }
   },
@@ -106,7 +107,7 @@ const fundamental = post({
 
 const QUARTERS = '202512|202509|202506|202503|202412'
 
-const table = (random: Random, columns: number, year: string, keys: readonly string[]): Row => ({
+const sampleTable = (random: Random, columns: number, year: string, keys: readonly string[]): Row => ({
   ...Object.fromEntries(keys.map((key) => [key, Array.from({ length: columns }, () => random.decimal(-50, 9_000)).join('|')])),
   YEAR: year,
 })
@@ -121,7 +122,7 @@ export const fundamentalData = defineStream({
   endpoints: [fundamental],
   work: perStock((stock, { ask }) =>
     ask(fundamental, { data: { isin: stock.ISIN } }).pipe(
-      map((records) => found(records.map((record) => ofStock<Fundamentals>(stock, record)))),
+      map((records) => createResult(records.map((record) => toStockRecord<Fundamentals>(stock, record)))),
     ),
   ),
   outputs: [

@@ -1,19 +1,19 @@
 import { z } from 'zod'
+import { createCandleEndpoint } from '../src/market/candles.js'
 import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle-row.js'
-import { textOf } from '../src/model/row.js'
-import type { Column } from '../src/model/sql-column.js'
+import { readText } from '../src/model/row.js'
+import type { TableColumn } from '../src/model/sql-column.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { missingCandles } from '../src/pipeline/missing-candles.js'
+import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
 import { perRowOf } from '../src/pipeline/work.js'
-import { candlesOf } from '../src/provider/candles.js'
 
-const indexCandles = candlesOf(
+const indexCandles = createCandleEndpoint(
   'index_ohlcv',
   z.string().refine((instrument) => instrument !== 'EQUITY', 'must be an index instrument'),
 )
 
-const SID: Column = {
+const SID: TableColumn = {
   name: 'sid',
   type: 'VARCHAR',
   comment: "the provider's id of the index, because some share a symbol; empty if the list lacks it",
@@ -29,8 +29,8 @@ export const indicesOhlcv = defineStream({
   timeoutMs: 30_000,
   endpoints: [indexCandles],
   work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
-    const instrument = { EXCH: textOf(Exch), SYM: textOf(Sym), SEG: textOf(Seg), INST: textOf(Inst), SEC_ID: textOf(Sid) }
-    return missingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
+    const instrument = { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) }
+    return fetchMissingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
   }),
   outputs: [
     {

@@ -1,22 +1,22 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { found } from '../src/model/outcome.js'
+import { json } from '../src/http/answer.js'
+import { exactly, post } from '../src/http/endpoint.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
+import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
-import { Owned, type Stock } from '../src/model/stock.js'
+import { type Stock, StockRecord } from '../src/model/stock.js'
 import { inDocument } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { exactly, post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
 
 /** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
 export const NewsItem = row({
   PublishDate: column(z.number(), {
     about: 'when it was published, India time',
     sql: ['published_at', 'TIMESTAMP'],
-    reading: (value) => `make_timestamp((NULLIF(TRY_CAST(${value} AS BIGINT), 0) + 19800000) * 1000)`,
+    convert: (value) => `make_timestamp((NULLIF(TRY_CAST(${value} AS BIGINT), 0) + 19800000) * 1000)`,
   }),
   Title: column(z.string(), { about: 'headline', sql: 'title' }),
   Summary: column(z.string(), { about: 'a few sentences', sql: 'summary' }),
@@ -39,7 +39,7 @@ const AnsweredNews = row({
   ),
 })
 
-const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
+const NewsAnswer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
 const liveNews = post({
   name: 'news',
@@ -55,7 +55,8 @@ const liveNews = post({
     stock_list: z.tuple([z.string().length(12)]),
     entity_id: z.literal(''),
   }),
-  read: (text, { stock_list: [isin] }, seen): readonly Row[] => ownedBy(isin, json(Answer)(text, undefined, seen).data?.latest_news ?? []),
+  read: (text, { stock_list: [isin] }, seen): readonly Row[] =>
+    assertSameIsin(isin, json(NewsAnswer)(text, undefined, seen).data?.latest_news ?? []),
   shape: row({
     code: z.number().optional(),
     status: z.union([z.string(), z.number()]).optional(),
@@ -79,7 +80,7 @@ const liveNews = post({
 })
 
 /** Converts an answer to a stored item, with the defaults of the interface document; a sentiment that it does not list stays as it is. */
-const itemOf = ({ news_object, publish_date, category }: Row): NewsItem => {
+const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   const news = isRow(news_object) ? news_object : {}
   return {
     Title: typeof news.title === 'string' ? news.title : '',
@@ -108,7 +109,7 @@ export const marketNews = defineStream({
       news_feed_type: 'live',
       stock_list: [stock.ISIN],
       entity_id: '',
-    }).pipe(map((rows) => found(rows.slice(0, newsLimit).map(itemOf)))),
+    }).pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem)))),
   ),
   outputs: [
     {
@@ -120,7 +121,7 @@ export const marketNews = defineStream({
           name: 'news',
           about: 'latest news of each stock',
           lists: ['News'],
-          columns: [...inDocument(Owned), NewsItem],
+          columns: [...inDocument(StockRecord), NewsItem],
           position: 5,
         },
       ],

@@ -9,7 +9,7 @@ export const CandleRow = row({
     about: 'trading day in India',
     sql: ['date', 'DATE'],
     // Plain arithmetic is exact: India has used +05:30 since before the first candle.
-    reading: (epoch) => `DATE '1970-01-01' + CAST((TRY_CAST(${epoch} AS BIGINT) + 19800) // 86400 AS INTEGER)`,
+    convert: (epoch) => `DATE '1970-01-01' + CAST((TRY_CAST(${epoch} AS BIGINT) + 19800) // 86400 AS INTEGER)`,
   }),
   Open: price('open'),
   High: price('high'),

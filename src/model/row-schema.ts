@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Column, Conversion, SqlType } from './sql-column.js'
+import type { Conversion, SqlType, TableColumn } from './sql-column.js'
 
 /** What a field of an answer is; null is allowed for every field. */
 export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record'
@@ -11,9 +11,9 @@ export interface ColumnFacts {
   /** The name of its column in SQL, and its type if that does not follow from the schema. Without it, it appears in `extra`. */
   readonly sql?: string | readonly [name: string, type: SqlType]
   /** Converts the SQL of its text to the SQL of its value, if a cast alone cannot. */
-  readonly reading?: Conversion
+  readonly convert?: Conversion
   /** Further columns that are read from it, placed behind its own. */
-  readonly further?: readonly Column[]
+  readonly further?: readonly TableColumn[]
   /**
    * An output depends on it: an answer is refused if the field is missing from all records, has another type, or its `format` cannot be
    * read. An optional or usual list or record counts as missing only if an unknown field is in its place.

@@ -5,13 +5,13 @@ export type SqlType = 'VARCHAR' | 'DOUBLE' | 'BIGINT' | 'DATE' | 'TIMESTAMP' | '
 export type Conversion = (text: string) => string
 
 /** A column of a table. Row schemas yield most of them; one that is not a field of the row is written out. */
-export interface Column {
+export interface TableColumn {
   readonly name: string
   readonly type: SqlType
   /** What it contains: unit, time zone, when it is empty. */
   readonly comment: string
   readonly from: ColumnSource
-  readonly reading?: Conversion
+  readonly convert?: Conversion
 }
 
 /**

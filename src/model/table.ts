@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { describeField } from './row-schema.js'
-import type { Column, SqlType } from './sql-column.js'
+import type { SqlType, TableColumn } from './sql-column.js'
 
 /** What an output says about a table over its files. */
 export interface TableFacts {
@@ -8,7 +8,7 @@ export interface TableFacts {
   /** What a row is. */
   readonly about: string
   /** Row schemas and further columns, in the order of the columns. */
-  readonly columns: readonly (z.ZodObject | Column)[]
+  readonly columns: readonly (z.ZodObject | TableColumn)[]
   /** If each record contains lists of rows: the keys of these lists. */
   readonly lists?: readonly string[]
   /** Keys of the records that another table contains. */
@@ -20,7 +20,7 @@ export interface TableFacts {
 }
 
 /** Files of a table, by their path below the output folder. `{exch}` is an exchange, another placeholder the file name of an item. */
-export interface Files {
+export interface TableFiles {
   readonly path: string
   /** A value for all rows of these files. */
   readonly label?: string
@@ -32,24 +32,24 @@ export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' |
   readonly comment: string
   /** The file format: a JSON array, one JSON document, CSV with any header, or CSV of candles. */
   readonly shape: 'array' | 'document' | 'csv' | 'candles'
-  readonly files: readonly Files[]
+  readonly files: readonly TableFiles[]
   /** Which list names the items of the files. */
   readonly items?: 'stocks' | 'indices'
-  readonly columns: readonly Column[]
+  readonly columns: readonly TableColumn[]
 }
 
 /** The columns of a row schema: its fields with the fact `sql`, and what is read from them. */
-export const columnsFrom = (schema: z.ZodObject): readonly Column[] =>
+export const columnsFrom = (schema: z.ZodObject): readonly TableColumn[] =>
   Object.entries(schema.shape).flatMap(([key, field]) => {
     const { facts, ...description } = describeField(field)
     if (facts.sql === undefined) return facts.further ?? []
     const [name, type = toSqlType(description, facts.format)] = typeof facts.sql === 'string' ? [facts.sql] : facts.sql
-    const { about: comment = '', reading, further = [] } = facts
-    return [{ name, type, comment, from: { row: [key] }, ...(reading === undefined ? {} : { reading }) }, ...further]
+    const { about: comment = '', convert: reading, further = [] } = facts
+    return [{ name, type, comment, from: { row: [key] }, ...(reading === undefined ? {} : { convert: reading }) }, ...further]
   })
 
 /** The same columns, read from the document around the rows. */
-export const inDocument = (schema: z.ZodObject): readonly Column[] =>
+export const inDocument = (schema: z.ZodObject): readonly TableColumn[] =>
   columnsFrom(schema).map((column) => ('row' in column.from ? { ...column, from: { document: column.from.row } } : column))
 
 const toSqlType = ({ kinds: [kind], isWhole }: Pick<ReturnType<typeof describeField>, 'kinds' | 'isWhole'>, format?: string): SqlType => {
@@ -75,7 +75,7 @@ export interface ShownColumn {
 }
 
 /** All columns of a table, including `extra`. */
-export const columnsOf = ({ shape, columns }: Table): readonly ShownColumn[] => [
+export const listColumns = ({ shape, columns }: Table): readonly ShownColumn[] => [
   ...columns.map(({ name, type, comment }) => ({ name, type, comment })),
   ...(shape === 'candles' ? [] : [EXTRA]),
 ]

@@ -1,4 +1,4 @@
-import { columnsFrom, type Files, type Table, type TableFacts } from '../model/table.js'
+import { columnsFrom, type Table, type TableFacts, type TableFiles } from '../model/table.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
 
@@ -29,7 +29,7 @@ const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
 const ITEM = /\{(?!exch\})\w+\}/
 
 /** The files of each part of the work, labelled with the part; or one path for all items. */
-const listFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly Files[] =>
+const listFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>
   parts.length === 0 || !ITEM.test(file)
     ? [{ path: file }]
     : parts.map(({ fileName }) => ({ path: file.replace(ITEM, () => fileName), label: fileName }))

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { EMPTY } from 'rxjs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import type { Signal } from '../../src/cli/signals.js'
+import type { ExitSignal } from '../../src/cli/signals.js'
 import { streams } from '../../streams/index.js'
 import { duckdb, folderWith } from '../tables/support.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 const sound = folderWith({ 'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021' }] })
 const damaged = folderWith({ 'master_isin_map.json': '[{' })
@@ -14,9 +14,9 @@ afterAll(() => {
   for (const folder of [sound, damaged]) rmSync(folder, { recursive: true })
 })
 
-const ended = async (args: readonly string[], signal?: Signal) => {
-  const io = createShell()
-  const code = runProgram(args, io, createParts(EMPTY, { streams }))
+const ended = async (args: readonly string[], signal?: ExitSignal) => {
+  const io = createTestIo()
+  const code = runProgram(args, io, createTestDependencies(EMPTY, { streams }))
   if (signal) io.signal$.next(signal)
   return { code: await code, help: io.out.text() }
 }

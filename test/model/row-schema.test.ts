@@ -19,7 +19,7 @@ const Share = row({
   side: column(textSuchAs('B', 'S'), { about: 'B or S', sql: 'side' }),
   quantity: column(z.int(), { about: 'shares', sql: 'quantity' }),
   price: column(z.number().nullable(), { about: 'rupees', sql: 'price', usual: true, or: 'text' }),
-  at: column(z.number(), { about: 'when', sql: ['at', 'TIMESTAMP'], format: 'millis', reading: (value) => `f(${value})` }),
+  at: column(z.number(), { about: 'when', sql: ['at', 'TIMESTAMP'], format: 'millis', convert: (value) => `f(${value})` }),
   actions: column(oneOrMore(Action).optional(), { required: true }),
   blocks: column(z.record(z.string(), z.string()), { about: 'all blocks', sql: 'blocks' }),
   band: column(z.string(), {
@@ -102,7 +102,7 @@ describe('the columns of a row schema', () => {
     expect(
       columnsFrom(Share)
         .find(({ name }) => name === 'at')
-        ?.reading?.('x'),
+        ?.convert?.('x'),
     ).toBe('f(x)')
   })
 

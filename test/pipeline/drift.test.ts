@@ -4,12 +4,12 @@ import { z } from 'zod'
 import { memory } from '../../sinks/memory.js'
 import { driftLines } from '../../src/cli/drift.js'
 import { createCollector } from '../../src/collector.js'
+import { createDriftWatch } from '../../src/http/drift.js'
+import type { AnyEndpoint } from '../../src/http/endpoint.js'
+import type { Transport } from '../../src/http/transport.js'
+import { openConnections } from '../../src/http/undici.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
 import { answerOf, column, row } from '../../src/model/row-schema.js'
-import { createDriftWatch } from '../../src/provider/drift.js'
-import type { AnyEndpoint } from '../../src/provider/endpoint.js'
-import { openConnections } from '../../src/provider/http.js'
-import type { Transport } from '../../src/provider/transport.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -194,7 +194,7 @@ describe('the watch over a call', () => {
   const watchOf = (shape: z.ZodType) => {
     const drift = createDriftWatch()
     const endpoint = { name: 'call', shape } as AnyEndpoint
-    return { see: drift.ofStream('stream')(endpoint)?.of('A') ?? expect.unreachable(), found: drift.found }
+    return { see: drift.forStream('stream')(endpoint)?.forItem('A') ?? expect.unreachable(), found: drift.listDrifts }
   }
   const brief = (drift: readonly Drift[]) => drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
 
@@ -210,10 +210,10 @@ describe('the watch over a call', () => {
 
   it('names as an example the first whose answer drifted so', () => {
     const drift = createDriftWatch()
-    const watch = drift.ofStream('stream')({ name: 'call', shape: dataOf({ a: z.number() }) } as unknown as AnyEndpoint)
+    const watch = drift.forStream('stream')({ name: 'call', shape: dataOf({ a: z.number() }) } as unknown as AnyEndpoint)
     const answers = { A: { a: 1 }, B: { a: 1, b: 2 }, C: { a: 'x', b: 2 }, D: {}, E: { a: 'x' } }
-    for (const [whom, row] of Object.entries(answers)) watch?.of(whom)({ data: [row] })
-    expect(drift.found().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
+    for (const [whom, row] of Object.entries(answers)) watch?.forItem(whom)({ data: [row] })
+    expect(drift.listDrifts().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
       'new data[].b B',
       'type data[].a C',
       'gone data[].a D',

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import { tablesOf } from '../../src/pipeline/tables.js'
-import { openDuck } from '../../src/tables/duckdb.js'
-import { statementOf } from '../../src/tables/statement.js'
+import { openDuckDb } from '../../src/tables/duckdb.js'
+import { parseStatement } from '../../src/tables/statement.js'
 import { streams } from '../../streams/index.js'
 import { duckdb, folderWith, rowsOf, treeOf } from './support.js'
 
@@ -188,14 +188,14 @@ describe.skipIf(!duckdb)('query', () => {
 
 describe.skipIf(!duckdb)('the check of a statement alone', () => {
   it.each([...writing])('refuses %s before the database does', async (sql) => {
-    const { connection, close } = await openDuck()
-    await expect(statementOf(connection, sql, tablesOf(streams))).rejects.toThrow()
+    const { connection, close } = await openDuckDb()
+    await expect(parseStatement(connection, sql, tablesOf(streams))).rejects.toThrow()
     close()
   })
 
   it.each(elsewhere.filter((sql) => /FROM [\w.]+\(/.test(sql)))('refuses the function in %s before the database does', async (sql) => {
-    const { connection, close } = await openDuck()
-    await expect(statementOf(connection, sql, tablesOf(streams))).rejects.toThrow(/\(\) is not permitted/)
+    const { connection, close } = await openDuckDb()
+    await expect(parseStatement(connection, sql, tablesOf(streams))).rejects.toThrow(/\(\) is not permitted/)
     close()
   })
 

@@ -6,7 +6,7 @@ import { lastValueFrom } from 'rxjs'
 import { createCollector } from '../../src/collector.js'
 import { tablesOf } from '../../src/pipeline/tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { ask } from '../../src/tables/query.js'
+import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 
 /** Whether DuckDB is available: not every system has a binary. */
@@ -48,7 +48,7 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 
 /** The rows of a result, every value as text. */
 export const rowsOf = async (sql: string, out: string): Promise<readonly (readonly (string | null)[])[]> => {
-  const { result, close } = await ask(sql, { out, tables: tablesOf(streams) })
+  const { result, close } = await runQuery(sql, { out, tables: tablesOf(streams) })
   try {
     return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
   } finally {
