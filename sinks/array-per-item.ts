@@ -1,21 +1,21 @@
 import { filter, switchMap } from 'rxjs'
 import { isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
-import { type ArrayPerItem, fileOf } from '../src/pipeline/output.js'
+import { type ArrayPerItem, toFilePath } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import type { Files } from './files.js'
-import { arrayText } from './json-lines.js'
-import { placing } from './placing.js'
+import { filePerItem } from '../src/storage/file-per-item.js'
+import type { FileStore } from '../src/storage/file-store.js'
+import { arrayText } from '../src/storage/json-lines.js'
 
 /** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
 export const arrayPerItem = (
   { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
   { exchange, asOf }: SinkContext,
-  files: Files,
+  files: FileStore,
 ): Sink =>
-  placing((outcome) => {
+  filePerItem((outcome) => {
     if (!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) return undefined
-    const file = fileOf(output, exchange, outcome.item)
+    const file = toFilePath(output, exchange, outcome.item)
     const rows = [...outcome.rows] as readonly Row[]
     const write$ = files.write(file, arrayText((select?.(rows) ?? rows).map((row) => JSON.stringify(row))), asOf)
     const keepsEarlier = isLost(outcome) || (keepsWhenEmpty && outcome.status === 'empty')

@@ -13,39 +13,39 @@ import {
 } from 'rxjs'
 import { thresholds } from '../src/market/never-worse.js'
 import type { Row } from '../src/model/row.js'
-import type { Kept } from '../src/pipeline/journal.js'
-import { type DocumentPerItem, fileOf } from '../src/pipeline/output.js'
+import type { StoredItem } from '../src/pipeline/journal.js'
+import { type DocumentPerItem, toFilePath } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import type { Files } from './files.js'
-import { placing } from './placing.js'
+import { filePerItem } from '../src/storage/file-per-item.js'
+import type { FileStore } from '../src/storage/file-store.js'
 
 /**
  * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An item without rows keeps the
  * file of an earlier run; if these are many at once, the answers are wrong, and the stream ends as partial.
  */
-export const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: Files): Sink => {
+export const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
   const { exchange, asOf } = context
-  const write = placing(({ item, rows, status }) => {
+  const write = filePerItem(({ item, rows, status }) => {
     if (status !== 'success') return undefined
-    const file = fileOf(output, exchange, item)
+    const file = toFilePath(output, exchange, item)
     const document = output.document([...rows] as readonly Row[], item)
     return { file, write$: files.write(file, [`${JSON.stringify(document)}\n`], asOf) }
   })
-  return (kept$) => write(kept$.pipe(refuseManyEmpty(output, context, files)))
+  return (kept$) => write(kept$.pipe(rejectManyEmpty(output, context, files)))
 }
 
 const { least, share } = thresholds.emptied
 
 /** Counts the items that answer nothing although they have a file, and refuses them at the end if they are too many. */
-const refuseManyEmpty = (output: DocumentPerItem, context: SinkContext, files: Files): MonoTypeOperatorFunction<Kept> => {
+const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: FileStore): MonoTypeOperatorFunction<StoredItem> => {
   const { exchange, accepts, refuse } = context
   return (kept$) =>
     defer(() => {
       const empty: string[] = []
       let written = 0
-      const add = ({ settled: { item, status } }: Kept): void => {
+      const add = ({ settled: { item, status } }: StoredItem): void => {
         if (status === 'success') written += 1
-        else if (status === 'empty') empty.push(fileOf(output, exchange, item))
+        else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
       }
       const judge = (emptied: number): void => {
         if (emptied < least || emptied <= share * (emptied + written) || accepts('shrink')) return
@@ -56,7 +56,7 @@ const refuseManyEmpty = (output: DocumentPerItem, context: SinkContext, files: F
     })
 }
 
-const countExisting = (names: readonly string[], files: Files): Observable<number> =>
+const countExisting = (names: readonly string[], files: FileStore): Observable<number> =>
   from(names).pipe(
     mergeMap((name) => files.exists(name), 8),
     filter((exists) => exists),

@@ -1,23 +1,23 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
-import { columnsOf } from '../src/tables/catalogue.js'
-import { named, quoted } from '../src/tables/sql.js'
+import { listColumns } from '../src/tables/catalogue.js'
+import { quoteName, quoteText } from '../src/tables/sql.js'
 import type { Table } from '../src/tables/table.js'
-import type { Export, Loaded } from './export.js'
-import { type Exporting, exportTo, loadedFrom } from './exporting.js'
-import { doubledIn, lastOf } from './unique.js'
+import { deduplicate, duplicateKeys } from './deduplicate.js'
+import { defineExport, type ExportContext, loadTables } from './define-export.js'
+import type { Export, LoadedTable } from './export.js'
 
 const TARGET = 'target'
 
 /** Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged. */
 export const duckdb = (path: string): Export =>
-  exportTo(path, async (exporting) => {
+  defineExport(path, async (exporting) => {
     const { connection } = exporting
     await attach(exporting, path)
     await connection.run('BEGIN')
-    const loaded = await loadedFrom(exporting, async (table) => {
-      const rows = await load(exporting, table)
-      await comment(exporting, table)
+    const loaded = await loadTables(exporting, async (table) => {
+      const rows = await loadDuckdbTable(exporting, table)
+      await addComments(exporting, table)
       return rows
     })
     await connection.run('COMMIT')
@@ -25,9 +25,9 @@ export const duckdb = (path: string): Export =>
     return loaded
   })
 
-const attach = async ({ connection }: Exporting, path: string): Promise<void> => {
+const attach = async ({ connection }: ExportContext, path: string): Promise<void> => {
   try {
-    await connection.run(`ATTACH ${quoted(resolve(path))} AS ${TARGET}`)
+    await connection.run(`ATTACH ${quoteText(resolve(path))} AS ${TARGET}`)
   } catch (error) {
     const { message } = error as Error
     const holder = /PID (\d+)/.exec(message)?.[1]
@@ -41,24 +41,24 @@ const attach = async ({ connection }: Exporting, path: string): Promise<void> =>
 }
 
 /** Loads first and looks for duplicate keys afterwards: there are nearly always none. */
-const load = async ({ connection }: Exporting, table: Table): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
-  const target = `${TARGET}.main.${named(table.name)}`
-  await connection.run(`CREATE OR REPLACE TABLE ${target} AS FROM ${named(table.name)}`)
-  const all = await countOf({ connection }, target)
-  const duplicates = await doubledIn(connection, table, target)
+const loadDuckdbTable = async ({ connection }: ExportContext, table: Table): Promise<Pick<LoadedTable, 'rows' | 'leftOut'>> => {
+  const target = `${TARGET}.main.${quoteName(table.name)}`
+  await connection.run(`CREATE OR REPLACE TABLE ${target} AS FROM ${quoteName(table.name)}`)
+  const all = await countRows({ connection }, target)
+  const duplicates = await duplicateKeys(connection, table, target)
   if (duplicates === undefined) return { rows: all, leftOut: 0 }
   await connection.run(`DELETE FROM ${target} WHERE ${duplicates}`)
-  await connection.run(`INSERT INTO ${target} ${lastOf(table, duplicates)}`)
-  const rows = await countOf({ connection }, target)
+  await connection.run(`INSERT INTO ${target} ${deduplicate(table, duplicates)}`)
+  const rows = await countRows({ connection }, target)
   return { rows, leftOut: all - rows }
 }
 
-const countOf = async ({ connection }: Pick<Exporting, 'connection'>, source: string): Promise<number> =>
+const countRows = async ({ connection }: Pick<ExportContext, 'connection'>, source: string): Promise<number> =>
   Number((await connection.runAndReadAll(`SELECT count(*) FROM ${source}`)).getRows()[0]?.[0])
 
-const comment = async ({ connection }: Exporting, table: Table): Promise<void> => {
-  const target = `${TARGET}.main.${named(table.name)}`
-  await connection.run(`COMMENT ON TABLE ${target} IS ${quoted(table.comment)}`)
-  for (const column of columnsOf(table))
-    await connection.run(`COMMENT ON COLUMN ${target}.${named(column.name)} IS ${quoted(column.comment)}`)
+const addComments = async ({ connection }: ExportContext, table: Table): Promise<void> => {
+  const target = `${TARGET}.main.${quoteName(table.name)}`
+  await connection.run(`COMMENT ON TABLE ${target} IS ${quoteText(table.comment)}`)
+  for (const column of listColumns(table))
+    await connection.run(`COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`)
 }

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs'
 
 /** The result of loading one table. */
-export interface Loaded {
+export interface LoadedTable {
   readonly table: string
   readonly rows: number
   /** Rows of the files that were not loaded: their key came again later, or their day is unreadable. */
@@ -22,5 +22,5 @@ export interface Export {
    * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
    * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
    */
-  write(folder: string): Observable<Loaded>
+  write(folder: string): Observable<LoadedTable>
 }

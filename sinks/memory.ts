@@ -1,18 +1,18 @@
 import { defer, from, type Observable, of } from 'rxjs'
 import type { Row } from '../src/model/row.js'
 import type { Storage } from '../src/pipeline/storage.js'
-import { memorySession } from './memory-session.js'
-import { storageOver } from './storage-over.js'
-import { recordsOf } from './stored-records.js'
-import { tailFrom } from './tail-from.js'
+import { createTail } from '../src/storage/create-tail.js'
+import { memorySession } from '../src/storage/memory-session.js'
+import { parseRecords } from '../src/storage/stored-records.js'
+import { createStorage } from './create-storage.js'
 
 /** The written files by path: text, and the instant for which it is valid (epoch milliseconds). */
 export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: number }>
 
 /** Stores outputs in memory, synchronously: for tests on virtual time and for embedding. */
 export const memory = (files: MemoryFiles = new Map()): Storage => {
-  const records = (file: string): Observable<Row> => defer(() => from(recordsOf(files.get(file)?.text ?? '[]', file)))
-  return storageOver({
+  const records = (file: string): Observable<Row> => defer(() => from(parseRecords(files.get(file)?.text ?? '[]', file)))
+  return createStorage({
     read: (file) =>
       defer(() => {
         const stored = files.get(file)
@@ -24,7 +24,7 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
     tail: (file) =>
       defer(() => {
         const stored = files.get(file)
-        return of(stored && tailFrom({ head: stored.text, end: stored.text, asOf: stored.asOf ?? 0 }))
+        return of(stored && createTail({ head: stored.text, end: stored.text, asOf: stored.asOf ?? 0 }))
       }),
     write: (file, parts, asOf) =>
       defer(() => {

@@ -21,9 +21,9 @@ import {
   throwError,
 } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
-import type { Settled } from '../src/model/outcome.js'
+import type { ItemOutcome } from '../src/model/outcome.js'
 import type { Sink } from '../src/pipeline/storage.js'
-import { causeOf } from './file-error.js'
+import { describeFileError } from '../src/storage/file-error.js'
 
 /**
  * The target of the lines: a Node stream, whose backpressure is respected, or any object that takes text. If `write` returns a promise, the
@@ -42,19 +42,19 @@ export const ndjson =
   (writable: LineWriter): Sink =>
   (items$) =>
     items$.pipe(
-      concatMap((item) => concat(written(writable, item.settled), of(item))),
-      takeUntil(isStream(writable) ? signalsOf(writable).failed$ : NEVER),
+      concatMap((item) => concat(writeItem(writable, item.settled), of(item))),
+      takeUntil(isStream(writable) ? getStreamSignals(writable).failed$ : NEVER),
     )
 
-const written = (writable: LineWriter, { item, rows }: Settled): Observable<never> =>
+const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observable<never> =>
   rows.length === 0
     ? EMPTY
-    : encoded(Array.from(rows, (row) => ({ item: item.key, row }))).pipe(
+    : encodeLines(Array.from(rows, (row) => ({ item: item.key, row }))).pipe(
         mergeMap((encodedLines) => encodedLines),
-        concatMap((line) => taken(writable, line)),
+        concatMap((line) => writeLine(writable, line)),
       )
 
-const encoded = (records: readonly object[]): Observable<readonly string[]> =>
+const encodeLines = (records: readonly object[]): Observable<readonly string[]> =>
   new Observable((subscriber) => {
     const encoder = lines.stringify()
     const encodedLines: string[] = []
@@ -68,45 +68,46 @@ const encoded = (records: readonly object[]): Observable<readonly string[]> =>
   })
 
 /** Completes when the writer accepts more. */
-const taken = (writable: LineWriter, line: string): Observable<never> =>
+const writeLine = (writable: LineWriter, line: string): Observable<never> =>
   defer(() => {
     if (!isStream(writable)) {
       const result = writable.write(line)
       return result instanceof Promise ? from(result) : EMPTY
     }
     if (writable.destroyed || writable.writableEnded) throw new Error('the stream is closed')
-    return writable.write(line) ? EMPTY : signalsOf(writable).drained$.pipe(take(1))
+    return writable.write(line) ? EMPTY : getStreamSignals(writable).drained$.pipe(take(1))
   }).pipe(
     ignoreElements(),
-    catchError((error: unknown) => throwError(() => failure(error))),
+    catchError((error: unknown) => throwError(() => toWriteError(error))),
   )
 
 const isStream = (writable: LineWriter): writable is Writable => 'addListener' in writable && 'removeListener' in writable
 
-interface Signals {
+interface StreamSignals {
   readonly drained$: Observable<unknown>
   /** Errors when the stream errors or is closed. */
   readonly failed$: Observable<never>
 }
 
-const signals = new WeakMap<Writable, Signals>()
+const signalsByStream = new WeakMap<Writable, StreamSignals>()
 
 /** Shares the listeners of all sinks that write to one stream: Node warns at eleven listeners. */
-const signalsOf = (writable: Writable): Signals => {
-  const known = signals.get(writable)
+const getStreamSignals = (writable: Writable): StreamSignals => {
+  const known = signalsByStream.get(writable)
   if (known) return known
   const closed$ = fromEvent(writable, 'close').pipe(map(() => new Error('the stream is closed')))
-  const created: Signals = {
+  const created: StreamSignals = {
     drained$: fromEvent(writable, 'drain').pipe(share()),
     failed$: merge(fromEvent(writable, 'error'), closed$).pipe(
       map((error): never => {
-        throw failure(error)
+        throw toWriteError(error)
       }),
       share(),
     ),
   }
-  signals.set(writable, created)
+  signalsByStream.set(writable, created)
   return created
 }
 
-const failure = (error: unknown): StorageError => new StorageError(`the lines cannot be written: ${causeOf(error)}`, { cause: error })
+const toWriteError = (error: unknown): StorageError =>
+  new StorageError(`the lines cannot be written: ${describeFileError(error)}`, { cause: error })

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
-import { CollectError, messageOf, StorageError, UsageError } from '../src/model/errors.js'
-import { redactorOf } from '../src/model/redact.js'
-import { columnsOf } from '../src/tables/catalogue.js'
-import { named, quoted } from '../src/tables/sql.js'
+import { CollectError, formatError, StorageError, UsageError } from '../src/model/errors.js'
+import { createRedactor } from '../src/model/redact.js'
+import { listColumns } from '../src/tables/catalogue.js'
+import { quoteName, quoteText } from '../src/tables/sql.js'
 import type { SqlType, Table } from '../src/tables/table.js'
-import type { Export, Loaded } from './export.js'
-import { type Exporting, exportTo, loadedFrom } from './exporting.js'
+import { duplicateKeys, selectUnique } from './deduplicate.js'
+import { defineExport, type ExportContext, loadTables } from './define-export.js'
+import type { Export, LoadedTable } from './export.js'
 import { loadPostgres } from './postgres-package.js'
-import { doubledIn, uniqueOf } from './unique.js'
 
 /** Options of an export to PostgreSQL. */
 export interface PostgresOptions {
@@ -31,24 +31,24 @@ const TYPES: Readonly<Record<SqlType, string>> = {
  * other tables are replaced. An empty `url` uses the environment (PGHOST and so on).
  */
 export const postgres = (url: string, { schema = 'scripstream' }: PostgresOptions = {}): Export => {
-  const redact = redactorOf({ headers: { password: passwordIn(url) } })
-  return exportTo(url === '' ? 'PostgreSQL' : redact(url), async (exporting) => {
-    const sql = await opened(url)
+  const redact = createRedactor({ headers: { password: parsePassword(url) } })
+  return defineExport(url === '' ? 'PostgreSQL' : redact(url), async (exporting) => {
+    const sql = await connectPostgres(url)
     try {
       return await sql.begin(async (transaction) => {
-        await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${named(schema)}`)
-        return await loadedFrom(exporting, (table) => load(exporting, transaction, { table, schema }))
+        await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
+        return await loadTables(exporting, (table) => loadPostgresTable(exporting, transaction, { table, schema }))
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
-      throw new StorageError(`export to PostgreSQL failed: ${redact(messageOf(error) || codeIn(error))}`)
+      throw new StorageError(`export to PostgreSQL failed: ${redact(formatError(error) || describeCode(error))}`)
     } finally {
       await sql.end({ timeout: 1 })
     }
   })
 }
 
-const opened = async (url: string): Promise<Sql> => {
+const connectPostgres = async (url: string): Promise<Sql> => {
   const connect = await loadPostgres()
   const options = {
     max: 1,
@@ -64,7 +64,7 @@ const opened = async (url: string): Promise<Sql> => {
   }
 }
 
-const passwordIn = (url: string): string => {
+const parsePassword = (url: string): string => {
   try {
     return decodeURIComponent(new URL(url).password)
   } catch {
@@ -72,53 +72,57 @@ const passwordIn = (url: string): string => {
   }
 }
 
-const codeIn = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'no reason given')
+const describeCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'no reason given')
 
-interface Place {
+interface TableTarget {
   readonly table: Table
   readonly schema: string
 }
 
-const load = async (
-  exporting: Exporting,
+const loadPostgresTable = async (
+  exporting: ExportContext,
   sql: TransactionSql | ReservedSql,
-  destination: Place,
-): Promise<Pick<Loaded, 'rows' | 'leftOut'>> => {
+  destination: TableTarget,
+): Promise<Pick<LoadedTable, 'rows' | 'leftOut'>> => {
   const { table, schema } = destination
-  const target = `${named(schema)}.${named(table.name)}`
-  const names = columnsOf(table).map(({ name }) => named(name))
-  for (const statement of tableOf(target, table)) await sql.unsafe(statement)
-  const staging = named(`staging_${table.name}`)
+  const target = `${quoteName(schema)}.${quoteName(table.name)}`
+  const names = listColumns(table).map(({ name }) => quoteName(name))
+  for (const statement of createTableStatements(target, table)) await sql.unsafe(statement)
+  const staging = quoteName(`staging_${table.name}`)
   await sql.unsafe(`CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`)
-  const duplicates = await doubledIn(exporting.connection, table, named(table.name))
-  const rows = await copy(exporting, sql, { from: uniqueOf(table, duplicates), into: `${staging} (${names.join(', ')})`, table })
-  for (const statement of mergeOf(target, staging, table)) await sql.unsafe(statement)
+  const duplicates = await duplicateKeys(exporting.connection, table, quoteName(table.name))
+  const rows = await copyIntoTable(exporting, sql, {
+    from: selectUnique(table, duplicates),
+    into: `${staging} (${names.join(', ')})`,
+    table,
+  })
+  for (const statement of createMergeStatements(target, staging, table)) await sql.unsafe(statement)
   const all =
     duplicates === undefined
       ? rows
-      : Number((await exporting.connection.runAndReadAll(`SELECT count(*) FROM ${named(table.name)}`)).getRows()[0]?.[0])
+      : Number((await exporting.connection.runAndReadAll(`SELECT count(*) FROM ${quoteName(table.name)}`)).getRows()[0]?.[0])
   return { rows, leftOut: all - rows }
 }
 
 /** The statements that create a table, or add missing columns to a table of an older version. */
-const tableOf = (target: string, table: Table): readonly string[] => {
-  const columns = columnsOf(table)
-  const key = (table.key ?? []).map(named)
-  const all = columns.map(({ name, type }) => `${named(name)} ${TYPES[type]}`)
+const createTableStatements = (target: string, table: Table): readonly string[] => {
+  const columns = listColumns(table)
+  const key = (table.key ?? []).map(quoteName)
+  const all = columns.map(({ name, type }) => `${quoteName(name)} ${TYPES[type]}`)
   return [
     `CREATE TABLE IF NOT EXISTS ${target} (${[...all, ...(key.length > 0 ? [`PRIMARY KEY (${key.join(', ')})`] : [])].join(', ')})`,
-    ...columns.map(({ name, type }) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${named(name)} ${TYPES[type]}`),
-    `COMMENT ON TABLE ${target} IS ${quoted(table.comment)}`,
-    ...columns.map(({ name, comment }) => `COMMENT ON COLUMN ${target}.${named(name)} IS ${quoted(comment)}`),
+    ...columns.map(({ name, type }) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${quoteName(name)} ${TYPES[type]}`),
+    `COMMENT ON TABLE ${target} IS ${quoteText(table.comment)}`,
+    ...columns.map(({ name, comment }) => `COMMENT ON COLUMN ${target}.${quoteName(name)} IS ${quoteText(comment)}`),
   ]
 }
 
 /** The statements after which the table has exactly the staged rows. */
-const mergeOf = (target: string, staging: string, table: Table): readonly string[] => {
-  const names = columnsOf(table).map(({ name }) => named(name))
+const createMergeStatements = (target: string, staging: string, table: Table): readonly string[] => {
+  const names = listColumns(table).map(({ name }) => quoteName(name))
   const insert = `INSERT INTO ${target} AS t (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${staging}`
   if (table.key === undefined) return [`DELETE FROM ${target}`, insert]
-  const key = table.key.map(named)
+  const key = table.key.map(quoteName)
   const others = names.filter((name) => !key.includes(name))
   const values = others.map((name) => `excluded.${name}`)
   return [
@@ -128,19 +132,19 @@ const mergeOf = (target: string, staging: string, table: Table): readonly string
   ]
 }
 
-interface Copy {
+interface CopyStatement {
   readonly from: string
   readonly into: string
   readonly table: Table
 }
 
 /** Streams rows into a table, as lines that DuckDB formats. Resolves to their number. */
-const copy = async (
-  { connection, isStopped }: Exporting,
+const copyIntoTable = async (
+  { connection, isStopped }: ExportContext,
   sql: TransactionSql | ReservedSql,
-  { from, into, table }: Copy,
+  { from, into, table }: CopyStatement,
 ): Promise<number> => {
-  const cells = columnsOf(table).map(({ name, type }) => `coalesce(${cellOf(named(name), type)}, '\\N')`)
+  const cells = listColumns(table).map(({ name, type }) => `coalesce(${formatCell(quoteName(name), type)}, '\\N')`)
   const result = await connection.stream(`SELECT concat_ws(chr(9), ${cells.join(', ')}) FROM (${from})`)
   let rows = 0
   const lines = async function* () {
@@ -155,7 +159,7 @@ const copy = async (
 }
 
 /** Formats a cell for the text format of COPY. Drops NUL characters, which PostgreSQL rejects. */
-const cellOf = (name: string, type: SqlType): string => {
+const formatCell = (name: string, type: SqlType): string => {
   if (type !== 'VARCHAR' && type !== 'JSON') return `CAST(${name} AS VARCHAR)`
   const pairs = [
     ["'\\'", "'\\\\'"],

@@ -1,11 +1,11 @@
 import { defer, EMPTY, filter, from, map, Observable, type ObservableInput } from 'rxjs'
 import { folder } from '../sinks/folder.js'
-import { passingOn } from '../sinks/passing-on.js'
 import { streams as allStreams } from '../streams/index.js'
-import { NothingAnswered, UsageError } from './model/errors.js'
+import type { Transport } from './http/transport.js'
+import { NothingAnsweredError, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
-import type { Collected } from './model/outcome.js'
-import { redactorOf, withoutSecrets } from './model/redact.js'
+import type { PublicOutcome } from './model/outcome.js'
+import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
@@ -14,7 +14,7 @@ import type { Log } from './pipeline/log.js'
 import { type RunOptions, start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
 import type { Telemetry } from './pipeline/telemetry.js'
-import type { Transport } from './provider/transport.js'
+import { callbackStorage } from './storage/callback-storage.js'
 
 export type { RunOptions }
 
@@ -66,7 +66,7 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
    *
    * @throws NothingAnsweredError if the list that the stream works on cannot be fetched
    */
-  stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<Collected<Rows[Name]>>
+  stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
 }
 
 /** Options for one stream. */
@@ -77,7 +77,7 @@ export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols'
    *
    * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
    */
-  readonly consume?: (item: Collected<Row>) => ObservableInput<unknown>
+  readonly consume?: (item: PublicOutcome<Row>) => ObservableInput<unknown>
 }
 
 /**
@@ -91,7 +91,7 @@ export const createCollector = <const S extends Streams = typeof allStreams>(opt
 
 const createUntypedCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
   const settings = parseSettings(given)
-  const redact = redactorOf(settings)
+  const redact = createRedactor(settings)
   const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)
   const outputs = (): Storage => storage ?? folder(settings.out)
   return {
@@ -105,14 +105,14 @@ const createUntypedCollector = ({ settings: given, streams = allStreams, storage
       new Observable((subscriber) => {
         const output = streams.find((stream) => stream.name === name)?.outputs[0]
         let isEmpty = true
-        const target = passingOn(output, (item) => {
+        const target = callbackStorage(output, (item) => {
           isEmpty = false
-          const shown = withoutSecrets(item, redact)
+          const shown = redactRecord(item, redact)
           subscriber.next(shown)
           return from(consume(shown))
         })
         const fail = (error: string | undefined): void => {
-          if (error !== undefined && isEmpty) subscriber.error(new NothingAnswered(error))
+          if (error !== undefined && isEmpty) subscriber.error(new NothingAnsweredError(error))
         }
         return events({ ...run, only: [name] }, target).subscribe({
           next: (event) => {

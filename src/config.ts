@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import { limitNames } from './checks/verification.js'
-import { almost, closest, didYouMean } from './model/closest.js'
-import { messageOf, UsageError } from './model/errors.js'
+import { limitNames } from './analysis/verify/verification.js'
+import { didYouMean, findClosest, findNearMatch } from './model/closest.js'
+import { formatError, UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
 import { environmentNames, hosts, Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
@@ -11,7 +11,7 @@ import type { StreamDefinition } from './pipeline/define-stream.js'
 const CONFIG_FILE = 'scripstream.config.json'
 
 /** The sources of settings, by priority: flags, environment, file, defaults. */
-export interface Sources {
+export interface SettingsSources {
   readonly flags?: SettingsInput
   readonly env?: Readonly<Record<string, string | undefined>>
   /** A file that must exist. Default: `scripstream.config.json` in the current folder, if it exists. */
@@ -27,7 +27,7 @@ interface SettingsLayer {
 }
 
 /** The effective settings: flag > environment > file > default. @throws UsageError that names a wrong value, its source and the remedy */
-export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: Sources): Settings => {
+export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): Settings => {
   const layers = [readFileLayer(configFile), readEnvironmentLayer(env), { values: flags, formatName: (setting: string) => `--${setting}` }]
   for (const layer of layers) checkLayer(layer, streams)
   return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
@@ -93,7 +93,7 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
   } catch (error) {
     if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, formatName }
     throw new UsageError(
-      `cannot use the configuration file ${path}: ${error instanceof SyntaxError ? describeSyntaxError(error) : messageOf(error)}`,
+      `cannot use the configuration file ${path}: ${error instanceof SyntaxError ? describeSyntaxError(error) : formatError(error)}`,
     )
   }
 }
@@ -101,7 +101,7 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
 /** Omits the part of the file that Node's message quotes, because it may be a secret. */
 const describeSyntaxError = ({ message }: SyntaxError): string => `it is not JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
 
-const readEnvironmentLayer = (env: NonNullable<Sources['env']>): SettingsLayer => {
+const readEnvironmentLayer = (env: NonNullable<SettingsSources['env']>): SettingsLayer => {
   const values: Record<string, unknown> = {}
   const urls: Record<string, string> = {}
   for (const [setting, variable] of Object.entries(environmentNames)) {
@@ -155,12 +155,12 @@ const parseJson = (text: string): unknown => {
 }
 
 /** A warning for each variable that looks like a misspelt one of ours. */
-export const misspelt = (env: Readonly<Record<string, string | undefined>>): readonly string[] => {
+export const findMisspeltVariables = (env: Readonly<Record<string, string | undefined>>): readonly string[] => {
   const known = [...Object.values(environmentNames), 'SCRIPSTREAM_ENGINE', 'SCRIPSTREAM_BLOBS']
   return Object.keys(env)
     .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
     .flatMap((name) => {
-      const near = name.startsWith('SCRIPSTREAM_') ? closest(name, known) : almost(name, known)
+      const near = name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known)
       return near === undefined ? [] : [`unknown variable ${name} is ignored. Did you mean ${near}?`]
     })
 }

@@ -4,20 +4,25 @@
  * load the last four.
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
-export { loadSettings, type Sources } from './config.js'
+export { loadSettings, type SettingsSources } from './config.js'
+export { csv, json } from './http/answer.js'
+export type { Ask } from './http/ask.js'
+export { type AnyEndpoint, type Endpoint, type EndpointDefinition, exactly, get, type HeaderSet, post } from './http/endpoint.js'
+export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
 export { type RefusalCode, RefusedError, refusals } from './market/never-worse.js'
+export { assertSameIsin } from './market/same-isin.js'
 export type { Candle, Candles } from './model/candle.js'
 export {
-  BadAnswer,
+  BadAnswerError,
   CollectError,
-  DamagedFile,
-  HostAwayError,
-  HostClosed,
+  DamagedFileError,
+  HostClosedError,
+  HostDownError,
   HttpError,
-  NothingAnswered,
+  NothingAnsweredError,
   type Status,
   StorageError,
-  Throttled,
+  ThrottledError,
   TransportError,
   type TransportReason,
   UsageError,
@@ -25,33 +30,36 @@ export {
 } from './model/errors.js'
 export type { RunEvent, StreamStart } from './model/event.js'
 export type { CandleColumns, Random, SampleIndex, SampleMarket, SampleSplit, SampleStock } from './model/market.js'
-export { type Collected, type Found, found, type Item, type RowList, type Settled, skipped } from './model/outcome.js'
+export {
+  createResult,
+  type Item,
+  type ItemOutcome,
+  type ItemResult,
+  type PublicOutcome,
+  type RowList,
+  skippedResult,
+} from './model/outcome.js'
 export type {
   FleetMember,
   FleetState,
   ItemCounts,
   Problem,
-  Rewritten,
+  RewrittenFile,
   RunOutcome,
   RunReport,
   ScriptOutcome,
   ScriptReport,
 } from './model/report.js'
-export { isRow, MaybeRows, Row, Rows, textOf } from './model/row.js'
+export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
 export type { Host, Settings, SettingsInput } from './model/settings.js'
-export { type Owned, ofStock, type Stock, sidOf } from './model/stock.js'
-export { addDays, type Day, dayAt, instantOf, readDay } from './model/trading-day.js'
+export { requireSid, type Stock, type StockRecord, toStockRecord } from './model/stock.js'
+export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
 export { defineStream, type Phase, type StreamDefinition, type Tools, type Work } from './pipeline/define-stream.js'
 export type { Engine } from './pipeline/engine.js'
 export type { Log } from './pipeline/log.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, TextFile } from './pipeline/output.js'
-export { spans, type TracingApi } from './pipeline/spans.js'
 export type { RunOptions } from './pipeline/start.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
-export type { AskedRequest, Follower, Telemetry } from './pipeline/telemetry.js'
+export type { FinishedRequest, Follower, Telemetry } from './pipeline/telemetry.js'
 export { once, perPart, perRowOf, perStock } from './pipeline/work.js'
-export { csv, json } from './provider/answer.js'
-export type { Ask } from './provider/ask.js'
-export { type AnyEndpoint, type Described, type Endpoint, exactly, get, type HeaderSet, post } from './provider/endpoint.js'
-export { ownedBy } from './provider/owned-by.js'
-export type { HttpReply, HttpRequest, Transport } from './provider/transport.js'
+export { spans, type TracingApi } from './telemetry/opentelemetry.js'

@@ -1,14 +1,14 @@
 import { asyncScheduler, defer, filter, map, type Observable, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../sinks/memory.js'
 import { createCollector } from './collector.js'
-import { type Collected, type Item, skipped } from './model/outcome.js'
+import type { HttpReply, Transport } from './http/transport.js'
+import { type Item, type PublicOutcome, skippedResult } from './model/outcome.js'
 import type { ScriptReport } from './model/report.js'
 import { type Host, hosts, type SettingsInput } from './model/settings.js'
-import { type Stock, stockItems } from './model/stock.js'
-import { instantOf } from './model/trading-day.js'
+import { type Stock, toStockItems } from './model/stock.js'
+import { toInstant } from './model/trading-day.js'
 import { defineStream, type StreamDefinition } from './pipeline/define-stream.js'
 import { MASTER, once } from './pipeline/work.js'
-import type { HttpReply, Transport } from './provider/transport.js'
 
 /** A request that a scripted provider received. */
 export interface ScriptedRequest {
@@ -33,14 +33,14 @@ export type Answers = (asked: ScriptedRequest) => Observable<unknown>
 export interface ScriptedProvider {
   readonly transport: Transport
   /** All requests so far, including retries. */
-  readonly asked: readonly ScriptedRequest[]
+  readonly requests: readonly ScriptedRequest[]
 }
 
 /** The addresses by which a scripted provider distinguishes the services. */
 export const scriptedUrls = Object.fromEntries(hosts.map((host) => [host, `http://${host}`])) as Readonly<Record<Host, string>>
 
 /** A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket. */
-export const scriptedProvider = (answers: Answers): ScriptedProvider => {
+export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
   const asked: ScriptedRequest[] = []
   const transport: Transport = ({ url, body, headers }) =>
     defer(() => {
@@ -50,7 +50,7 @@ export const scriptedProvider = (answers: Answers): ScriptedProvider => {
       asked.push(one)
       return answers(one).pipe(map(toReply))
     })
-  return { transport, asked }
+  return { transport, requests: asked }
 }
 
 const toReply = (answer: unknown): HttpReply => {
@@ -75,22 +75,23 @@ export interface TrialOptions {
 /** One stream on scripted answers. Both observables are cold: each subscription runs the stream again. */
 export interface Trial<R> {
   /** The outcomes of its items, as of `collector.stream`. */
-  readonly item$: Observable<Collected<R>>
+  readonly item$: Observable<PublicOutcome<R>>
   /** Its part of the report of a run that stores its outputs in `files`. */
   readonly report$: Observable<ScriptReport>
   readonly files: MemoryFiles
-  readonly asked: readonly ScriptedRequest[]
+  readonly requests: readonly ScriptedRequest[]
 }
 
 /**
  * Runs one stream on scripted answers, with the limiter, retries and timeouts of a real run but without the streams that it follows. Time
  * comes from RxJS' schedulers: within `TestScheduler.run` it is virtual, and pauses take no time.
  */
-export const trialOf = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
-  const { stocks = [ALPHA, BETA], asOf = instantOf('2026-02-12', '20:00'), files = new Map() } = options
-  const provider = scriptedProvider(answers)
+export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
+  const { stocks = [ALPHA, BETA], asOf = toInstant('2026-02-12', '20:00'), files = new Map() } = options
+  const provider = createScriptedProvider(answers)
   const source = stream.work.of
-  const leading = source === undefined ? [] : [createSourceStream(source, source === MASTER ? stockItems(stocks) : (options.offered ?? []))]
+  const leading =
+    source === undefined ? [] : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
   const collector = createCollector({
     settings: { urls: scriptedUrls, sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
     streams: [...leading, stream],
@@ -100,13 +101,13 @@ export const trialOf = <R>(stream: StreamDefinition<string, R>, { answers, ...op
     random: () => 0.5,
   })
   return {
-    item$: collector.stream(stream.name, { asOf }) as Observable<Collected<R>>,
+    item$: collector.stream(stream.name, { asOf }) as Observable<PublicOutcome<R>>,
     report$: collector.run({ asOf }).pipe(
       map(({ scripts }) => scripts[stream.name]),
       filter((script) => script !== undefined),
     ),
     files,
-    asked: provider.asked,
+    requests: provider.requests,
   }
 }
 
@@ -130,7 +131,7 @@ const createSourceStream = (name: string, items: readonly Item[]): StreamDefinit
     workers: 1,
     timeoutMs: 1_000,
     endpoints: [],
-    work: once(() => of(skipped)),
+    work: once(() => of(skippedResult)),
     offers: () => items,
     outputs: [{ shape: 'array-per-item', file: `${name}.json` }],
   })

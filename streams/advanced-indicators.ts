@@ -1,16 +1,16 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { found } from '../src/model/outcome.js'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { dataEnvelope, rows } from '../src/http/shape.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
+import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
-import { ofStock, sidOf } from '../src/model/stock.js'
+import { requireSid, toStockRecord } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
-import { dataOf, rows } from '../src/provider/shape.js'
 
-const LINE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
+const INDICATOR_SHAPE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
 
 /** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
 export interface IndicatorValue extends Row {
@@ -39,11 +39,11 @@ const indicator = post({
     symbol: z.string().min(1),
     minute: z.literal('D'),
   }),
-  read: (text, { isin }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataOf({
-    EMA: rows(LINE),
-    SMA: rows(LINE),
-    Indicator: rows(LINE),
+  read: (text, { isin }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
+  shape: dataEnvelope({
+    EMA: rows(INDICATOR_SHAPE),
+    SMA: rows(INDICATOR_SHAPE),
+    Indicator: rows(INDICATOR_SHAPE),
     Pivot: rows({ 'Classic~': 'record', 'Fibonacci?': 'record', 'Camarilla?': 'record' }),
   }),
   sample: ({ security_id }, market) => {
@@ -80,8 +80,8 @@ export const advancedIndicators = defineStream({
   timeoutMs: 10_000,
   endpoints: [indicator],
   work: perStock((stock, { ask, settings: { exchange } }) =>
-    ask(indicator, { exchange, segment: 'E', security_id: sidOf(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
-      map((rows) => found(rows.map((row) => ofStock<Indicators>(stock, row)))),
+    ask(indicator, { exchange, segment: 'E', security_id: requireSid(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
+      map((rows) => createResult(rows.map((row) => toStockRecord<Indicators>(stock, row)))),
     ),
   ),
   outputs: [{ shape: 'rows-in-one-file', file: 'advanced_indicator_data.json' }],

@@ -1,18 +1,18 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { json } from '../src/http/answer.js'
+import { exactly, post } from '../src/http/endpoint.js'
+import { dataEnvelope } from '../src/http/shape.js'
 import { compareIdentifiers } from '../src/market/identifiers.js'
 import { formatSentence } from '../src/market/listings.js'
-import { BadAnswer } from '../src/model/errors.js'
-import { fileNamesOf } from '../src/model/file-name.js'
-import { isRow, type Row, Rows, textOf } from '../src/model/row.js'
-import { recover } from '../src/operators/recover.js'
+import { BadAnswerError } from '../src/model/errors.js'
+import { createFileNames } from '../src/model/file-name.js'
+import { isRow, type Row, Rows, readText } from '../src/model/row.js'
+import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
-import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
-import { notShrunk } from '../src/pipeline/not-shrunk.js'
+import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
+import { type CountedRows, parseTotal, rejectTruncated } from '../src/pipeline/reject-truncated.js'
 import { once } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { exactly, post } from '../src/provider/endpoint.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
 export interface MarketIndex extends Row {
@@ -47,14 +47,14 @@ const indices = post({
   host: 'analytics',
   path: '/customscan/fetchdt',
   input: z.strictObject({ data: exactly(REQUEST.data) }),
-  read: (text, _, seen): Counted<MarketIndex> => {
+  read: (text, _, seen): CountedRows<MarketIndex> => {
     const { data, tot_rec } = json(Rows)(text, undefined, seen)
     const rows = (data ?? []) as readonly MarketIndex[]
-    if (rows.length === 0) throw new BadAnswer('schema', 'the list has no index')
-    return { rows, total: totalOf(tot_rec) }
+    if (rows.length === 0) throw new BadAnswerError('schema', 'the list has no index')
+    return { rows, total: parseTotal(tot_rec) }
   },
   // biome-ignore format: one line, in the order of the request
-  shape: dataOf({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text|key', Seg: 'text|key', Inst: 'text|key', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
+  shape: dataEnvelope({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text|key', Seg: 'text|key', Inst: 'text|key', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {
@@ -76,13 +76,13 @@ const indices = post({
   }),
 })
 
-const toIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: textOf(Sym), Sid: textOf(Sid) })
+const toIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: readText(Sym), Sid: readText(Sid) })
 
 /** The stored list; none if it is missing or unreadable. */
 const storedIndices = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
   stored.document(file).pipe(
     map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
-    recover(() => of([])),
+    catchItemFailure(() => of([])),
   )
 
 /** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
@@ -95,29 +95,29 @@ export const allIndices = defineStream({
   endpoints: [indices],
   work: once((tools, file) =>
     tools.ask(indices, REQUEST).pipe(
-      notCut(REQUEST.data.count, tools),
-      notShrunk(file, tools),
+      rejectTruncated(REQUEST.data.count, tools),
+      rejectShrunk(file, tools),
       switchMap((found) =>
         storedIndices(file, tools).pipe(
           map((earlier) => {
             const { gone } = compareIdentifiers(earlier.map(toIdentifiers), [...found.rows].map(toIdentifiers))
             const names = gone.map(({ symbol, Sid }) => `${symbol} (${Sid})`)
-            for (const text of formatSentence('no longer listed', names, 'their candle files stay as they are')) tools.notice(text)
+            for (const text of formatSentence('no longer listed', names, 'their candle files stay as they are')) tools.warn(text)
             return found
           }),
         ),
       ),
     ),
   ),
-  offers: (rows, notice) => {
-    const named = rows.filter(({ Sym, Sid }) => textOf(Sym) !== '' && textOf(Sid) !== '')
-    const usable = [...new Map(named.map((row) => [`${textOf(row.Sym)}\n${textOf(row.Sid)}`, row])).values()]
-    if (usable.length < rows.length) notice(`skipped ${rows.length - usable.length} indices without symbol or Sid, or duplicate`)
-    const names = fileNamesOf(
-      usable.map(({ Sym, Sid }) => ({ key: textOf(Sym), id: textOf(Sid) })),
+  offers: (rows, warn) => {
+    const named = rows.filter(({ Sym, Sid }) => readText(Sym) !== '' && readText(Sid) !== '')
+    const usable = [...new Map(named.map((row) => [`${readText(row.Sym)}\n${readText(row.Sid)}`, row])).values()]
+    if (usable.length < rows.length) warn(`skipped ${rows.length - usable.length} indices without symbol or Sid, or duplicate`)
+    const names = createFileNames(
+      usable.map(({ Sym, Sid }) => ({ key: readText(Sym), id: readText(Sid) })),
       { mayReplace: true },
     )
-    return usable.map((row, rank) => ({ key: textOf(row.Sym), rank, fileName: names[rank] as string, value: row }))
+    return usable.map((row, rank) => ({ key: readText(row.Sym), rank, fileName: names[rank] as string, value: row }))
   },
   outputs: [{ shape: 'array-per-item', file: 'all_indices_list.json' }],
 })

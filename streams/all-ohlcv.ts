@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { sidOf } from '../src/model/stock.js'
-import { adjustedSince, movedSince } from '../src/pipeline/adjustments.js'
-import { CANDLE_COLUMNS } from '../src/pipeline/candle-file.js'
+import { CANDLE_COLUMNS } from '../src/market/candle-file.js'
+import { createCandleEndpoint } from '../src/market/candles.js'
+import { requireSid } from '../src/model/stock.js'
+import { createAdjustmentFinder, createPriceActionFinder } from '../src/pipeline/adjustments.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { missingCandles } from '../src/pipeline/missing-candles.js'
+import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
 import { perStock } from '../src/pipeline/work.js'
-import { candlesOf } from '../src/provider/candles.js'
 
-const stockCandles = candlesOf('ohlcv', z.literal('EQUITY'))
+const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 
 /**
  * Daily candles of each stock: the full history first, later only the missing days, and the full history again after a split, bonus or
@@ -22,9 +22,12 @@ export const allOhlcv = defineStream({
   endpoints: [stockCandles],
   after: ['corporate-actions'],
   work: perStock((stock, tools, file) => {
-    const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: sidOf(stock) }
-    const actions = { adjustedSince: adjustedSince(tools, stock.Symbol), movedSince: movedSince(tools, stock.Symbol) }
-    return missingCandles({ endpoint: stockCandles, instrument, file, ...actions }, tools)
+    const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: requireSid(stock) }
+    const actions = {
+      findAdjustment: createAdjustmentFinder(tools, stock.Symbol),
+      findPriceAction: createPriceActionFinder(tools, stock.Symbol),
+    }
+    return fetchMissingCandles({ endpoint: stockCandles, instrument, file, ...actions }, tools)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],
 })

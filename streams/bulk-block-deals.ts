@@ -1,19 +1,19 @@
 import { concat, concatMap, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
 import { z } from 'zod'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { dataEnvelope } from '../src/http/shape.js'
 import { readPages } from '../src/market/pages.js'
-import { NothingAnswered } from '../src/model/errors.js'
-import { found } from '../src/model/outcome.js'
-import { isRow, Row, textOf } from '../src/model/row.js'
-import { addDays, type Day, dashedDmy, dayAt, readDay } from '../src/model/trading-day.js'
-import { recover } from '../src/operators/recover.js'
+import { NothingAnsweredError } from '../src/model/errors.js'
+import { createResult } from '../src/model/outcome.js'
+import { isRow, Row, readText } from '../src/model/row.js'
+import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model/trading-day.js'
+import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
-import { type Counting, notShrunk } from '../src/pipeline/not-shrunk.js'
+import { rejectShrunk, type ShrinkOptions } from '../src/pipeline/reject-shrunk.js'
 import { once } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /**
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
@@ -32,15 +32,15 @@ export interface Deal extends Row {
   readonly avgprice?: number
 }
 
-const PAGE = 50
+const PAGE_SIZE = 50
 const CHUNKS = 3
 const CHUNK_DAYS = 10
 
-const isoOf = (dmy: string): Day => dmy.split('-').reverse().join('-')
+const toIsoDay = (dmy: string): Day => dmy.split('-').reverse().join('-')
 const dashedDay = z
   .string()
   .regex(/^\d{2}-\d{2}-\d{4}$/, 'must be DD-MM-YYYY')
-  .refine((dmy) => readDay(isoOf(dmy)) !== undefined, 'is not a valid date')
+  .refine((dmy) => readDay(toIsoDay(dmy)) !== undefined, 'is not a valid date')
 
 const deal = post({
   name: 'deal',
@@ -53,10 +53,11 @@ const deal = post({
         enddate: dashedDay,
         defaultpage: z.literal('N'),
         pageno: z.int().min(1),
-        pagecount: z.literal(PAGE),
+        pagecount: z.literal(PAGE_SIZE),
       })
       .refine(
-        ({ startdate, enddate }) => readDay(isoOf(startdate)) === undefined || isoOf(enddate) <= addDays(isoOf(startdate), CHUNK_DAYS),
+        ({ startdate, enddate }) =>
+          readDay(toIsoDay(startdate)) === undefined || toIsoDay(enddate) <= addDays(toIsoDay(startdate), CHUNK_DAYS),
         {
           path: ['enddate'],
           error: 'must be at most 240 hours after startdate',
@@ -69,7 +70,7 @@ const deal = post({
     )(text, undefined, seen)
     return { rows: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
-  shape: dataOf(
+  shape: dataEnvelope(
     {
       ...{
         'date!': 'day',
@@ -87,7 +88,7 @@ const deal = post({
     { totalcount: 'number|text' },
   ),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
-    const deals = market.tradingDays(isoOf(startdate), isoOf(enddate)).flatMap((day) => {
+    const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => {
       const random = market.random('deals', day)
       return Array.from({ length: random.int(10, 40) }, () => {
         const stock = market.stocks[random.int(0, market.stocks.length - 1)]
@@ -102,7 +103,7 @@ const deal = post({
         }
       })
     })
-    return { code: 0, data: deals.slice((pageno - 1) * PAGE, pageno * PAGE), totalcount: deals.length }
+    return { code: 0, data: deals.slice((pageno - 1) * PAGE_SIZE, pageno * PAGE_SIZE), totalcount: deals.length }
   },
 })
 
@@ -115,14 +116,16 @@ interface Chunk {
   readonly isTemporary?: boolean
 }
 
-const chunkOf = (start: Day, end: Day, { ask, accepts, notice }: Tools): Observable<Chunk> => {
-  const days = `${dashedDmy(start)} to ${dashedDmy(end)}`
+const fetchChunk = (start: Day, end: Day, { ask, accepts, warn }: Tools): Observable<Chunk> => {
+  const days = `${formatDashedDmy(start)} to ${formatDashedDmy(end)}`
   const request = (pageno: number) =>
-    ask(deal, { data: { startdate: dashedDmy(start), enddate: dashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE } })
-  const accept = accepts('count') ? (what: string): void => notice(`accepted although deals are missing: ${days}: ${what}`) : undefined
-  return readPages<Deal>({ request, size: PAGE, keyOf, accept }).pipe(
+    ask(deal, {
+      data: { startdate: formatDashedDmy(start), enddate: formatDashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE_SIZE },
+    })
+  const accept = accepts('count') ? (what: string): void => warn(`accepted although deals are missing: ${days}: ${what}`) : undefined
+  return readPages<Deal>({ request, size: PAGE_SIZE, keyOf: toDealKey, accept }).pipe(
     map((deals): Partial<Chunk> => ({ deals })),
-    recover((reason, { isTemporary }) => of({ failure: `${days}: ${reason}`, isTemporary })),
+    catchItemFailure((reason, { isTemporary }) => of({ failure: `${days}: ${reason}`, isTemporary })),
     reduce((all: Chunk, { deals = [], ...failed }: Partial<Chunk>) => ({ ...all, deals: [...all.deals, ...deals], ...failed }), {
       ...{ start, end },
       deals: [],
@@ -131,7 +134,7 @@ const chunkOf = (start: Day, end: Day, { ask, accepts, notice }: Tools): Observa
 }
 
 /** Stored deals from the days of chunks that failed now or came back empty. */
-const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Deal[]> =>
+const readStoredDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Deal[]> =>
   chunks.length === 0
     ? of([])
     : stored.document(file).pipe(
@@ -143,14 +146,14 @@ const storedDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string):
         ),
       )
 
-const keyOf = (row: Deal): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
+const toDealKey = (row: Deal): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
 
 /**
  * Counts the deals of the days that both lists can contain: the window has moved since the stored list, and the deals of newer days must
  * not hide a loss on older ones.
  */
-const countIn =
-  ({ from: first, to }: { readonly from: Day; readonly to: Day }): NonNullable<Counting['countOf']> =>
+const createDealCounter =
+  ({ from: first, to }: { readonly from: Day; readonly to: Day }): NonNullable<ShrinkOptions['countRecords']> =>
   (deals, earlier) => {
     const dayOf = (row: unknown): Day => (isRow(row) ? readDay(row.date) : undefined) ?? ''
     const newest = earlier.map(dayOf).reduce((latest, day) => (day > latest && day <= to ? day : latest), '')
@@ -166,23 +169,23 @@ export const bulkBlockDeals = defineStream({
   timeoutMs: 10_000,
   endpoints: [deal],
   work: once((tools, file) => {
-    const today = dayAt(tools.asOf)
+    const today = toDay(tools.asOf)
     return range(0, CHUNKS).pipe(
-      concatMap((chunk) => chunkOf(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools)),
+      concatMap((chunk) => fetchChunk(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools)),
       toArray(),
       switchMap((chunks) => {
         const failed = chunks.filter(({ failure }) => failure !== undefined)
         const reasons = failed.map(({ failure }) => failure).join('; ')
         const fresh = chunks.flatMap(({ deals }) => deals)
         const isTemporary = failed.some((chunk) => chunk.isTemporary)
-        if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnswered(reasons, isTemporary))
-        if (failed.length === 0 && fresh.length === 0) return of(found([]))
+        if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnsweredError(reasons, isTemporary))
+        if (failed.length === 0 && fresh.length === 0) return of(createResult([]))
         const without = chunks.filter(({ failure, deals }) => failure !== undefined || deals.length === 0)
-        return concat(from(fresh), storedDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
-          uniqueBy<Deal>(keyOf),
-          sortDescending((row) => textOf(row.date)),
-          map((rows) => ({ ...found(rows, reasons || undefined), ...(isTemporary ? { isTemporary } : {}) })),
-          notShrunk(file, tools, { countOf: countIn({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
+        return concat(from(fresh), readStoredDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
+          uniqueBy<Deal>(toDealKey),
+          sortDescending((row) => readText(row.date)),
+          map((rows) => ({ ...createResult(rows, reasons || undefined), ...(isTemporary ? { isTemporary } : {}) })),
+          rejectShrunk(file, tools, { countRecords: createDealCounter({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
         )
       }),
     )

@@ -1,19 +1,19 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { BadAnswer } from '../src/model/errors.js'
+import { json } from '../src/http/answer.js'
+import { exactly, post } from '../src/http/endpoint.js'
+import { dataEnvelope } from '../src/http/shape.js'
+import { condition } from '../src/market/scan.js'
+import { buildIdPage, webData, webPage } from '../src/market/web-site.js'
+import { BadAnswerError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
-import { found } from '../src/model/outcome.js'
+import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { noticeIfFull } from '../src/pipeline/not-cut.js'
-import { webTiers } from '../src/pipeline/web-tiers.js'
+import { warnIfFull } from '../src/pipeline/reject-truncated.js'
+import { createWebTiers } from '../src/pipeline/web-tiers.js'
 import { perPart } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { exactly, post } from '../src/provider/endpoint.js'
-import { condition } from '../src/provider/scan.js'
-import { dataOf } from '../src/provider/shape.js'
-import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
 /**
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes
@@ -40,19 +40,19 @@ const FIELDS = ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5y
 
 /** Ratios may be missing; price and change are required, because every stock at its limit has them. */
 const RATIOS: readonly string[] = ['Pe', 'Pb', 'DivYeild']
-const figures = Object.fromEntries(FIELDS.slice(2).map((field) => [RATIOS.includes(field) ? `${field}~` : `${field}!`, 'number']))
+const FIGURES_SHAPE = Object.fromEntries(FIELDS.slice(2).map((field) => [RATIOS.includes(field) ? `${field}~` : `${field}!`, 'number']))
 
 const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircuitBreak' } as const
 
 const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
 
-const COUNT = 500
+const MAX_ROWS = 500
 
 const Scan = z.strictObject({
   data: z.strictObject({
     sort: z.literal('Mcap'),
     sorder: z.literal('desc'),
-    count: z.literal(COUNT),
+    count: z.literal(MAX_ROWS),
     fields: exactly(FIELDS),
     params: z.tuple([
       z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
@@ -69,11 +69,11 @@ const circuit = post({
   path: '/customscan/fetchdt',
   input: Scan,
   read: (text, _, seen): readonly Row[] => {
-    const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text, undefined, seen)
-    if (data === undefined) throw new BadAnswer('schema', 'the scan answer has no list')
-    return data
+    const { data: circuitWebData } = json(z.looseObject({ data: z.array(Row).optional() }))(text, undefined, seen)
+    if (circuitWebData === undefined) throw new BadAnswerError('schema', 'the scan answer has no list')
+    return circuitWebData
   },
-  shape: dataOf({ 'Sym!': 'text|key', 'DispSym!': 'text', ...figures }),
+  shape: dataEnvelope({ 'Sym!': 'text|key', 'DispSym!': 'text', ...FIGURES_SHAPE }),
   sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
 })
 
@@ -98,20 +98,20 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
     ]
   })
 
-const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
+const sampleCircuitPage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
   const side = (['upper', 'lower'] as const).find((name) => key === WEB_KEYS[name])
   return side && sampleStocks(side, market)
 }
 
-const WebKey = z.enum(WEB_KEYS)
-const data = webData(WebKey, samplePage)
-const page = webPage(WebKey, samplePage)
+const CircuitWebKey = z.enum(WEB_KEYS)
+const data = webData(CircuitWebKey, sampleCircuitPage)
+const circuitWebPage = webPage(CircuitWebKey, sampleCircuitPage)
 
-const scanOf = (side: Side): z.output<typeof Scan> => ({
+const createScan = (side: Side): z.output<typeof Scan> => ({
   data: {
     sort: 'Mcap',
     sorder: 'desc',
-    count: COUNT,
+    count: MAX_ROWS,
     fields: FIELDS,
     params: [
       { field: FLAGS[side], op: '', val: '1' },
@@ -125,9 +125,9 @@ const scanOf = (side: Side): z.output<typeof Scan> => ({
 /** The fields of an answer that the record uses, by their names in the scan or on the web site. */
 type Text = 'Sym' | 'sym' | 'DispSym' | 'Name'
 type Figure = Exclude<(typeof FIELDS)[number], Text>
-type Answered = Readonly<Partial<Record<Text, string | null> & Record<Figure, number | null>>>
+type CircuitRow = Readonly<Partial<Record<Text, string | null> & Record<Figure, number | null>>>
 
-const recordOf = (row: Answered): CircuitStock => ({
+const toCircuitStock = (row: CircuitRow): CircuitStock => ({
   Symbol: row.Sym ?? row.sym ?? null,
   Name: row.DispSym ?? row.Name ?? null,
   LTP: row.Ltp ?? null,
@@ -149,13 +149,13 @@ export const circuitStocks = defineStream({
   phase: 'enrichment',
   workers: 2,
   timeoutMs: 10_000,
-  endpoints: [circuit, buildIdPage, data, page],
-  work: perPart(['upper', 'lower'], (side, { ask, shared, notice }) => {
+  endpoints: [circuit, buildIdPage, data, circuitWebPage],
+  work: perPart(['upper', 'lower'], (side, { ask, shared, warn }) => {
     // Not compared with its `tot_rec`: that was 62 for both sides, although one list had 52 stocks.
-    const scan = () => ask(circuit, scanOf(side), { failFast: true }).pipe(noticeIfFull(COUNT, { notice }, side))
-    const tiers = [{ name: 'scan', ask: scan }, ...webTiers(data, page, WEB_KEYS[side], { ask, shared })]
-    return firstThatAnswers(tiers, (failure) => notice(`${side}: a source failed: ${failure}`)).pipe(
-      map((rows) => found(rows.map(recordOf))),
+    const scan = () => ask(circuit, createScan(side), { failFast: true }).pipe(warnIfFull(MAX_ROWS, { warn }, side))
+    const tiers = [{ name: 'scan', ask: scan }, ...createWebTiers(data, circuitWebPage, WEB_KEYS[side], { ask, shared })]
+    return firstThatAnswers(tiers, (failure) => warn(`${side}: a source failed: ${failure}`)).pipe(
+      map((rows) => createResult(rows.map(toCircuitStock))),
     )
   }),
   outputs: [{ shape: 'array-per-item', file: '{side}_circuit_stocks.json', emptyWhenLost: true }],

@@ -1,21 +1,21 @@
 import { from, map, mergeMap, type Observable, of, switchMap, throwError, zip } from 'rxjs'
 import { z } from 'zod'
-import { type CollectError, NothingAnswered } from '../src/model/errors.js'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { optionalDataEnvelope } from '../src/http/shape.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
+import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
-import { found, skipped } from '../src/model/outcome.js'
+import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
-import { addDays, dayAt } from '../src/model/trading-day.js'
-import { recover } from '../src/operators/recover.js'
+import { addDays, toDay } from '../src/model/trading-day.js'
+import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
-import { maybeDataOf } from '../src/provider/shape.js'
 
-const FILING = {
+const FILING_SHAPE = {
   ...{ 'news_date~!': 'day', 'caption~': 'text|key', descriptor: 'text|key', file_url: 'text', news_body: 'text', 'isin?': 'text' },
   ...{ 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
   ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
@@ -41,7 +41,7 @@ export interface Filing extends Row {
   readonly ann_type?: string
 }
 
-const filingsOn = (path: 'company_filings' | 'lodr') =>
+const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
   post({
     name: path,
     host: 'static',
@@ -50,47 +50,49 @@ const filingsOn = (path: 'company_filings' | 'lodr') =>
       data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
-      ownedBy(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: maybeDataOf({ ...FILING, ...NEWS_ID[path] }, { 'total_pages?': 'number' }),
+      assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
+    shape: optionalDataEnvelope({ ...FILING_SHAPE, ...NEWS_ID[path] }, { 'total_pages?': 'number' }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 
-const legacy = filingsOn('company_filings')
-const lodr = filingsOn('lodr')
+const legacy = createFilingsEndpoint('company_filings')
+const lodr = createFilingsEndpoint('lodr')
 
 /** The filings of one path, or its failure; after a failure, the filings of the other path are merged with the stored ones. */
-interface Path {
+interface PathResult {
   readonly rows: readonly Filing[]
   readonly failure?: Failure
 }
 
 type Failure = Pick<CollectError, 'code' | 'isTemporary'> & { readonly reason: string }
 
-const neither = (failures: readonly Failure[]): NothingAnswered => {
+const createBothFailedError = (failures: readonly Failure[]): NothingAnsweredError => {
   const codes = new Set(failures.map(({ code }) => code))
   const [code] = codes.size === 1 ? codes : []
-  return new NothingAnswered(
+  return new NothingAnsweredError(
     failures.map(({ reason }) => reason).join('; '),
     failures.some(({ isTemporary }) => isTemporary),
     code,
   )
 }
 
-const pathOf = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<Path> =>
+const fetchPath = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<PathResult> =>
   ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
     map((rows) => ({ rows })),
-    recover((reason, { code, isTemporary }) => of({ rows: [], failure: { code, isTemporary, reason: `${endpoint.name}: ${reason}` } })),
+    catchItemFailure((reason, { code, isTemporary }) =>
+      of({ rows: [], failure: { code, isTemporary, reason: `${endpoint.name}: ${reason}` } }),
+    ),
   )
 
 /** Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other one are written. */
-const storedFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
+const readStoredFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
   stored.document(file).pipe(map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])))
 
 /** A field as text, whatever its type: `String` throws for an object whose `toString` is not a function. */
-const asText = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
+const toFieldText = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
 
-const keyOf = (row: Filing): string =>
-  asText(row.news_id || '') || `${asText(row.news_date)}_${asText(row.caption || row.descriptor || 'Unknown')}`
+const toFilingKey = (row: Filing): string =>
+  toFieldText(row.news_id || '') || `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
 
 /** Filings of each stock from both paths of the provider, merged by the six rules of the interface document, newest first. */
 export const companyFilings = defineStream({
@@ -102,22 +104,24 @@ export const companyFilings = defineStream({
   endpoints: [legacy, lodr],
   work: perStock((stock, tools, file) => {
     // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until the next major GC.
-    const both$ = zip(pathOf(legacy, stock.ISIN, tools), pathOf(lodr, stock.ISIN, tools)).pipe(
+    const both$ = zip(fetchPath(legacy, stock.ISIN, tools), fetchPath(lodr, stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
         const [failure, ...others] = paths.flatMap((path) => path.failure ?? [])
-        if (failure && others.length > 0) return throwError(() => neither([failure, ...others]))
-        const earlier$ = failure && fresh.length > 0 ? storedFilings(file, tools) : of([])
+        if (failure && others.length > 0) return throwError(() => createBothFailedError([failure, ...others]))
+        const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
           mergeMap((earlier) => from([...fresh, ...earlier])),
-          uniqueBy<Filing>(keyOf, (later, kept) => Boolean(later.file_url) && !kept.file_url),
-          sortDescending((row) => asText(row.news_date || '1900-01-01')),
-          map((rows) => (failure ? { ...found(rows, failure.reason), code: failure.code, isTemporary: failure.isTemporary } : found(rows))),
+          uniqueBy<Filing>(toFilingKey, (later, kept) => Boolean(later.file_url) && !kept.file_url),
+          sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
+          map((rows) =>
+            failure ? { ...createResult(rows, failure.reason), code: failure.code, isTemporary: failure.isTemporary } : createResult(rows),
+          ),
         )
       }),
     )
     if (tools.settings.forceUpdate) return both$
-    return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skipped) : both$)))
+    return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skippedResult) : both$)))
   }),
   outputs: [{ shape: 'document-per-item', file: 'company_filings/{SYMBOL}_filings.json', document: (rows) => ({ code: 0, data: rows }) }],
 })
@@ -138,7 +142,7 @@ const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: S
   return Array.from({ length: random.int(1, 99) }, (_, place) => {
     const on = random.pick(['company_filings', 'lodr', 'both'])
     const id = random.chance(0.9) && on !== 'company_filings' ? { news_id: `${isin.toLowerCase()}-${place}` } : {}
-    const day = addDays(dayAt(market.asOf), -place * random.int(1, 4))
+    const day = addDays(toDay(market.asOf), -place * random.int(1, 4))
     const caption = random.chance(0.9) ? { caption: `Announcement under Regulation 30 (LODR) - ${random.pick(KINDS)}` } : {}
     const link = random.chance(0.85) && !(on === 'both' && path === 'company_filings') ? `https://filings.example/${isin}/${place}.pdf` : ''
     const body = 'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(

@@ -1,11 +1,11 @@
 import { map } from 'rxjs'
-import { found } from '../src/model/outcome.js'
+import { filledCsv } from '../src/http/answer.js'
+import { dailyCsv } from '../src/market/archive.js'
+import { createResult } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { newestFile } from '../src/pipeline/newest-file.js'
-import { notShrunk } from '../src/pipeline/not-shrunk.js'
+import { fetchNewestFile } from '../src/pipeline/newest-file.js'
+import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
 import { once } from '../src/pipeline/work.js'
-import { filledCsv } from '../src/provider/answer.js'
-import { dailyCsv } from '../src/provider/archive.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export interface PriceBand extends Readonly<Record<string, string | undefined>> {
@@ -37,9 +37,9 @@ export const completePriceBands = defineStream({
   timeoutMs: 30_000,
   endpoints: [securityList],
   work: once((tools, file) =>
-    newestFile(securityList, tools).pipe(
-      map((rows) => found(rows as readonly PriceBand[])),
-      notShrunk(file, tools),
+    fetchNewestFile(securityList, tools).pipe(
+      map((rows) => createResult(rows as readonly PriceBand[])),
+      rejectShrunk(file, tools),
     ),
   ),
   outputs: [{ shape: 'array-per-item', file: 'complete_price_bands.json' }],

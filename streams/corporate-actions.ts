@@ -1,16 +1,16 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { dataEnvelope, oneOrMore } from '../src/http/shape.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
-import { found } from '../src/model/outcome.js'
+import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
-import { addDays, addMonths, type Day, dayAt, readDay } from '../src/model/trading-day.js'
+import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { noticeIfFull } from '../src/pipeline/not-cut.js'
-import { notShrunk } from '../src/pipeline/not-shrunk.js'
+import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
+import { warnIfFull } from '../src/pipeline/reject-truncated.js'
 import { perPart } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { dataOf, oneOrMore } from '../src/provider/shape.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
 export interface CorporateAction extends Row {
@@ -28,7 +28,7 @@ export interface StockActions extends Row {
 }
 
 /** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
-const COUNT = 5000
+const MAX_ROWS = 5000
 
 const actions = post({
   name: 'corporate_actions',
@@ -39,12 +39,12 @@ const actions = post({
       type: z.literal('full'),
       whichpage: z.literal('corporate_action'),
       filters: z.tuple([z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() })]),
-      count: z.literal(COUNT),
+      count: z.literal(MAX_ROWS),
       page: z.literal(1),
     }),
   }),
   read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
-  shape: dataOf({
+  shape: dataEnvelope({
     ...{ 'Sym!': 'text|key', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
     'CorpAct!': oneOrMore({ 'ActType!': 'text', 'ActDate?': 'text', 'ExDate!': 'day', RecDate: 'text', Note: 'text' }),
   }),
@@ -70,10 +70,10 @@ const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: Sam
 }
 
 /** The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today. */
-const windowOf = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
+const computeWindow = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
 
-const actionDays = ({ CorpAct }: Row): readonly Day[] =>
+const listActionDays = ({ CorpAct }: Row): readonly Day[] =>
   (Array.isArray(CorpAct) ? CorpAct : [CorpAct])
     .filter(isRow)
     .flatMap(({ ActDate, ExDate, RecDate }) => [ActDate, ExDate, RecDate].flatMap((date) => readDay(date) ?? []))
@@ -87,23 +87,23 @@ export const corporateActions = defineStream({
   timeoutMs: 30_000,
   endpoints: [actions],
   work: perPart(['upcoming', 'history'], (mode, tools, file) => {
-    const today = dayAt(tools.asOf)
-    const { from, to } = windowOf(mode, today)
+    const today = toDay(tools.asOf)
+    const { from, to } = computeWindow(mode, today)
     const filters: [{ field: 'CorpAct.ActDate'; op: 'GT' | 'LT'; val: Day }] = [
       { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today },
     ]
-    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: COUNT, page: 1 } }).pipe(
-      noticeIfFull(COUNT, tools, mode),
+    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: MAX_ROWS, page: 1 } }).pipe(
+      warnIfFull(MAX_ROWS, tools, mode),
       map((rows) =>
-        found(
+        createResult(
           rows.filter((row) => {
-            const days = actionDays(row)
+            const days = listActionDays(row)
             return days.length === 0 || days.some((day) => day >= from && day <= to)
           }),
         ),
       ),
     )
-    return mode === 'history' ? action$.pipe(notShrunk(file, tools)) : action$
+    return mode === 'history' ? action$.pipe(rejectShrunk(file, tools)) : action$
   }),
   outputs: [{ shape: 'array-per-item', file: '{mode}_corporate_actions.json', keepsWhenEmpty: true }],
 })

@@ -1,10 +1,10 @@
 import { map } from 'rxjs'
-import { found } from '../src/model/outcome.js'
+import { csv } from '../src/http/answer.js'
+import { dailyCsv } from '../src/market/archive.js'
+import { createResult } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { newestFile } from '../src/pipeline/newest-file.js'
+import { fetchNewestFile } from '../src/pipeline/newest-file.js'
 import { once } from '../src/pipeline/work.js'
-import { csv } from '../src/provider/answer.js'
-import { dailyCsv } from '../src/provider/archive.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export interface PriceBandChange extends Readonly<Record<string, string | undefined>> {
@@ -32,6 +32,6 @@ export const incrementalPriceBands = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [bandChanges],
-  work: once((tools) => newestFile(bandChanges, tools).pipe(map((rows) => found(rows as readonly PriceBandChange[])))),
+  work: once((tools) => fetchNewestFile(bandChanges, tools).pipe(map((rows) => createResult(rows as readonly PriceBandChange[])))),
   outputs: [{ shape: 'array-per-item', file: 'incremental_price_bands.json' }],
 })

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { textOf } from '../src/model/row.js'
-import { CANDLE_COLUMNS } from '../src/pipeline/candle-file.js'
+import { CANDLE_COLUMNS } from '../src/market/candle-file.js'
+import { createCandleEndpoint } from '../src/market/candles.js'
+import { readText } from '../src/model/row.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { missingCandles } from '../src/pipeline/missing-candles.js'
+import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
 import { perRowOf } from '../src/pipeline/work.js'
-import { candlesOf } from '../src/provider/candles.js'
 
-const indexCandles = candlesOf(
+const indexCandles = createCandleEndpoint(
   'index_ohlcv',
   z.string().refine((instrument) => instrument !== 'EQUITY', 'must be an index instrument'),
 )
@@ -20,8 +20,8 @@ export const indicesOhlcv = defineStream({
   timeoutMs: 30_000,
   endpoints: [indexCandles],
   work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
-    const instrument = { EXCH: textOf(Exch), SYM: textOf(Sym), SEG: textOf(Seg), INST: textOf(Inst), SEC_ID: textOf(Sid) }
-    return missingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
+    const instrument = { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) }
+    return fetchMissingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
   }),
   outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/indices/{INDEX}.csv', columns: CANDLE_COLUMNS }],
 })

@@ -1,14 +1,14 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { BadAnswer } from '../src/model/errors.js'
-import { found } from '../src/model/outcome.js'
+import { filledCsv } from '../src/http/answer.js'
+import { get } from '../src/http/endpoint.js'
+import { rows } from '../src/http/shape.js'
+import { escapeFormulasInLine } from '../src/market/formula.js'
+import { BadAnswerError } from '../src/model/errors.js'
+import { createResult } from '../src/model/outcome.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { notShrunk, storedLines } from '../src/pipeline/not-shrunk.js'
+import { readStoredLines, rejectShrunk } from '../src/pipeline/reject-shrunk.js'
 import { once } from '../src/pipeline/work.js'
-import { filledCsv } from '../src/provider/answer.js'
-import { get } from '../src/provider/endpoint.js'
-import { withoutFormulas } from '../src/provider/formula.js'
-import { rows } from '../src/provider/shape.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
@@ -24,8 +24,8 @@ const equityList = get({
   read: (text, _, seen): readonly string[] => {
     const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text, undefined, seen)
     const lines = text.split(/\r\n|\n|\r/).filter((line) => line !== '')
-    if (lines.length !== rows.length + 1) throw new BadAnswer('schema', 'the CSV has a record that spans several lines')
-    return lines.map(withoutFormulas)
+    if (lines.length !== rows.length + 1) throw new BadAnswerError('schema', 'the CSV has a record that spans several lines')
+    return lines.map(escapeFormulasInLine)
   },
   shape: rows(Object.fromEntries(COLUMNS.map((column) => [column, 'text']))),
   type: 'text/csv',
@@ -53,8 +53,8 @@ export const listingDates = defineStream({
   endpoints: [equityList],
   work: once((tools, file) =>
     tools.ask(equityList, {}).pipe(
-      map((lines) => found(lines)),
-      notShrunk(file, tools, { earlier: storedLines }),
+      map((lines) => createResult(lines)),
+      rejectShrunk(file, tools, { readStored: readStoredLines }),
     ),
   ),
   outputs: [{ shape: 'text', file: '{exch}_equity_list.csv' }],

@@ -1,14 +1,14 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { found } from '../src/model/outcome.js'
+import { json } from '../src/http/answer.js'
+import { exactly, post } from '../src/http/endpoint.js'
+import { record, rows } from '../src/http/shape.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
+import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { exactly, post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
-import { record, rows } from '../src/provider/shape.js'
 
 /** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
 export interface NewsItem {
@@ -19,7 +19,7 @@ export interface NewsItem {
   readonly Source: string
 }
 
-const Answer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
+const NewsAnswer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
 const liveNews = post({
   name: 'news',
@@ -35,7 +35,8 @@ const liveNews = post({
     stock_list: z.tuple([z.string().length(12)]),
     entity_id: z.literal(''),
   }),
-  read: (text, { stock_list: [isin] }, seen): readonly Row[] => ownedBy(isin, json(Answer)(text, undefined, seen).data?.latest_news ?? []),
+  read: (text, { stock_list: [isin] }, seen): readonly Row[] =>
+    assertSameIsin(isin, json(NewsAnswer)(text, undefined, seen).data?.latest_news ?? []),
   shape: record({
     'code?': 'number',
     'status?': 'text|number',
@@ -64,7 +65,7 @@ const liveNews = post({
 })
 
 /** Converts an answer to a stored item, with the defaults of the interface document; a sentiment that it does not list stays as it is. */
-const itemOf = ({ news_object, publish_date, category }: Row): NewsItem => {
+const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   const news = isRow(news_object) ? news_object : {}
   return {
     Title: typeof news.title === 'string' ? news.title : '',
@@ -93,7 +94,7 @@ export const marketNews = defineStream({
       news_feed_type: 'live',
       stock_list: [stock.ISIN],
       entity_id: '',
-    }).pipe(map((rows) => found(rows.slice(0, newsLimit).map(itemOf)))),
+    }).pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem)))),
   ),
   outputs: [
     {

@@ -1,20 +1,20 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { json } from '../src/http/answer.js'
+import { exactly, post } from '../src/http/endpoint.js'
+import { dataEnvelope } from '../src/http/shape.js'
 import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
-import { listingNotices } from '../src/market/listings.js'
-import { BadAnswer } from '../src/model/errors.js'
+import { listingWarnings } from '../src/market/listings.js'
+import { condition, exchangeCondition } from '../src/market/scan.js'
+import { BadAnswerError } from '../src/model/errors.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
-import { type Stock, stockItems, stocksOf } from '../src/model/stock.js'
-import { recover } from '../src/operators/recover.js'
+import { type Stock, toStockItems, toStocks } from '../src/model/stock.js'
+import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
-import { type Counted, notCut, totalOf } from '../src/pipeline/not-cut.js'
-import { notShrunk } from '../src/pipeline/not-shrunk.js'
 import { refuse } from '../src/pipeline/refuse.js'
+import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
+import { type CountedRows, parseTotal, rejectTruncated } from '../src/pipeline/reject-truncated.js'
 import { MASTER, once } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { exactly, post } from '../src/provider/endpoint.js'
-import { condition, onExchange } from '../src/provider/scan.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in crore rupees, rates in percent. */
 export interface MasterRow extends Row {
@@ -41,10 +41,10 @@ const FIELDS = [
   'EBIDTAMargin', 'volume', 'PricePerchng1year', 'Sym', 'Sid', 'FnoFlag',
 ] as const
 
-const COUNT = 5000
-const MAP = 'master_isin_map.json'
+const MAX_ROWS = 5000
+const MAP_FILE = 'master_isin_map.json'
 
-const FIGURES = FIELDS.filter((field) => !['Isin', 'DispSym', 'Sym', 'Sid', 'FnoFlag'].includes(field))
+const FIGURE_FIELDS = FIELDS.filter((field) => !['Isin', 'DispSym', 'Sym', 'Sid', 'FnoFlag'].includes(field))
 
 const master = post({
   name: 'master',
@@ -55,20 +55,20 @@ const master = post({
     data: z.strictObject({
       sort: z.literal('Mcap'),
       sorder: z.literal('desc'),
-      count: z.literal(COUNT),
+      count: z.literal(MAX_ROWS),
       fields: exactly(FIELDS),
-      params: z.tuple([condition('OgInst', 'ES'), onExchange]),
+      params: z.tuple([condition('OgInst', 'ES'), exchangeCondition]),
       pgno: z.literal(0),
     }),
   }),
-  read: (text, _, seen): Counted<MasterRow> => {
+  read: (text, _, seen): CountedRows<MasterRow> => {
     const { data, tot_rec } = json(Rows)(text, undefined, seen)
     const rows = (data ?? []) as readonly MasterRow[]
-    if (stocksOf(rows).length === 0) throw new BadAnswer('schema', 'the master list has no stock')
-    return { rows, total: totalOf(tot_rec) }
+    if (toStocks(rows).length === 0) throw new BadAnswerError('schema', 'the master list has no stock')
+    return { rows, total: parseTotal(tot_rec) }
   },
-  shape: dataOf({
-    ...Object.fromEntries(FIGURES.map((field) => [`${field}~`, 'number'])),
+  shape: dataEnvelope({
+    ...Object.fromEntries(FIGURE_FIELDS.map((field) => [`${field}~`, 'number'])),
     ...{ 'Isin!': 'text|key', 'DispSym!': 'text', 'Sym!': 'text|key', 'Sid!': 'number|text|key', 'FnoFlag?': 'number|text' },
   }),
   sample: (_, market) => ({
@@ -84,11 +84,11 @@ const master = post({
 })
 
 /** The stocks of the stored list; none if it is missing or unreadable. */
-const earlierStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
-  stored.document(MAP).pipe(
+const readStoredStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
+  stored.document(MAP_FILE).pipe(
     map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
-    map((rows) => stocksOf(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
-    recover(() => of([])),
+    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
+    catchItemFailure(() => of([])),
   )
 
 const toIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
@@ -107,7 +107,7 @@ export const masterData = defineStream({
         data: {
           sort: 'Mcap',
           sorder: 'desc',
-          count: COUNT,
+          count: MAX_ROWS,
           fields: FIELDS,
           params: [
             { field: 'OgInst', op: '', val: 'ES' },
@@ -117,31 +117,31 @@ export const masterData = defineStream({
         },
       })
       .pipe(
-        notCut(COUNT, tools),
-        notShrunk(file, tools, { countOf: (rows) => stocksOf(rows.filter(isRow)).length }),
+        rejectTruncated(MAX_ROWS, tools),
+        rejectShrunk(file, tools, { countRecords: (rows) => toStocks(rows.filter(isRow)).length }),
         switchMap((found) =>
-          earlierStocks(tools).pipe(
+          readStoredStocks(tools).pipe(
             map((earlier) => {
-              const stocks = stocksOf([...found.rows])
+              const stocks = toStocks([...found.rows])
               const comparison = compareIdentifiers(earlier.map(toIdentifiers), stocks.map(toIdentifiers))
               for (const [code, message] of findIdentifierProblems(comparison)) {
                 // A list that is known to be incomplete was accepted.
                 if (code !== 'shrink' || !tools.accepts('count')) refuse(tools, code, message)
               }
-              for (const text of listingNotices(earlier, stocks)) tools.notice(text)
+              for (const text of listingWarnings(earlier, stocks)) tools.warn(text)
               return found
             }),
           ),
         ),
       ),
   ),
-  offers: (rows, notice) => {
-    const stocks = stocksOf(rows)
-    if (stocks.length < rows.length) notice(`skipped ${rows.length - stocks.length} rows without symbol or ISIN, or duplicate`)
-    return stockItems(stocks)
+  offers: (rows, warn) => {
+    const stocks = toStocks(rows)
+    if (stocks.length < rows.length) warn(`skipped ${rows.length - stocks.length} rows without symbol or ISIN, or duplicate`)
+    return toStockItems(stocks)
   },
   outputs: [
     { shape: 'array-per-item', file: 'master_data_response.json' },
-    { shape: 'array-per-item', file: MAP, select: stocksOf },
+    { shape: 'array-per-item', file: MAP_FILE, select: toStocks },
   ],
 })

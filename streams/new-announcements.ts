@@ -1,15 +1,15 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { found } from '../src/model/outcome.js'
-import { type Row, Rows, textOf } from '../src/model/row.js'
-import { ofStock } from '../src/model/stock.js'
-import { addDays, dayAt } from '../src/model/trading-day.js'
+import { json } from '../src/http/answer.js'
+import { post } from '../src/http/endpoint.js'
+import { dataEnvelope } from '../src/http/shape.js'
+import { assertSameIsin } from '../src/market/same-isin.js'
+import { createResult } from '../src/model/outcome.js'
+import { type Row, Rows, readText } from '../src/model/row.js'
+import { toStockRecord } from '../src/model/stock.js'
+import { addDays, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
-import { json } from '../src/provider/answer.js'
-import { post } from '../src/provider/endpoint.js'
-import { ownedBy } from '../src/provider/owned-by.js'
-import { dataOf } from '../src/provider/shape.js'
 
 /** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
 export interface Announcement extends Row {
@@ -23,14 +23,14 @@ const announcements = post({
   host: 'static',
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }, seen): readonly Row[] => ownedBy(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataOf({ 'events~!': 'text|key', 'date~!': 'day', type: 'text' }),
+  read: (text, { data: { isin } }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
+  shape: dataEnvelope({ 'events~!': 'text|key', 'date~!': 'day', type: 'text' }),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
     const data = Array.from({ length: random.int(1, 12) }, (_, place) => ({
       events: random.pick(['Quarterly results are out', 'There are new updates from the company', 'A dividend was declared']),
-      date: `${addDays(dayAt(market.asOf), -place * random.int(0, 5))} ${random.int(10, 23)}:5${random.int(0, 9)}:04`,
+      date: `${addDays(toDay(market.asOf), -place * random.int(0, 5))} ${random.int(10, 23)}:5${random.int(0, 9)}:04`,
       type: random.pick(['Results Update', 'Company Announcements']),
     }))
     return { code: 0, data }
@@ -46,7 +46,9 @@ export const newAnnouncements = defineStream({
   timeoutMs: 10_000,
   endpoints: [announcements],
   work: perStock((stock, { ask }) =>
-    ask(announcements, { data: { isin: stock.ISIN } }).pipe(map((rows) => found(rows.map((row) => ofStock<Announcement>(stock, row))))),
+    ask(announcements, { data: { isin: stock.ISIN } }).pipe(
+      map((rows) => createResult(rows.map((row) => toStockRecord<Announcement>(stock, row)))),
+    ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'all_company_announcements.json', newestBy: (row) => textOf(row.date) }],
+  outputs: [{ shape: 'rows-in-one-file', file: 'all_company_announcements.json', newestBy: (row) => readText(row.date) }],
 })

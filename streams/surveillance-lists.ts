@@ -1,17 +1,17 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { NothingAnswered } from '../src/model/errors.js'
+import { wrappedJson } from '../src/http/answer.js'
+import { get } from '../src/http/endpoint.js'
+import { record, rows } from '../src/http/shape.js'
+import { buildIdPage, webData, webPage } from '../src/market/web-site.js'
+import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
-import { found } from '../src/model/outcome.js'
-import { isRow, type Row, textOf } from '../src/model/row.js'
+import { createResult } from '../src/model/outcome.js'
+import { isRow, type Row, readText } from '../src/model/row.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { webTiers } from '../src/pipeline/web-tiers.js'
+import { createWebTiers } from '../src/pipeline/web-tiers.js'
 import { perPart } from '../src/pipeline/work.js'
-import { wrappedJson } from '../src/provider/answer.js'
-import { get } from '../src/provider/endpoint.js'
-import { record, rows } from '../src/provider/shape.js'
-import { buildIdPage, webData, webPage } from '../src/provider/web-site.js'
 
 /** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
 export interface SurveillanceEntry {
@@ -21,7 +21,7 @@ export interface SurveillanceEntry {
   readonly Stage: string
 }
 
-type List = 'asm' | 'gsm'
+type ListName = 'asm' | 'gsm'
 
 const Sheet = z.looseObject({ table: z.looseObject({ rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })) }) })
 
@@ -32,7 +32,7 @@ const sheet = get({
   input: z.strictObject({ sheetId: z.string().min(1), tabId: z.string().min(1) }),
   read: (text, _, seen): readonly SurveillanceEntry[] =>
     wrappedJson(Sheet)(text, undefined, seen).table.rows.flatMap(({ c }) => {
-      const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) => (isRow(cell) ? textOf(cell.v) : ''))
+      const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) => (isRow(cell) ? readText(cell.v) : ''))
       return c && c.length >= 5 && symbol && symbol !== 'Symbol' ? [{ Symbol: symbol, Name, ISIN, Stage }] : []
     }),
   shape: record({
@@ -53,7 +53,7 @@ const sheet = get({
   },
 })
 
-const sampleList = (list: List, market: SampleMarket): readonly Row[] =>
+const sampleList = (list: ListName, market: SampleMarket): readonly Row[] =>
   market.stocks
     .filter((stock, place) => place < 5 || market.random(list, stock.ISIN).chance(0.05))
     .map((stock, place) => ({
@@ -63,22 +63,22 @@ const sampleList = (list: List, market: SampleMarket): readonly Row[] =>
       stage: list === 'asm' ? `LTASM - I (${place})` : `GSM ${place % 5}`,
     }))
 
-const samplePage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
-  const list = (['asm', 'gsm'] as const).find((name) => key === webKey(name, market.exchange))
+const sampleListPage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
+  const list = (['asm', 'gsm'] as const).find((name) => key === toWebKey(name, market.exchange))
   return list && sampleList(list, market).map(({ stage, ...row }) => ({ ...row, [`${list}Stage`]: stage }))
 }
 
-const webKey = (list: List, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
+const toWebKey = (list: ListName, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
 
-const WebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list')
-const data = webData(WebKey, samplePage)
-const page = webPage(WebKey, samplePage)
+const ListWebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list')
+const data = webData(ListWebKey, sampleListPage)
+const page = webPage(ListWebKey, sampleListPage)
 
-const recordOf = (row: Row): SurveillanceEntry => ({
-  Symbol: textOf(row.sym ?? row.Sym),
-  Name: textOf(row.DispSym ?? row.Name),
-  ISIN: textOf(row.isin ?? row.Isin),
-  Stage: textOf(row.asmStage ?? row.gsmStage ?? row.Stage),
+const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
+  Symbol: readText(row.sym ?? row.Sym),
+  Name: readText(row.DispSym ?? row.Name),
+  ISIN: readText(row.isin ?? row.Isin),
+  Stage: readText(row.asmStage ?? row.gsmStage ?? row.Stage),
 })
 
 /** Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the data of the web site, else its page. */
@@ -90,23 +90,25 @@ export const surveillanceLists = defineStream({
   timeoutMs: 10_000,
   requires: ['sheetId', 'asmTabId', 'gsmTabId'],
   endpoints: [sheet, buildIdPage, data, page],
-  work: perPart(['asm', 'gsm'], (list, { ask, shared, settings, notice }) => {
+  work: perPart(['asm', 'gsm'], (list, { ask, shared, settings, warn }) => {
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
     const tiers = [
-      { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }).pipe(map(usable)) },
-      ...webTiers(data, page, webKey(list, settings.exchange), { ask, shared }).map((tier) => ({
+      {
+        name: 'spreadsheet',
+        ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }).pipe(map(requireStocks)),
+      },
+      ...createWebTiers(data, page, toWebKey(list, settings.exchange), { ask, shared }).map((tier) => ({
         ...tier,
-        ask: (isLast: boolean) => tier.ask(isLast).pipe(map((rows) => usable(rows.map(recordOf).filter((record) => record.Symbol !== '')))),
+        ask: (isLast: boolean) =>
+          tier.ask(isLast).pipe(map((rows) => requireStocks(rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== '')))),
       })),
     ]
-    return firstThatAnswers(tiers, (failure) => notice(`${list}: a source failed: ${failure}`)).pipe(
-      map((rows) => found(rows)),
-    )
+    return firstThatAnswers(tiers, (failure) => warn(`${list}: a source failed: ${failure}`)).pipe(map((rows) => createResult(rows)))
   }),
   outputs: [{ shape: 'array-per-item', file: '{exch}_{list}_list.json', emptyWhenLost: true }],
 })
 
-const usable = (rows: readonly SurveillanceEntry[]): readonly SurveillanceEntry[] => {
-  if (rows.length === 0) throw new NothingAnswered('the list has no stock')
+const requireStocks = (rows: readonly SurveillanceEntry[]): readonly SurveillanceEntry[] => {
+  if (rows.length === 0) throw new NothingAnsweredError('the list has no stock')
   return rows
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { loadSettings, misspelt, type Sources, settingRows } from '../src/config.js'
+import { findMisspeltVariables, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
 import { UsageError } from '../src/model/errors.js'
 import { hosts, type SettingsInput } from '../src/model/settings.js'
 import { streams } from '../streams/index.js'
@@ -15,10 +15,10 @@ const fileOf = (content: unknown): string => {
   return path
 }
 
-const load = (sources: Omit<Sources, 'streams'> = {}) => loadSettings({ streams, configFile: fileOf({}), ...sources })
+const load = (sources: Omit<SettingsSources, 'streams'> = {}) => loadSettings({ streams, configFile: fileOf({}), ...sources })
 
 /** The message of the usage error for these settings. */
-const complaintOf = (sources: Omit<Sources, 'streams'>): string => {
+const complaintOf = (sources: Omit<SettingsSources, 'streams'>): string => {
   try {
     load(sources)
   } catch (error) {
@@ -266,7 +266,7 @@ describe('a typing error', () => {
       PATH: '/bin',
       NEWS_API: 'x',
     }
-    expect(misspelt(env)).toEqual([
+    expect(findMisspeltVariables(env)).toEqual([
       'unknown variable SCRIPSTREAM_RETRY is ignored. Did you mean SCRIPSTREAM_RETRIES?',
       'unknown variable SCRISTREAM_OUT is ignored. Did you mean SCRIPSTREAM_OUT?',
       'unknown variable FETCH_OHLVC is ignored. Did you mean FETCH_OHLCV?',

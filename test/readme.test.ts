@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { blocks, blocksIn, withBlocks } from './support/readme.js'
+import { blocks, listBlocks, withBlocks } from './support/readme.js'
 
 const ROOT = new URL('../', import.meta.url)
 const pages = [
@@ -23,7 +23,7 @@ it.each(pages)('%s shows graph, outputs, settings, example and figures as the co
 })
 
 it('shows each generated block on exactly one page', () => {
-  expect(pages.flatMap((page) => blocksIn(read(page))).sort()).toEqual(Object.keys(all).sort())
+  expect(pages.flatMap((page) => listBlocks(read(page))).sort()).toEqual(Object.keys(all).sort())
 })
 
 it.each(pages)('%s links to files that exist', (page) => {

@@ -6,28 +6,30 @@ import { describe, expect, it } from 'vitest'
 type Sources = Readonly<Record<string, string>>
 
 const LONGEST = 200
-const PIPELINE_AND_BELOW = ['model', 'operators', 'provider', 'market', 'pipeline'] as const
-const REGISTRY_AND_BELOW = [...PIPELINE_AND_BELOW, 'sinks', 'streams'] as const
+const PIPELINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'pipeline'] as const
+const REGISTRY_AND_BELOW = [...PIPELINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
 
 /** What each layer may import besides itself. A file directly in `src` is a layer by its name. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   operators: ['model'],
-  provider: ['model', 'operators'],
-  market: ['model', 'operators', 'provider'],
-  simulator: ['model', 'src/provider/endpoint.ts'],
-  pipeline: ['model', 'operators', 'provider', 'market'],
+  limiter: ['model', 'operators'],
+  http: ['model', 'operators', 'limiter'],
+  market: ['model', 'operators', 'http'],
+  simulator: ['model', 'src/http/endpoint.ts'],
+  pipeline: ['model', 'operators', 'limiter', 'http', 'market'],
   tables: ['model'],
-  sinks: [...PIPELINE_AND_BELOW, 'tables'],
+  storage: PIPELINE_AND_BELOW,
+  sinks: [...PIPELINE_AND_BELOW, 'storage', 'tables'],
   streams: PIPELINE_AND_BELOW,
-  checks: ['model', 'pipeline', 'sinks'],
-  changes: ['model', 'sinks', 'checks'],
-  fleet: [...REGISTRY_AND_BELOW],
+  telemetry: ['model', 'pipeline'],
+  analysis: ['model', 'market', 'pipeline', 'storage', 'sinks'],
+  fleet: REGISTRY_AND_BELOW,
   collector: REGISTRY_AND_BELOW,
-  config: [...REGISTRY_AND_BELOW, 'checks'],
+  config: [...REGISTRY_AND_BELOW, 'analysis'],
   testing: [...REGISTRY_AND_BELOW, 'collector'],
-  index: [...REGISTRY_AND_BELOW, 'collector', 'config'],
-  cli: [...REGISTRY_AND_BELOW, 'tables', 'checks', 'changes', 'simulator', 'fleet', 'collector', 'config', 'index'],
+  index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
+  cli: [...REGISTRY_AND_BELOW, 'tables', 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index'],
 }
 
 const layerOf = (file: string): string => {
@@ -118,21 +120,21 @@ describe('the repository', () => {
 
   it('has one file that sends requests, and the simulator as the only server', () => {
     expect(httpClients(sources).filter((file) => layerOf(file) !== 'cli')).toEqual(
-      expect.arrayContaining(['src/provider/http.ts', 'src/simulator/server.ts']),
+      expect.arrayContaining(['src/http/undici.ts', 'src/simulator/server.ts']),
     )
     const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
-    expect(undici).toEqual(['src/provider/http.ts'])
+    expect(undici).toEqual(['src/http/undici.ts'])
     // Metrics are served on loopback during a run.
-    expect(httpClients(sources).filter((file) => !['provider', 'simulator'].includes(layerOf(file)))).toEqual(['src/cli/metrics-server.ts'])
+    expect(httpClients(sources).filter((file) => !['http', 'simulator'].includes(layerOf(file)))).toEqual(['src/cli/metrics-server.ts'])
   })
 })
 
 describe('the checks of the repository', () => {
   it.each([
     ['src/model/a.ts', '../operators/b.js'],
-    ['src/operators/a.ts', '../provider/b.js'],
-    ['src/provider/a.ts', '../pipeline/b.js'],
-    ['src/simulator/a.ts', '../provider/http.js'],
+    ['src/operators/a.ts', '../http/b.js'],
+    ['src/http/a.ts', '../pipeline/b.js'],
+    ['src/simulator/a.ts', '../http/undici.js'],
     ['src/simulator/a.ts', '../operators/b.js'],
     ['src/pipeline/a.ts', '../simulator/b.js'],
     ['src/pipeline/a.ts', '../../streams/b.js'],
@@ -141,8 +143,8 @@ describe('the checks of the repository', () => {
     ['sinks/a.ts', '../streams/b.js'],
     ['streams/a.ts', '../sinks/b.js'],
     ['streams/a.ts', '../src/collector.js'],
-    ['src/checks/a.ts', '../../streams/b.js'],
-    ['src/pipeline/a.ts', '../checks/b.js'],
+    ['src/analysis/a.ts', '../../streams/b.js'],
+    ['src/pipeline/a.ts', '../analysis/b.js'],
     ['src/config.ts', './collector.js'],
     ['src/collector.ts', './index.js'],
     ['src/index.ts', './cli/b.js'],
@@ -160,7 +162,7 @@ describe('the checks of the repository', () => {
   })
 
   it.each([
-    ['src/simulator/a.ts', '../provider/endpoint.js'],
+    ['src/simulator/a.ts', '../http/endpoint.js'],
     ['sinks/a.ts', '../src/pipeline/b.js'],
     ['src/collector.ts', '../streams/index.js'],
     ['src/cli/a.ts', '../simulator/b.js'],

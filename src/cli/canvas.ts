@@ -1,9 +1,19 @@
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
-import { hideCursor, type Line, paintLine, type Size, showCursor, sizeOf, type TerminalStream, trimmed, widthOf } from './terminal.js'
+import {
+  hideCursor,
+  measureLine,
+  paintLine,
+  readSize,
+  showCursor,
+  type TerminalSize,
+  type TerminalStream,
+  type TextLine,
+  trimLine,
+} from './terminal.js'
 
 /** The last lines of a terminal, redrawn at the same position. The cursor is hidden from the first drawing to `close`. */
 export interface Canvas {
-  readonly draw: (linesFor: (size: Size) => readonly Line[]) => void
+  readonly draw: (linesFor: (size: TerminalSize) => readonly TextLine[]) => void
   /** Clears the drawn lines, so that other text can be written; returns whether there were any. */
   readonly erase: () => boolean
   /** Shows the cursor again; the drawn lines stay. */
@@ -17,7 +27,7 @@ export const createCanvas = (stream: TerminalStream): Canvas => {
   let drawnColumns = 0
   let isOpen = false
 
-  const goBack = ({ columns }: Size): void => {
+  const goBack = ({ columns }: TerminalSize): void => {
     // If the window became narrower, the terminal has wrapped the earlier lines.
     const height = widths.reduce((rows, width) => rows + Math.max(1, Math.ceil(width / columns)), 0)
     // Ctrl+C prints ^C at the cursor.
@@ -27,19 +37,19 @@ export const createCanvas = (stream: TerminalStream): Canvas => {
   }
   return {
     draw: (linesFor) => {
-      const size = sizeOf(stream)
+      const size = readSize(stream)
       const lines = linesFor(size)
       if (!isOpen) hideCursor(stream)
       isOpen = true
       if (widths.length > 0) goBack(size)
       stream.write(lines.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''))
       clearScreenDown(stream)
-      widths = lines.map((line) => Math.min(size.columns - 1, widthOf(trimmed(line))))
+      widths = lines.map((line) => Math.min(size.columns - 1, measureLine(trimLine(line))))
       drawnColumns = size.columns
     },
     erase: () => {
       if (widths.length === 0) return false
-      goBack(sizeOf(stream))
+      goBack(readSize(stream))
       clearScreenDown(stream)
       widths = []
       return true

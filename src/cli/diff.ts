@@ -1,11 +1,11 @@
 import { defer, map, type Observable } from 'rxjs'
-import type { Section } from '../changes/change.js'
-import type { Difference } from '../changes/diff.js'
-import { jsonText } from '../model/json-text.js'
+import type { Section } from '../analysis/diff/change.js'
+import type { Difference } from '../analysis/diff/diff.js'
+import { formatJson } from '../model/json-text.js'
 import { changeLines } from './changes.js'
-import type { Command } from './parts.js'
-import { settingsFor } from './provider.js'
-import { paintLine, sizeOf } from './terminal.js'
+import type { Command } from './dependencies.js'
+import { resolveSettings } from './provider.js'
+import { paintLine, readSize } from './terminal.js'
 
 export interface DiffFlags {
   readonly out?: string
@@ -18,9 +18,9 @@ export interface DiffFlags {
 /** Prints the changes of the last run of a folder, and emits the exit code. */
 export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, dependencies) =>
   defer((): Observable<number> => {
-    const settings = settingsFor({ out, config }, { env }, dependencies)
+    const settings = resolveSettings({ out, config }, { env }, dependencies)
     const toText = (difference: Difference): string =>
-      changeLines(difference, sizeOf(stdout).columns)
+      changeLines(difference, readSize(stdout).columns)
         .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)
         .join('')
     return defer(async () => {
@@ -28,7 +28,7 @@ export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, js
       return diff(settings.out, { exchange: settings.exchange, only, symbols })
     }).pipe(
       map((difference) => {
-        stdout.write(json ? `${jsonText(difference, 2)}\n` : toText(difference))
+        stdout.write(json ? `${formatJson(difference, 2)}\n` : toText(difference))
         return 0
       }),
     )

@@ -20,13 +20,13 @@ import {
   tap,
   throttleTime,
 } from 'rxjs'
-import { misspelt } from '../config.js'
+import { findMisspeltVariables } from '../config.js'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
+import type { Command, Dependencies, ProcessIo } from './dependencies.js'
 import { formatCount, formatQuantity, formatRate } from './format.js'
-import type { Command, Parts, Shell } from './parts.js'
-import { settingsFor } from './provider.js'
+import { resolveSettings } from './provider.js'
 import { clean } from './text.js'
 
 /** The flags that choose the fleet of a command. */
@@ -39,14 +39,14 @@ export interface FleetFlags {
 /** Used instead of the flags: an address with a password need not be typed. */
 export const FLEET_ENV = { engine: 'SCRIPSTREAM_ENGINE', blobs: 'SCRIPSTREAM_BLOBS' } as const
 
-interface FleetPlace {
+interface FleetLocation {
   readonly address: string
   readonly blobs: string
   readonly allowVolatile: boolean
 }
 
 /** The fleet chosen by flags or the environment; undefined without a fleet. */
-export const fleetOf = ({ engine, blobs, allowVolatile }: FleetFlags, env: Shell['env']): FleetPlace | undefined => {
+export const resolveFleet = ({ engine, blobs, allowVolatile }: FleetFlags, env: ProcessIo['env']): FleetLocation | undefined => {
   const address = engine ?? env[FLEET_ENV.engine]
   const folder = blobs ?? env[FLEET_ENV.blobs]
   if (engine === '')
@@ -61,28 +61,35 @@ export const fleetOf = ({ engine, blobs, allowVolatile }: FleetFlags, env: Shell
 }
 
 /** The engine of a run; none if the run uses only this process. */
-export const engineOf = (flags: FleetFlags, env: Shell['env'], { fleet, version }: Parts): Observable<{ readonly engine?: Engine }> =>
+export const createRunEngine = (
+  flags: FleetFlags,
+  env: ProcessIo['env'],
+  { fleet, version }: Dependencies,
+): Observable<{ readonly engine?: Engine }> =>
   defer(() => {
-    const location = fleetOf(flags, env)
-    return location === undefined ? of({}) : from(engineAt({ ...location, version }, fleet))
+    const location = resolveFleet(flags, env)
+    return location === undefined ? of({}) : from(connectEngine({ ...location, version }, fleet))
   })
 
 /**
  * A driver waits for all items at once, and their results would pile up until V8 runs a major GC, late on a machine with much memory.
  * With this flag it runs when the heap is 1.7 times the live data. A run that sends its own requests would lose a tenth of its time by it.
  */
-const calmHeap = (): void => setFlagsFromString('--heap-growing-percent=70')
+const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=70')
 
 /** Reports an unreachable fleet before the run starts. */
-const engineAt = async (options: FleetPlace & { readonly version: string }, load: Parts['fleet']): Promise<{ readonly engine: Engine }> => {
+const connectEngine = async (
+  options: FleetLocation & { readonly version: string },
+  load: Dependencies['fleet'],
+): Promise<{ readonly engine: Engine }> => {
   const { fleet, reachFleet } = await load()
-  calmHeap()
-  await reachFleet(options).catch(unusable)
+  limitHeapGrowth()
+  await reachFleet(options).catch(rethrowAsUsageError)
   return { engine: fleet(options) }
 }
 
 /** An unusable Redis is a configuration error: nothing has started yet, and the user can fix it. */
-const unusable = (error: unknown): never => {
+const rethrowAsUsageError = (error: unknown): never => {
   throw error instanceof StorageError ? new UsageError(error.message, { cause: error }) : error
 }
 
@@ -92,19 +99,19 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
   if (fleet.isAway) return 'Redis is down: waiting for it'
   const active = fleet.workers.filter(({ isThere }) => isThere)
   if (active.length === 0) return 'no worker: start "scripstream worker" with this --engine and --blobs'
-  const total = active.length > 1 ? ` ${paceOf(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
-  const named = active.slice(0, MOST_NAMED).map(({ name, perSecond }) => `${clean(name)} ${paceOf(perSecond)}`)
+  const total = active.length > 1 ? ` ${formatPace(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
+  const named = active.slice(0, MAX_WORKERS_NAMED).map(({ name, perSecond }) => `${clean(name)} ${formatPace(perSecond)}`)
   return [
     `${formatQuantity(active.length, 'worker')}${total}`,
     ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned`] : []),
     ...named,
-    ...(active.length > MOST_NAMED ? [`${formatCount(active.length - MOST_NAMED)} more`] : []),
+    ...(active.length > MAX_WORKERS_NAMED ? [`${formatCount(active.length - MAX_WORKERS_NAMED)} more`] : []),
   ].join(gap)
 }
 
-const MOST_NAMED = 8
+const MAX_WORKERS_NAMED = 8
 
-const paceOf = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
+const formatPace = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
 /** The workers of a finished run, one line each. */
 export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
@@ -113,7 +120,7 @@ export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
     : [
         ...fleet.workers.map(
           ({ name, items, perSecond, isThere }) =>
-            `${clean(name)}: ${formatQuantity(items, 'item')}, ${paceOf(perSecond)}${isThere ? '' : ', gone'}`,
+            `${clean(name)}: ${formatQuantity(items, 'item')}, ${formatPace(perSecond)}${isThere ? '' : ', gone'}`,
         ),
         ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned from lost or stalled workers`] : []),
       ]
@@ -124,15 +131,15 @@ export interface WorkerFlags extends FleetFlags {
   readonly config: string | undefined
 }
 
-const TOLD_EVERY_MS = 10_000
+const COUNT_INTERVAL_MS = 10_000
 
 /** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
 export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
   defer(() => {
-    const location = fleetOf(flags, io.env)
+    const location = resolveFleet(flags, io.env)
     if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
-    for (const line of misspelt(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
-    const { headers } = settingsFor({ config: flags.config }, io, dependencies)
+    for (const line of findMisspeltVariables(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
+    const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
     const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
     const signal$ = io.signal$.pipe(share())
     let signals = 0
@@ -158,7 +165,7 @@ export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
           filter(({ type }) => type === 'settled'),
           scan((items) => items + 1, 0),
         )
-        const periodic$ = items$.pipe(throttleTime(TOLD_EVERY_MS, io.scheduler, { leading: false, trailing: true }))
+        const periodic$ = items$.pipe(throttleTime(COUNT_INTERVAL_MS, io.scheduler, { leading: false, trailing: true }))
         // At the end, the last count is printed at once.
         const counts$ = merge(periodic$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
           distinctUntilChanged(),
@@ -170,7 +177,7 @@ export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
             if (news.type === 'run') say(`Working for run ${news.run}.`)
           }),
         )
-        return merge(lines$, counts$).pipe(ignoreElements(), endWith(0), catchError(unusable))
+        return merge(lines$, counts$).pipe(ignoreElements(), endWith(0), catchError(rethrowAsUsageError))
       }),
       finalize(() => listening.unsubscribe()),
     )

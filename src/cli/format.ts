@@ -7,19 +7,19 @@ export const formatQuantity = (value: number, noun: string): string => `${format
 /** `3.1s`, `12s`, `3m05s`, `1h02m` */
 export const formatDuration = (ms: number): string => {
   const tenths = Math.round(Math.max(0, ms) / 100)
-  return tenths < 100 ? `${(tenths / 10).toFixed(1)}s` : clock(Math.round(Math.max(0, ms) / 1_000))
+  return tenths < 100 ? `${(tenths / 10).toFixed(1)}s` : formatClock(Math.round(Math.max(0, ms) / 1_000))
 }
 
 /** A remaining time, rounded up to whole seconds. */
-export const formatCountdown = (ms: number): string => clock(Math.ceil(Math.max(0, ms) / 1_000))
+export const formatCountdown = (ms: number): string => formatClock(Math.ceil(Math.max(0, ms) / 1_000))
 
-const clock = (seconds: number): string => {
+const formatClock = (seconds: number): string => {
   if (seconds < 60) return `${seconds}s`
   const minutes = Math.floor(seconds / 60)
-  return minutes < 60 ? `${minutes}m${twoDigits(seconds % 60)}s` : `${formatCount(Math.floor(minutes / 60))}h${twoDigits(minutes % 60)}m`
+  return minutes < 60 ? `${minutes}m${padTwo(seconds % 60)}s` : `${formatCount(Math.floor(minutes / 60))}h${padTwo(minutes % 60)}m`
 }
 
-const twoDigits = (value: number): string => String(value).padStart(2, '0')
+const padTwo = (value: number): string => String(value).padStart(2, '0')
 
 /** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */
 export const formatRate = (done: number, ms: number): string => {

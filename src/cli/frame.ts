@@ -1,19 +1,19 @@
 import type { FleetState } from '../model/report.js'
-import type { StreamTally } from '../model/tally.js'
-import type { Course } from './course.js'
+import type { StreamStats } from '../model/run-stats.js'
 import { fleetText } from './fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
-import { heldText } from './held.js'
-import type { Glyphs, Line, Size, Span, Style } from './terminal.js'
+import { pausedHostsText } from './paused-hosts.js'
+import type { ProgressEstimator } from './progress-estimator.js'
+import type { Glyphs, Style, TerminalSize, TextLine, TextSpan } from './terminal.js'
 import { clean, padEnd, padStart } from './text.js'
 
 export interface FrameContext {
   readonly now: number
   readonly startedAt: number
-  readonly size: Size
+  readonly size: TerminalSize
   readonly glyphs: Glyphs
   /** Has samples of the same streams. */
-  readonly estimator: Course
+  readonly estimator: ProgressEstimator
   readonly fleet?: FleetState | undefined
 }
 
@@ -21,17 +21,17 @@ export interface FrameContext {
  * The lines of the progress display: one per selected stream, the total, the fleet and the paused hosts. If they do not fit, only running
  * streams are listed. Never more lines than the terminal has rows, less one for the cursor.
  */
-export const frameOf = (streams: readonly StreamTally[], context: FrameContext): readonly Line[] => {
+export const renderFrame = (streams: readonly StreamStats[], context: FrameContext): readonly TextLine[] => {
   const selected = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
-  const layout = layoutOf(selected, context.size.columns)
-  const below = [totalLine(selected, context), ...fleetLine(context), ...heldLine(context)]
+  const layout = computeLayout(selected, context.size.columns)
+  const below = [totalLine(selected, context), ...fleetLine(context), ...pausedLine(context)]
   const room = Math.max(0, context.size.rows - 1 - below.length)
   const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
-  return [...shown.map((stream) => lineOf(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
+  return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
 }
 
 /** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
-interface Layout {
+interface FrameLayout {
   readonly name: number
   readonly bar: number
   readonly count: number
@@ -45,9 +45,9 @@ const TIME = 11
 const LOST = 12
 const BAR = { min: 6, max: 40 }
 
-const layoutOf = (streams: readonly StreamTally[], columns: number): Layout => {
+const computeLayout = (streams: readonly StreamStats[], columns: number): FrameLayout => {
   const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
-  const counts = Math.max(8, ...streams.map((stream) => countOf(stream).length + 1))
+  const counts = Math.max(8, ...streams.map((stream) => formatProgressCount(stream).length + 1))
   const room = columns - 1 - (2 + name + counts + RATE + TIME + LOST)
   return {
     name,
@@ -59,10 +59,10 @@ const layoutOf = (streams: readonly StreamTally[], columns: number): Layout => {
   }
 }
 
-const lineOf = (stream: StreamTally, layout: Layout, context: FrameContext): Line => {
-  const [mark, style] = markOf(stream, context.glyphs)
+const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
+  const [mark, style] = chooseMark(stream, context.glyphs)
   const isPlain = ['success', 'partial', 'running'].includes(stream.state)
-  const head: Line = [
+  const head: TextLine = [
     [`${mark} `, style],
     [padEnd(stream.name, layout.name), isPlain ? undefined : style],
   ]
@@ -71,7 +71,7 @@ const lineOf = (stream: StreamTally, layout: Layout, context: FrameContext): Lin
   return [...head, [stream.state, 'dim']]
 }
 
-const markOf = ({ state }: StreamTally, glyphs: Glyphs): readonly [string, Style] => {
+const chooseMark = ({ state }: StreamStats, glyphs: Glyphs): readonly [string, Style] => {
   if (state === 'running') return [glyphs.run, 'cyan']
   if (state === 'failed') return [glyphs.bad, 'red']
   if (state === 'success') return [glyphs.ok, 'green']
@@ -79,9 +79,9 @@ const markOf = ({ state }: StreamTally, glyphs: Glyphs): readonly [string, Style
   return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
 }
 
-const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, estimator }: FrameContext): Line => {
-  const { startedAt = now, finishedAt = now, settled, takenOver, state } = stream
-  const { share, perSecond } = estimator.of(stream)
+const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, estimator }: FrameContext): TextLine => {
+  const { startedAt = now, finishedAt = now, finished: settled, takenOver, state } = stream
+  const { share, perSecond } = estimator.estimate(stream)
   const elapsed = finishedAt - startedAt
   const full = Math.floor(share * layout.bar)
   const isRunning = state === 'running'
@@ -90,7 +90,7 @@ const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, estimator
   return [
     [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
-    [padStart(countOf(stream), layout.count)],
+    [padStart(formatProgressCount(stream), layout.count)],
     [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
     [layout.time === 0 ? '' : padStart(time, layout.time), style],
     lossCell(stream, layout),
@@ -98,23 +98,23 @@ const workCells = (stream: StreamTally, layout: Layout, { now, glyphs, estimator
 }
 
 /** An unknown time is not shown. */
-const timeLeft = (stream: StreamTally, estimator: Course, now: number): Span => {
-  const { leftMs, pausedUntil } = estimator.of(stream)
-  const { settled, total } = stream
+const timeLeft = (stream: StreamStats, estimator: ProgressEstimator, now: number): TextSpan => {
+  const { leftMs, pausedUntil } = estimator.estimate(stream)
+  const { finished: settled, total } = stream
   if (total !== undefined && total > 0 && settled >= total) return ['finishing']
   if (pausedUntil !== undefined) return [`waits ${formatCountdown(Math.max(1, pausedUntil - now))}`, 'yellow']
   return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
 }
 
-const lossCell = ({ lost, degraded }: StreamTally, { isWide }: Layout): Span => {
+const lossCell = ({ lost, degraded }: StreamStats, { isWide }: FrameLayout): TextSpan => {
   const text = lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
   return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
 }
 
-const countOf = ({ settled, total }: StreamTally): string =>
+const formatProgressCount = ({ finished: settled, total }: StreamStats): string =>
   total === undefined ? (settled > 0 ? formatCount(settled) : '') : `${formatCount(Math.min(settled, total))}/${formatCount(total)}`
 
-const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamTally, { isWide }: Layout): Line =>
+const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamStats, { isWide }: FrameLayout): TextLine =>
   isWide
     ? [
         [padStart(formatQuantity(requests, 'request'), 16), 'dim'],
@@ -124,11 +124,11 @@ const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamTally
       ]
     : []
 
-const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, size }: FrameContext): Line => {
-  const sum = (read: (stream: StreamTally) => number): number => streams.reduce((total, stream) => total + read(stream), 0)
+const totalLine = (streams: readonly StreamStats[], { now, startedAt, glyphs, size }: FrameContext): TextLine => {
+  const sum = (read: (stream: StreamStats) => number): number => streams.reduce((total, stream) => total + read(stream), 0)
   const ended = streams.filter(({ state }) => state !== 'waiting' && state !== 'running').length
   const failed = streams.filter(({ state }) => state === 'failed').length
-  const [items, lost] = [sum(({ settled }) => settled), sum((stream) => stream.lost)]
+  const [items, lost] = [sum(({ finished: settled }) => settled), sum((stream) => stream.lost)]
   const [requests, limited] = [sum((stream) => stream.requests), sum(({ rateLimited }) => rateLimited)]
   const gap = ` ${glyphs.dot} `
   const finished = `${ended} of ${formatQuantity(streams.length, 'stream')}`
@@ -141,12 +141,12 @@ const totalLine = (streams: readonly StreamTally[], { now, startedAt, glyphs, si
   ]
 }
 
-const fleetLine = ({ fleet, glyphs }: FrameContext): readonly Line[] => {
+const fleetLine = ({ fleet, glyphs }: FrameContext): readonly TextLine[] => {
   const text = fleetText(fleet, ` ${glyphs.dot} `)
   return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
-const heldLine = ({ estimator, now, glyphs }: FrameContext): readonly Line[] => {
-  const text = heldText(estimator.held(), now, ` ${glyphs.dot} `)
+const pausedLine = ({ estimator, now, glyphs }: FrameContext): readonly TextLine[] => {
+  const text = pausedHostsText(estimator.pausedHosts(), now, ` ${glyphs.dot} `)
   return text === '' ? [] : [[[`  ${text}`, 'yellow']]]
 }

@@ -1,42 +1,42 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { filesOf } from './files.js'
+import { listOutputFiles } from './files.js'
 import { formatQuantity } from './format.js'
-import { byPhase, type PhaseOfStreams } from './phases.js'
+import { groupByPhase, type PhaseGroup } from './phases.js'
 
 /**
  * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers, endpoints and files, dotted lines from a
  * stream to the streams that use its rows, and the barriers.
  */
-export const graphOf = (streams: readonly StreamDefinition[]): string => {
-  const phases = byPhase(streams)
+export const formatGraph = (streams: readonly StreamDefinition[]): string => {
+  const phases = groupByPhase(streams)
   return [
     'flowchart LR',
-    ...phases.flatMap(subgraphOf),
-    ...barriersOf(phases.map(({ phase }) => phase)),
-    ...streams.flatMap(({ name, work }) => (work.of === undefined ? [] : [`  ${idOf(work.of)} -. rows .-> ${idOf(name)}`])),
-    ...streams.flatMap(outputOf),
+    ...phases.flatMap(formatSubgraph),
+    ...formatBarriers(phases.map(({ phase }) => phase)),
+    ...streams.flatMap(({ name, work }) => (work.of === undefined ? [] : [`  ${toNodeId(work.of)} -. rows .-> ${toNodeId(name)}`])),
+    ...streams.flatMap(formatOutput),
     '',
   ].join('\n')
 }
 
-const subgraphOf = ({ phase, title, note, members }: PhaseOfStreams): readonly string[] => [
-  `  subgraph ${phase}["${label(`${title} (${note})`)}"]`,
+const formatSubgraph = ({ phase, title, note, members }: PhaseGroup): readonly string[] => [
+  `  subgraph ${phase}["${escapeLabel(`${title} (${note})`)}"]`,
   ...members.map(
     ({ name, workers, endpoints }) =>
-      `    ${idOf(name)}["${[
+      `    ${toNodeId(name)}["${[
         name,
         formatQuantity(workers, 'worker'),
         ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`),
       ]
-        .map(label)
+        .map(escapeLabel)
         .join('<br/>')}"]`,
   ),
-  ...(phase === 'core' && members.length > 1 ? [`    ${members.map(({ name }) => idOf(name)).join(' --> ')}`] : []),
+  ...(phase === 'core' && members.length > 1 ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`] : []),
   '  end',
 ]
 
 /** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
-const barriersOf = ([first, ...later]: readonly string[]): readonly string[] => {
+const formatBarriers = ([first, ...later]: readonly string[]): readonly string[] => {
   if (first === undefined) return []
   const opening =
     later.length === 0 ? [] : [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
@@ -47,9 +47,9 @@ const barriersOf = ([first, ...later]: readonly string[]): readonly string[] => 
   ]
 }
 
-const outputOf = (stream: StreamDefinition): string =>
-  `  ${idOf(stream.name)} --> ${idOf(stream.name)}_out[("${filesOf(stream).map(label).join('<br/>')}")]`
+const formatOutput = (stream: StreamDefinition): string =>
+  `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputFiles(stream).map(escapeLabel).join('<br/>')}")]`
 
-const idOf = (name: string): string => `s_${name.replace(/\W/g, '_')}`
+const toNodeId = (name: string): string => `s_${name.replace(/\W/g, '_')}`
 
-const label = (text: string): string => text.replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)
+const escapeLabel = (text: string): string => text.replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)

@@ -5,7 +5,7 @@ import { wrap } from './text.js'
 export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>
   ['', 'Examples:', ...list.flatMap(([command, note]) => [`  ${command}`, `      ${note}`]), ''].join('\n')
 
-export const EXIT_CODES = `
+export const RUN_EXIT_CODES = `
 Exit codes:
   0              complete
   1              the master list failed, the outputs could not be written, or

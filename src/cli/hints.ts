@@ -1,8 +1,8 @@
 import { refusalCodes, refusals } from '../market/never-worse.js'
-import { kindOf } from '../model/reason.js'
+import { stripBrackets } from '../model/reason.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { environmentNames } from '../model/settings.js'
-import { itemsOf } from './problems.js'
+import { countItems } from './problems.js'
 import { clean } from './text.js'
 
 /** Advice for one kind of failure. */
@@ -63,28 +63,28 @@ const notFound: Hint = {
 }
 
 /** Advice for a run: one sentence for each kind of failure. */
-export const hintsOf = ({ scripts, error }: RunReport): readonly string[] => {
-  const all = Object.values(scripts).flatMap(reasonsOf)
+export const findHints = ({ scripts, error }: RunReport): readonly string[] => {
+  const all = Object.values(scripts).flatMap(collectReasons)
   // A 404 for one stock may be a delisting; a 404 for all means a wrong address.
   const unknown = Object.values(scripts)
-    .filter((script) => (script.items.http_404 ?? 0) > 0 && script.items.http_404 === itemsOf(script))
-    .flatMap(reasonsOf)
+    .filter((script) => (script.items.http_404 ?? 0) > 0 && script.items.http_404 === countItems(script))
+    .flatMap(collectReasons)
   const reasons = error === undefined ? all : [error, ...all]
-  return [...hints.flatMap((hint) => told(hint, reasons)), ...told(notFound, unknown)]
+  return [...hints.flatMap((hint) => applyHint(hint, reasons)), ...applyHint(notFound, unknown)]
 }
 
 /** Advice for one failed request, by its reason; undefined if there is none. */
-export const hintOn = (reason: string): string | undefined => [...hints, notFound].flatMap((hint) => told(hint, [reason]))[0]
+export const findHint = (reason: string): string | undefined => [...hints, notFound].flatMap((hint) => applyHint(hint, [reason]))[0]
 
-const reasonsOf = ({ problems, error, items }: ScriptReport): readonly string[] => [
+const collectReasons = ({ problems, error, items }: ScriptReport): readonly string[] => [
   ...(error === undefined ? [] : [error]),
   // The report has reasons of the first few failures only.
   ...(items.rate_limit > 0 ? ['429: '] : []),
   ...problems.filter(({ item, status }) => item !== undefined || status !== undefined).map(({ reason }) => reason),
 ]
 
-const told = ({ pattern, format }: Hint, reasons: readonly string[]): readonly string[] => {
-  const parts = reasons.flatMap((reason) => kindOf(clean(reason)).split('; ')).filter((part) => pattern.test(part))
+const applyHint = ({ pattern, format }: Hint, reasons: readonly string[]): readonly string[] => {
+  const parts = reasons.flatMap((reason) => stripBrackets(clean(reason)).split('; ')).filter((part) => pattern.test(part))
   if (parts.length === 0) return []
   const hosts = [...new Set(parts.flatMap((part) => /\b(?:GET|POST) (\w+) \//.exec(part)?.[1] ?? []))]
   const services = hosts.length === 0 ? 'the provider' : hosts.join(', ')

@@ -1,20 +1,20 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { MASTER } from '../pipeline/work.js'
-import { filesOf } from './files.js'
+import { listOutputFiles } from './files.js'
 import { formatQuantity } from './format.js'
-import { byPhase } from './phases.js'
-import type { Line } from './terminal.js'
+import { groupByPhase } from './phases.js'
+import type { TextLine } from './terminal.js'
 import { wrap } from './text.js'
 
 /** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
-export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly Line[] =>
-  byPhase(streams).flatMap(({ title, note, members }, index) => [
+export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
+  groupByPhase(streams).flatMap(({ title, note, members }, index) => [
     ...(index === 0 ? [] : [[]]),
     [[title, 'bold'] as const, [` (${note})`, 'dim'] as const],
     ...members.flatMap((stream) => entryLines(stream, columns)),
   ])
 
-const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] => {
+const entryLines = (stream: StreamDefinition, columns: number): readonly TextLine[] => {
   const { name, summary, workers, work, endpoints } = stream
   const facts = [
     formatQuantity(workers, 'worker'),
@@ -25,14 +25,14 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly Line[] 
     summary,
     facts.join(', '),
     ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
-    `writes ${filesOf(stream).join(', ')}`,
+    `writes ${listOutputFiles(stream).join(', ')}`,
   ]
-  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrap(`      ${detail}`, columns)).map((line): Line => [[line]])]
+  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrap(`      ${detail}`, columns)).map((line): TextLine => [[line]])]
 }
 
 /** All streams for programs. */
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
-  byPhase(streams).flatMap(({ members }) =>
+  groupByPhase(streams).flatMap(({ members }) =>
     members.map(({ name, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
       name,
       summary,
@@ -47,6 +47,6 @@ export const listDocument = (streams: readonly StreamDefinition[]): readonly obj
         host: endpoint.host,
         path: endpoint.path,
       })),
-      outputs: outputs.flatMap((output) => filesOf({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
+      outputs: outputs.flatMap((output) => listOutputFiles({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
     })),
   )

@@ -7,10 +7,10 @@ import { folder } from '../../sinks/folder.js'
 import { streams } from '../../streams/index.js'
 import { createCollector } from '../collector.js'
 import { loadSettings, settingRows } from '../config.js'
-import type { Parts, Shell } from './parts.js'
+import type { Dependencies, ProcessIo } from './dependencies.js'
 import { runProgram } from './program.js'
-import { signalsOf } from './signals.js'
-import { outliveReader, showCursor } from './terminal.js'
+import { listenToSignals } from './signals.js'
+import { ignoreBrokenPipe, showCursor } from './terminal.js'
 
 // V8 sees the first thousands of items wait, and then allocates the objects of all items in the old generation, where they stay until the
 // next major GC: three times the memory, and twice the time for small answers.
@@ -21,7 +21,7 @@ const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../..
   readonly peerDependenciesMeta: object
 }
 
-const dependencies: Parts = {
+const dependencies: Dependencies = {
   version,
   streams,
   optionalPackages: Object.keys(peerDependenciesMeta),
@@ -47,17 +47,17 @@ const main = (): void => {
     if (process.stderr.isTTY) showCursor(process.stderr)
     process.stderr.write('error: the process ended before the run finished; run the same command again\n')
   })
-  outliveReader(process.stdout)
-  outliveReader(process.stderr)
+  ignoreBrokenPipe(process.stdout)
+  ignoreBrokenPipe(process.stderr)
 
-  const io: Shell = {
+  const io: ProcessIo = {
     // Reading `process.stdin` opens it, and then a pipe can no longer be read synchronously.
     stdin: { isTTY: isatty(0) },
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
     scheduler: asyncScheduler,
-    signal$: signalsOf(process),
+    signal$: listenToSignals(process),
     exit: (code) => {
       end(code)
       process.exit()

@@ -1,14 +1,14 @@
 import { Option } from 'commander'
-import { type Names, readNames, readStreams, readWhole } from './values.js'
+import { readInteger, readNames, readStreams, type ValidNames } from './values.js'
 
-const MOST_STOCKS = 10_000
+const MAX_STOCKS = 10_000
 
 /** An option that takes a whole number within bounds. */
-export const wholeOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
-  new Option(flags, text).argParser((value) => readWhole(flags.replace(/ .*/, ''), value, min, max))
+export const integerOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
+  new Option(flags, text).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max))
 
 /** An option that takes a number of stocks. */
-export const stocksOption = (flags: string, text: string): Option => wholeOption(flags, text, [1, MOST_STOCKS])
+export const stocksOption = (flags: string, text: string): Option => integerOption(flags, text, [1, MAX_STOCKS])
 
 /** A repeatable option that takes names of streams. */
 export const streamsOption = (flag: string, text: string, names: readonly string[]): Option =>
@@ -17,7 +17,7 @@ export const streamsOption = (flag: string, text: string, names: readonly string
   ])
 
 /** A repeatable option that takes some of the known names. */
-export const namesOption = (flag: string, text: string, names: Names): Option =>
+export const namesOption = (flag: string, text: string, names: ValidNames): Option =>
   new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly string[] = []) => [
     ...new Set([...before, ...readNames(flag, list, names)]),
   ])

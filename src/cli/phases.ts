@@ -13,12 +13,12 @@ const phaseTexts: readonly PhaseText[] = [
   { phase: 'candles', title: 'phase 2.5: candles', note: 'side by side with phase 2, if FETCH_OHLCV' },
 ]
 
-export interface PhaseOfStreams extends PhaseText {
+export interface PhaseGroup extends PhaseText {
   readonly members: readonly StreamDefinition[]
 }
 
 /** The phases that have streams, each with its streams in the order of the registry. */
-export const byPhase = (streams: readonly StreamDefinition[]): readonly PhaseOfStreams[] =>
+export const groupByPhase = (streams: readonly StreamDefinition[]): readonly PhaseGroup[] =>
   phaseTexts
     .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))
     .filter(({ members }) => members.length > 0)

@@ -1,17 +1,17 @@
 import type { Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
-import { kindOf } from '../model/reason.js'
-import type { Problem, Rewritten, RunReport, ScriptReport } from '../model/report.js'
+import { stripBrackets } from '../model/reason.js'
+import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../model/report.js'
 import { formatCount, formatQuantity } from './format.js'
 import { clean } from './text.js'
 
 const KEYS_SHOWN = 5
 
 /** Number of items that a stream lost to any error. */
-export const lostOf = ({ items }: ScriptReport): number =>
+export const countLost = ({ items }: ScriptReport): number =>
   Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
 
-export const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
+export const countItems = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
 
 /** Whether another run of the stream could fetch what is missing. */
 export const isIncomplete = ({ outcome }: ScriptReport): boolean => outcome === 'failed' || outcome === 'partial'
@@ -26,34 +26,34 @@ export const wasStopped = ({ outcome, error }: ScriptReport): boolean => outcome
 /** What went wrong, by stream: how much, then each reason with its first symbols. */
 export const problemLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts)
-    .map(([name, script]) => ({ name, script, sum: sumOf(script) }))
+    .map(([name, script]) => ({ name, script, sum: describeLosses(script) }))
     .filter(({ sum }) => sum !== '')
     .flatMap(({ name, script, sum }) => {
-      const summary = kindOf(sum)
-      const others = script.problems.filter((problem) => isFailure(problem) && !summary.includes(kindOf(clean(problem.reason))))
-      return [`  ${name}: ${sum}`, ...reasonsOf(others).map((line) => `    ${line}`)]
+      const summary = stripBrackets(sum)
+      const others = script.problems.filter((problem) => isFailure(problem) && !summary.includes(stripBrackets(clean(problem.reason))))
+      return [`  ${name}: ${sum}`, ...groupReasons(others).map((line) => `    ${line}`)]
     })
 
 /** Warnings of streams, and the stored files that were rewritten instead of extended. */
-export const noticeLines = (report: RunReport): readonly string[] =>
+export const warningLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts).flatMap(([name, { problems, rewritten = [] }]) =>
-    [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...kindsOf(rewritten)].map(
+    [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...groupRewritten(rewritten)].map(
       (line) => `  ${name}: ${line}`,
     ),
   )
 
 /** Items that failed in earlier runs and were not fetched in this one. */
-export const missingLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
+export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
   Object.entries(missing).flatMap(([name, items]) => {
     const script = scripts[name]
     if (items === 'all') return script === undefined || script.outcome !== 'failed' ? [`  ${name}: all of it`] : []
-    const earlier = items - (script === undefined ? 0 : lostOf(script) + script.degraded)
+    const earlier = items - (script === undefined ? 0 : countLost(script) + script.degraded)
     return earlier > 0 ? [`  ${name}: ${formatQuantity(earlier, 'item')}`] : []
   })
 
 /** One line per kind of reason: the full reason for one item, else the first items and their number. */
-const kindsOf = (rewritten: readonly Rewritten[]): readonly string[] => {
-  const kinds = new Map<string, Rewritten[]>()
+const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] => {
+  const kinds = new Map<string, RewrittenFile[]>()
   for (const one of rewritten) {
     const kind = one.reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, '')
     const sharing = kinds.get(kind)
@@ -69,23 +69,23 @@ const kindsOf = (rewritten: readonly Rewritten[]): readonly string[] => {
 
 const isFailure = ({ item, status }: Problem): boolean => item !== undefined || status !== undefined
 
-const sumOf = (script: ScriptReport): string => {
-  const lost = lostOf(script)
+const describeLosses = (script: ScriptReport): string => {
+  const lost = countLost(script)
   const statuses = Object.entries(script.items)
     .filter(([status, n]) => n > 0 && isLost({ status: status as Status }))
     .map(([status, n]) => `${formatCount(n)} ${status}`)
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
-    ...(lost > 0 ? [`${formatCount(lost)} of ${formatQuantity(itemsOf(script), 'item')} lost (${statuses.join(', ')})`] : []),
+    ...(lost > 0 ? [`${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`] : []),
     ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} with a path or page that failed`] : []),
   ].join('; ')
 }
 
 /** One line per kind of reason, with the excerpt of the first answer. */
-const reasonsOf = (problems: readonly Problem[]): readonly string[] => {
+const groupReasons = (problems: readonly Problem[]): readonly string[] => {
   const kinds = new Map<string, { readonly first: string; readonly items: string[] }>()
   for (const { item = '', reason } of problems) {
-    const kind = kindOf(reason)
+    const kind = stripBrackets(reason)
     const sharing = kinds.get(kind)
     if (sharing) sharing.items.push(item)
     else kinds.set(kind, { first: reason, items: [item] })

@@ -2,10 +2,10 @@ import { Command, CommanderError } from 'commander'
 import { lastValueFrom } from 'rxjs'
 import type { CommandContext } from './commands/context.js'
 import { commands } from './commands/index.js'
+import type { Dependencies, ProcessIo } from './dependencies.js'
+import { printError } from './ending.js'
 import { exampleText } from './help.js'
-import type { Parts, Shell } from './parts.js'
-import { tellError } from './tell.js'
-import { sizeOf } from './terminal.js'
+import { readSize } from './terminal.js'
 
 const examples = [
   ['scripstream run --simulate', 'all streams on simulated data, no setup needed'],
@@ -14,30 +14,30 @@ const examples = [
 ] as const
 
 /** Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. */
-export const runProgram = async (args: readonly string[], io: Shell, dependencies: Parts): Promise<number> => {
+export const runProgram = async (args: readonly string[], io: ProcessIo, dependencies: Dependencies): Promise<number> => {
   let code = 0
   const act: CommandContext['act'] = async (code$) => {
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    const program = programOf({ args, io, dependencies, act })
-    await program.parseAsync([...understood(args, program)], { from: 'user' })
+    const program = createProgram({ args, io, dependencies, act })
+    await program.parseAsync([...normalizeHelp(args, program)], { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    return tellError(error, io)
+    return printError(error, io)
   }
 }
 
 /** `help` on an unknown command becomes that command alone, so that commander suggests the closest name. */
-const understood = (args: readonly string[], { commands: known }: Command): readonly string[] => {
+const normalizeHelp = (args: readonly string[], { commands: known }: Command): readonly string[] => {
   const [help, name] = args
   const isUnknown = help === 'help' && name !== undefined && !known.some((command) => command.name() === name)
   return isUnknown ? [name] : args
 }
 
 /** The program with all its commands. */
-export const programOf = (context: CommandContext): Command => {
+export const createProgram = (context: CommandContext): Command => {
   const { io, dependencies } = context
   const program = new Command('scripstream')
     .description('Collects data on Indian listed equities: one stream per data set, one command for the whole market.')
@@ -47,8 +47,8 @@ export const programOf = (context: CommandContext): Command => {
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
-      getOutHelpWidth: () => sizeOf(io.stdout).columns,
-      getErrHelpWidth: () => sizeOf(io.stderr).columns,
+      getOutHelpWidth: () => readSize(io.stdout).columns,
+      getErrHelpWidth: () => readSize(io.stderr).columns,
     })
     .addHelpText('after', exampleText(examples))
   for (const add of commands) add(program, context)

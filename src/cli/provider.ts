@@ -1,10 +1,10 @@
 import { defer, type Observable } from 'rxjs'
 import type { Settings } from '../model/settings.js'
-import type { Parts, Shell } from './parts.js'
+import type { Dependencies, ProcessIo } from './dependencies.js'
 import { whileServing } from './serving.js'
 
 /** The provider of a command: the configured one, or the simulator. */
-export interface Asked {
+export interface ProviderChoice {
   readonly config: string | undefined
   /** Number of simulated stocks; undefined for the configured provider. */
   readonly simulate: number | undefined
@@ -23,18 +23,18 @@ export const SIMULATED_LATENCY_MS = 40
 const SIMULATED_STOCKS = 500
 
 /** The number of stocks of `--simulate`, with a default. */
-export const simulatedStocks = (simulate: number | true | undefined): number | undefined =>
+export const countSimulatedStocks = (simulate: number | true | undefined): number | undefined =>
   simulate === true ? SIMULATED_STOCKS : simulate
 
 /** The settings of a command; flags take precedence. */
-export const settingsFor = (
+export const resolveSettings = (
   {
     config,
     out,
     patience,
   }: { readonly config: string | undefined; readonly out?: string | undefined; readonly patience?: number | undefined },
-  { env }: Pick<Shell, 'env'>,
-  { loadSettings, streams }: Parts,
+  { env }: Pick<ProcessIo, 'env'>,
+  { loadSettings, streams }: Dependencies,
 ): Settings =>
   loadSettings({
     flags: { ...(out === undefined ? {} : { out }), ...(patience === undefined ? {} : { downMs: patience }) },
@@ -44,9 +44,9 @@ export const settingsFor = (
   })
 
 /** Uses the configured provider, or runs the simulator as long as `use` needs it. */
-export const asking = <T>(
-  { simulate, asOf }: Pick<Asked, 'simulate' | 'asOf'>,
-  { settings, dependencies }: { readonly settings: Settings; readonly dependencies: Parts },
+export const withProvider = <T>(
+  { simulate, asOf }: Pick<ProviderChoice, 'simulate' | 'asOf'>,
+  { settings, dependencies }: { readonly settings: Settings; readonly dependencies: Dependencies },
   use: (provider: Provider) => Observable<T>,
 ): Observable<T> => {
   if (simulate === undefined) return defer(() => use({ settings, variant: {} }))

@@ -1,16 +1,16 @@
 import { catchError, forkJoin, map, type Observable, of, throwError } from 'rxjs'
 import type { RunOptions } from '../collector.js'
-import { DamagedFile, UsageError } from '../model/errors.js'
-import { jsonText } from '../model/json-text.js'
+import { DamagedFileError, UsageError } from '../model/errors.js'
+import { formatJson } from '../model/json-text.js'
 import { isRow, type Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
-import { dayAt } from '../model/trading-day.js'
+import { toDay } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { MISSING, type Missing, missingIn, selectionOf } from '../pipeline/missing.js'
-import { chosenIn } from '../pipeline/remainder.js'
+import { FAILED_ITEMS, type FailedItems, parseFailedItems, selectionOf } from '../pipeline/failed-items.js'
+import { parseSelection } from '../pipeline/remainder.js'
 import type { Storage } from '../pipeline/storage.js'
+import type { ProcessIo } from './dependencies.js'
 import { formatQuantity } from './format.js'
-import type { Shell } from './parts.js'
 
 /** The result of `--retry-failed`: a run with a note, or nothing to do, with the last report. */
 export type Retry = { readonly run: RunOptions; readonly note: string } | { readonly report: unknown }
@@ -27,53 +27,53 @@ export interface RetryContext {
  * Turns a run into one of exactly the items that failed last time, in the last run or an earlier one. An unfinished run is resumed
  * instead, which also fetches its failed items. Emits once; errors with `UsageError` if there was no run.
  */
-export const retryOf = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
+export const planRetry = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
   if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
   const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
     stored
       .document(`.scripstream/${name}`)
-      .pipe(catchError((error: unknown) => (error instanceof DamagedFile ? of(damaged) : throwError(() => error))))
-  return forkJoin([document('run.json'), document(MISSING, DAMAGED), document('report.json')]).pipe(
+      .pipe(catchError((error: unknown) => (error instanceof DamagedFileError ? of(damaged) : throwError(() => error))))
+  return forkJoin([document('run.json'), document(FAILED_ITEMS, DAMAGED), document('report.json')]).pipe(
     map(([unfinished, missing, report]) => {
       if (unfinished === undefined && missing === undefined && report === undefined)
         throw new UsageError(`--retry-failed: no run in ${settings.out}; run without --retry-failed first`)
       const isChosen = run.only !== undefined || run.skip !== undefined
-      if (isRow(unfinished) && !run.fresh && !isChosen && !isOver(unfinished, run.asOf ?? now))
+      if (isRow(unfinished) && !run.fresh && !isChosen && !isOfEarlierDay(unfinished, run.asOf ?? now))
         return {
-          run: { ...run, ...chosenIn(unfinished.chosen) },
+          run: { ...run, ...parseSelection(unfinished.chosen) },
           note:
             unfinished.endedAt === undefined
               ? 'Resuming the last run, which did not finish. Its failed items are retried too.'
               : 'Resuming the last run: only missing items are requested.',
         }
-      const isKnown = isRow(missing) || (missing === undefined ? !tellsOfLoss(report) : isWhole(report))
+      const isKnown = isRow(missing) || (missing === undefined ? !hasLoss(report) : hasNoLoss(report))
       if (!isKnown)
         throw new UsageError(
-          `--retry-failed: ${settings.out}/.scripstream/${MISSING} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
+          `--retry-failed: ${settings.out}/.scripstream/${FAILED_ITEMS} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
         )
-      return failedOf(run, missingIn(missing), { streams, settings }) ?? { report }
+      return createRetry(run, parseFailedItems(missing), { streams, settings }) ?? { report }
     }),
   )
 }
 
 /** Whether a run that ended with items missing is of an earlier trading day, so that the list of failed items counts. */
-const isOver = ({ endedAt, asOf }: Row, now: number): boolean =>
-  endedAt !== undefined && typeof asOf === 'number' && dayAt(asOf) !== dayAt(now)
+const isOfEarlierDay = ({ endedAt, asOf }: Row, now: number): boolean =>
+  endedAt !== undefined && typeof asOf === 'number' && toDay(asOf) !== toDay(now)
 
 /** Represents an unreadable document. */
 const DAMAGED = Symbol('damaged')
 
 /** Whether items are missing according to a report. */
-const tellsOfLoss = (report: unknown): boolean =>
+const hasLoss = (report: unknown): boolean =>
   isRow(report) && (report.missing !== undefined || report.outcome === 'partial' || report.outcome === 'failed')
 
 /** Whether nothing is missing according to a report. */
-const isWhole = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
+const hasNoLoss = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
 
 /** A run of the failed items of the selected, enabled streams. */
-const failedOf = (
+const createRetry = (
   { only, skip = [], ...run }: RunOptions,
-  missing: Missing,
+  missing: FailedItems,
   { streams, settings: { fetchOhlcv } }: Pick<RetryContext, 'streams' | 'settings'>,
 ): Retry | undefined => {
   const names = streams
@@ -95,15 +95,15 @@ const failedOf = (
 }
 
 /** Reports that nothing failed, and prints the last report for `--json`; returns the exit code. */
-export const tellNothingFailed = (
+export const printNothingFailed = (
   report: unknown,
   { json }: { readonly json: boolean },
-  { stdout, stderr }: Pick<Shell, 'stdout' | 'stderr'>,
+  { stdout, stderr }: Pick<ProcessIo, 'stdout' | 'stderr'>,
 ): number => {
   const note = 'Nothing to retry: no item failed. No request was sent.\n'
   if (json) {
     stderr.write(note)
-    stdout.write(`${jsonText(report ?? null, 2)}\n`)
+    stdout.write(`${formatJson(report ?? null, 2)}\n`)
   } else stdout.write(note)
   return 0
 }

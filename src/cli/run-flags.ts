@@ -3,7 +3,7 @@ import type { RefusalCode } from '../market/never-worse.js'
 import type { Target } from './export/targets.js'
 import type { FleetFlags } from './fleet.js'
 import type { ProgressMode } from './progress.js'
-import { simulatedStocks } from './provider.js'
+import { countSimulatedStocks } from './provider.js'
 
 /** The flags of `run`. */
 export interface RunFlags {
@@ -48,7 +48,7 @@ export interface RunInput extends RunOptions {
   readonly acceptShrink?: boolean
 }
 
-export const flagsOf = (
+export const toRunFlags = (
   {
     retryFailed = false,
     out,
@@ -73,7 +73,7 @@ export const flagsOf = (
   retryFailed,
   out,
   config,
-  simulate: simulatedStocks(simulate),
+  simulate: countSimulatedStocks(simulate),
   patience,
   progress,
   json,

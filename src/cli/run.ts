@@ -1,68 +1,68 @@
 import { catchError, concatMap, defer, finalize, forkJoin, map, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
-import { misspelt } from '../config.js'
-import { messageOf } from '../model/errors.js'
+import { findMisspeltVariables } from '../config.js'
+import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
-import { printable } from '../model/json-text.js'
+import { escapeUnprintable } from '../model/json-text.js'
+import { createRunStats } from '../model/run-stats.js'
 import type { Settings } from '../model/settings.js'
-import { createTally } from '../model/tally.js'
 import type { Log } from '../pipeline/log.js'
 import type { Telemetry } from '../pipeline/telemetry.js'
-import { conduct, type Ending } from './conduct.js'
-import { loadedAfter } from './export/after-run.js'
-import { exportInto } from './export/targets.js'
-import { engineOf, fleetOf } from './fleet.js'
+import type { Command, Dependencies, ProcessIo } from './dependencies.js'
+import { printEnding } from './ending.js'
+import { loadAfterRun } from './export/after-run.js'
+import { createExport } from './export/targets.js'
+import { createRunEngine, resolveFleet } from './fleet.js'
+import { followRun, type RunEnding } from './follow-run.js'
 import { formatQuantity } from './format.js'
-import type { Command, Parts, Shell } from './parts.js'
-import { createProgress, type Progress, resolveMode } from './progress.js'
-import { asking, settingsFor } from './provider.js'
-import { commandLine, continuing } from './rerun.js'
-import { retryOf, tellNothingFailed } from './retry.js'
+import { buildResumeArgs, formatCommandLine } from './next-commands.js'
+import { createProgress, type ProgressDisplay, resolveMode } from './progress.js'
+import { resolveSettings, withProvider } from './provider.js'
+import { planRetry, printNothingFailed } from './retry.js'
 import type { RunFlags } from './run-flags.js'
 import { whileServing } from './serving.js'
-import { exitCodeOf } from './signals.js'
-import { ofOneSource } from './source.js'
-import { tellEnding } from './tell.js'
-import { glyphsFor, sizeOf } from './terminal.js'
+import { toExitCode } from './signals.js'
+import { guardRealVsSimulated } from './source.js'
+import { chooseGlyphs, readSize } from './terminal.js'
 import { clean, wrap } from './text.js'
 
 /** Runs the graph, shows the progress, and prints the outcome. */
 export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
   defer(() => {
-    for (const line of misspelt(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
-    const settings = settingsFor(flags, io, dependencies)
-    fleetOf(flags.fleet, io.env)
-    if (flags.sinks.length === 0) return begun(flags, settings, io, dependencies)
+    for (const line of findMisspeltVariables(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
+    const settings = resolveSettings(flags, io, dependencies)
+    resolveFleet(flags.fleet, io.env)
+    if (flags.sinks.length === 0) return startOrRetry(flags, settings, io, dependencies)
     // A missing package of a sink is reported before the first request.
-    return forkJoin(flags.sinks.map((target) => defer(() => exportInto(target)))).pipe(
-      switchMap(() => begun(flags, settings, io, dependencies)),
+    return forkJoin(flags.sinks.map((target) => defer(() => createExport(target)))).pipe(
+      switchMap(() => startOrRetry(flags, settings, io, dependencies)),
     )
   })
 
-const begun = (flags: RunFlags, settings: Settings, io: Shell, dependencies: Parts): Observable<number> =>
+const startOrRetry = (flags: RunFlags, settings: Settings, io: ProcessIo, dependencies: Dependencies): Observable<number> =>
   defer(() => {
-    if (!flags.retryFailed) return conducted(flags, settings, io, dependencies)
-    return retryOf(flags.run, {
+    if (!flags.retryFailed) return runWithProgress(flags, settings, io, dependencies)
+    return planRetry(flags.run, {
       folder: dependencies.storage(settings),
       streams: dependencies.streams,
       settings,
       now: io.scheduler.now(),
     }).pipe(
       switchMap((retry) => {
-        if ('report' in retry) return of(tellNothingFailed(retry.report, flags, io))
+        if ('report' in retry) return of(printNothingFailed(retry.report, flags, io))
         io.stderr.write(`${clean(retry.note)}\n`)
-        return conducted({ ...flags, run: retry.run }, settings, io, dependencies)
+        return runWithProgress({ ...flags, run: retry.run }, settings, io, dependencies)
       }),
     )
   })
 
-const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies: Parts): Observable<number> =>
+const runWithProgress = (flags: RunFlags, settings: Settings, io: ProcessIo, dependencies: Dependencies): Observable<number> =>
   defer(() => {
-    const tally = createTally()
+    const tally = createRunStats()
     const mode = resolveMode(flags.progress, io.stderr, io.env)
-    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: glyphsFor(io.env), scheduler: io.scheduler })
-    const event$ = logOf(flags, progress).pipe(
+    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(io.env), scheduler: io.scheduler })
+    const event$ = createLog(flags, progress).pipe(
       switchMap((log) => {
-        const context: RunContext = {
+        const context: CommandRunContext = {
           flags,
           settings,
           dependencies,
@@ -72,28 +72,30 @@ const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies:
           stop$: io.signal$,
         }
         const { metrics } = flags
-        if (metrics === undefined) return eventsOf(context)
+        if (metrics === undefined) return createEvents(context)
         const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
-        return whileServing(serve, ({ telemetry }) => eventsOf({ ...context, telemetry }))
+        return whileServing(serve, ({ telemetry }) => createEvents({ ...context, telemetry }))
       }),
-      ofOneSource(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
+      guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
       tap((event) => {
-        for (const line of startLines(event, flags).flatMap((text) => wrap(text, sizeOf(io.stderr).columns)))
+        for (const line of startLines(event, flags).flatMap((text) => wrap(text, readSize(io.stderr).columns)))
           progress.writeAbove(`${line}\n`)
       }),
     )
     const secondSignal = io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
       progress.end()
-      io.stderr.write(`Stopped at once. To resume: ${commandLine(continuing(flags.args))}\n`)
-      io.exit(exitCodeOf(signal))
+      io.stderr.write(`Stopped at once. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
+      io.exit(toExitCode(signal))
     })
     const keepsProgress = flags.json || io.stdout.isTTY !== true
-    return conduct(event$, { tally, progress, io, keepsProgress }).pipe(
-      concatMap((ending) => keepReport(ending, { settings, io, dependencies }).pipe(map((isReportStored) => ({ ending, isReportStored })))),
+    return followRun(event$, { tally, progress, io, keepsProgress }).pipe(
+      concatMap((ending) =>
+        storeReport(ending, { settings, io, dependencies }).pipe(map((isReportStored) => ({ ending, isReportStored }))),
+      ),
       concatMap(({ ending, isReportStored }) =>
-        loadedAfter(ending, flags, { out: settings.out, io }).pipe(
+        loadAfterRun(ending, flags, { out: settings.out, io }).pipe(
           map(({ sinks, code }) => {
-            const exitCode = tellEnding(ending, { flags, settings, io, streams: dependencies.streams, isReportStored, sinks })
+            const exitCode = printEnding(ending, { flags, settings, io, streams: dependencies.streams, isReportStored, sinks })
             return code === 0 || exitCode !== 0 ? exitCode : code
           }),
         ),
@@ -103,26 +105,28 @@ const conducted = (flags: RunFlags, settings: Settings, io: Shell, dependencies:
   })
 
 /** The logger, loaded only if something is logged: that takes 8 ms. */
-const logOf = ({ logLevel: level }: RunFlags, { writeAbove }: Progress): Observable<Pick<RunContext, 'log'>> =>
+const createLog = ({ logLevel: level }: RunFlags, { writeAbove }: ProgressDisplay): Observable<Pick<CommandRunContext, 'log'>> =>
   level === 'silent'
     ? of({})
-    : defer(() => import('pino')).pipe(map(({ pino }) => ({ log: pino({ level }, { write: (line) => writeAbove(printable(line)) }) })))
+    : defer(() => import('pino')).pipe(
+        map(({ pino }) => ({ log: pino({ level }, { write: (line) => writeAbove(escapeUnprintable(line)) }) })),
+      )
 
-interface RunContext {
+interface CommandRunContext {
   readonly flags: RunFlags
   readonly settings: Settings
-  readonly dependencies: Parts
-  readonly env: Shell['env']
+  readonly dependencies: Dependencies
+  readonly env: ProcessIo['env']
   readonly log?: Log
   readonly telemetry?: Telemetry
   readonly clock: () => number
   readonly stop$: Observable<unknown>
 }
 
-const eventsOf = ({ flags, settings: own, dependencies, env, stop$, ...watching }: RunContext): Observable<RunEvent> =>
-  engineOf(flags.fleet, env, dependencies).pipe(
+const createEvents = ({ flags, settings: own, dependencies, env, stop$, ...watching }: CommandRunContext): Observable<RunEvent> =>
+  createRunEngine(flags.fleet, env, dependencies).pipe(
     switchMap((engine) =>
-      asking({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, dependencies }, ({ settings, variant }) =>
+      withProvider({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, dependencies }, ({ settings, variant }) =>
         dependencies
           .createCollector({ settings, streams: dependencies.streams, ...engine, ...watching })
           .events({ ...flags.run, stop: stop$, ...variant }),
@@ -153,9 +157,9 @@ const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): 
 }
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
-const keepReport = (
-  { report, isReportStored = false }: Ending,
-  { settings, io, dependencies }: { readonly settings: Settings; readonly io: Shell; readonly dependencies: Parts },
+const storeReport = (
+  { report, isReportStored = false }: RunEnding,
+  { settings, io, dependencies }: { readonly settings: Settings; readonly io: ProcessIo; readonly dependencies: Dependencies },
 ): Observable<boolean> => {
   if (!report) return of(false)
   if (isReportStored) return of(true)
@@ -165,7 +169,7 @@ const keepReport = (
     .pipe(
       map(() => true),
       catchError((failure: unknown) => {
-        io.stderr.write(`error: cannot store the report: ${clean(messageOf(failure))}\n`)
+        io.stderr.write(`error: cannot store the report: ${clean(formatError(failure))}\n`)
         return of(false)
       }),
     )

@@ -1,25 +1,25 @@
 import { fromEvent, map, merge, Observable, Subscription } from 'rxjs'
 
-const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
-export type Signal = keyof typeof numbers
+export type ExitSignal = keyof typeof SIGNAL_NUMBERS
 
-const names: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const SIGNAL_NAMES: readonly ExitSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** 130 for Ctrl+C, 143 for TERM, 129 for a closed terminal. */
-export const exitCodeOf = (signal: Signal): number => 128 + numbers[signal]
+export const toExitCode = (signal: ExitSignal): number => 128 + SIGNAL_NUMBERS[signal]
 
 /** The signals that stop a process. While this is subscribed, they no longer end the process by themselves. */
-export const signalsOf = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<Signal> =>
-  merge(...names.map((name) => fromEvent(emitter, name).pipe(map(() => name))))
+export const listenToSignals = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<ExitSignal> =>
+  merge(...SIGNAL_NAMES.map((name) => fromEvent(emitter, name).pipe(map(() => name))))
 
 /**
  * Mirrors the source until a signal. Then it unsubscribes first, which aborts requests in flight, and after that emits the signal and
  * completes.
  */
 export const untilSignal =
-  (signal$: Observable<Signal>) =>
-  <T>(source$: Observable<T>): Observable<T | Signal> =>
+  (signal$: Observable<ExitSignal>) =>
+  <T>(source$: Observable<T>): Observable<T | ExitSignal> =>
     new Observable((subscriber) => {
       const working = new Subscription()
       const listening = signal$.subscribe((signal) => {

@@ -4,10 +4,10 @@ import { UsageError } from '../model/errors.js'
 import { Fault } from '../simulator/faults.js'
 import type { Simulator } from '../simulator/index.js'
 import { Limits } from '../simulator/limits.js'
+import type { Command, ProcessIo } from './dependencies.js'
 import { formatQuantity } from './format.js'
-import type { Command, Shell } from './parts.js'
 import { whileServing } from './serving.js'
-import { exitCodeOf, untilSignal } from './signals.js'
+import { toExitCode, untilSignal } from './signals.js'
 import { readJsonFile } from './values.js'
 
 export interface SimulateFlags {
@@ -31,32 +31,32 @@ export const simulateCommand: Command<SimulateFlags> = (
   defer(() => {
     const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
     const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
-    const faultList = faults === undefined ? [] : checkedFaults(faults, new Set(endpoints.map(({ name }) => name)))
+    const faultList = faults === undefined ? [] : readFaults(faults, new Set(endpoints.map(({ name }) => name)))
     const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, Limits)
     const options = { endpoints, stocks, seed, latencyMs, faults: faultList, limits, port, asOf, exchange }
     return whileServing(
       () => dependencies.serveSimulator(options),
-      (simulator) => told(simulator, stocks, io),
+      (simulator) => printEnvironment(simulator, stocks, io),
     )
   }).pipe(
-    catchError((error: unknown) => throwError(() => portError(error, port))),
+    catchError((error: unknown) => throwError(() => toPortError(error, port))),
     untilSignal(io.signal$),
-    map(exitCodeOf),
+    map(toExitCode),
   )
 
-const told = ({ environment, origin }: Simulator, stocks: number, { stdout, stderr }: Shell): Observable<never> => {
+const printEnvironment = ({ environment, origin }: Simulator, stocks: number, { stdout, stderr }: ProcessIo): Observable<never> => {
   stdout.write(environment.map((line) => `export ${line}\n`).join(''))
   stderr.write(`Serving ${formatQuantity(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
   return NEVER
 }
 
-const portError = (error: unknown, port: number): unknown => {
+const toPortError = (error: unknown, port: number): unknown => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') return new UsageError(`--port: port ${port} is in use; choose another one, or 0 for any free port`)
   return code === 'EACCES' ? new UsageError(`--port: port ${port} is not allowed; choose 1024 or higher`) : error
 }
 
-const checkedFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {
+const readFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {
   const faults = readJsonFile('--faults', path, z.array(Fault))
   const unknown = faults.find(({ on }) => on !== '*' && !names.has(on))
   if (unknown) throw new UsageError(`--faults: unknown endpoint "${unknown.on}" in ${path}; use ${[...names].join(', ')}, or * for all`)

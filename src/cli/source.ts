@@ -5,7 +5,7 @@ import { isRow } from '../model/row.js'
 import type { Storage } from '../pipeline/storage.js'
 import { MASTER } from '../pipeline/work.js'
 
-const FILE = 'source.json'
+const SOURCE_FILE = 'source.json'
 
 type Folder = Pick<Storage, 'stored' | 'keep'>
 
@@ -13,37 +13,37 @@ type Folder = Pick<Storage, 'stored' | 'keep'>
  * Keeps simulated and real data apart, because a run extends the stored candles: a folder with data of one kind refuses a run of the other
  * before the first request. Records the kind in the folder as soon as there is data.
  */
-export const ofOneSource =
+export const guardRealVsSimulated =
   (folder: Folder, { out, isSimulated }: { readonly out: string; readonly isSimulated: boolean }): MonoTypeOperatorFunction<RunEvent> =>
   (event$) =>
-    heldBy(folder).pipe(
+    readSource(folder).pipe(
       concatMap((stored) => {
-        if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(refusal(out, stored)))
+        if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(describeConflict(out, stored)))
         let isRecorded = stored !== undefined
         return event$.pipe(
           concatMap((event) => {
-            if (isRecorded || !bringsData(event)) return of(event)
+            if (isRecorded || !storesData(event)) return of(event)
             isRecorded = true
-            return noted(folder, isSimulated, event)
+            return recordSource(folder, isSimulated, event)
           }),
         )
       }),
     )
 
 /** Whether data will be stored: for the master list, once the stocks of the run are found in it. */
-const bringsData = (event: RunEvent): boolean =>
+const storesData = (event: RunEvent): boolean =>
   event.type === 'master-read' || (event.type === 'settled' && event.status === 'success' && event.stream !== MASTER)
 
 /** Whether the data in the folder is simulated; undefined for an empty folder. A folder without a record has real data. */
-const heldBy = ({ stored }: Folder): Observable<boolean | undefined> =>
-  forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${FILE}`)]).pipe(
+const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
+  forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${SOURCE_FILE}`)]).pipe(
     map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
   )
 
-const noted = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
-  keep(FILE, { simulated }).pipe(map(() => event))
+const recordSource = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
+  keep(SOURCE_FILE, { simulated }).pipe(map(() => event))
 
-const refusal = (out: string, isSimulated: boolean): string =>
+const describeConflict = (out: string, isSimulated: boolean): string =>
   isSimulated
     ? `${out} has simulated data, which a real run must not extend; choose another --out, or delete the folder`
     : `${out} has real data, which a simulated run must not overwrite; choose another --out for --simulate`

@@ -2,11 +2,11 @@ import type { RunReport, ScriptReport } from '../model/report.js'
 import { driftLines } from './drift.js'
 import { fleetLines } from './fleet.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from './format.js'
-import { hintsOf } from './hints.js'
-import { isIdle, isIncomplete, missingLines, noticeLines, problemLines, wasStopped } from './problems.js'
-import { commandLine, continuing, inFolder, retrying, withOnly } from './rerun.js'
-import { type ResultsContext, resultsOf } from './results.js'
-import type { Line, Style } from './terminal.js'
+import { findHints } from './hints.js'
+import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from './next-commands.js'
+import { earlierFailureLines, isIdle, isIncomplete, problemLines, warningLines, wasStopped } from './problems.js'
+import { createResults, type ResultsContext } from './results.js'
+import type { Style, TextLine } from './terminal.js'
 import { clean, wrap } from './text.js'
 
 export interface SummaryContext extends ResultsContext {
@@ -21,25 +21,25 @@ export interface SummaryContext extends ResultsContext {
 }
 
 /** The summary of a run: the outcome, the result of each stream, what is missing and why, where the files are, what to do. */
-export const summaryOf = (report: RunReport, context: SummaryContext): readonly Line[] => {
-  if (report.finishedBefore !== undefined) return [...headLines(report, context.columns), ...nextLines(report, context)]
-  const results = resultsOf(report, context)
+export const createSummary = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
+  if (report.finishedBefore !== undefined) return [...formatSummaryHead(report, context.columns), ...nextLines(report, context)]
+  const results = createResults(report, context)
   return [
-    ...headLines(report, context.columns),
+    ...formatSummaryHead(report, context.columns),
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
-    ...section('Missing', problemLines(report), context.columns),
-    ...section('Changed answers', driftLines(report.drift), context.columns),
-    ...section('Missing from earlier runs', missingLines(report), context.columns),
-    ...section('Fleet', fleetLines(report.fleet), context.columns),
-    ...section('Notes', noticeLines(report), context.columns),
+    ...formatSection('Missing', problemLines(report), context.columns),
+    ...formatSection('Changed answers', driftLines(report.drift), context.columns),
+    ...formatSection('Missing from earlier runs', earlierFailureLines(report), context.columns),
+    ...formatSection('Fleet', fleetLines(report.fleet), context.columns),
+    ...formatSection('Notes', warningLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),
     ...nextLines(report, context),
   ]
 }
 
-const section = (title: string, lines: readonly string[], columns: number): readonly Line[] =>
-  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrap(line, columns)).map((line): Line => [[line]])]
+const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
+  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrap(line, columns)).map((line): TextLine => [[line]])]
 
 const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
   complete: ['Complete', 'green'],
@@ -50,28 +50,28 @@ const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = 
 
 const UP_TO_DATE = ['Up to date', 'green'] as const
 
-const headLines = (report: RunReport, columns: number): readonly Line[] => {
+const formatSummaryHead = (report: RunReport, columns: number): readonly TextLine[] => {
   const [word, style] = report.finishedBefore === undefined ? words[report.outcome] : UP_TO_DATE
-  const [first = '', ...more] = wrap(`${word}: ${sentenceOf(report)}`, columns)
-  return [[[word, style], [first.slice(word.length)]], ...more.map((line): Line => [[line]])]
+  const [first = '', ...more] = wrap(`${word}: ${formatOutcome(report)}`, columns)
+  return [[[word, style], [first.slice(word.length)]], ...more.map((line): TextLine => [[line]])]
 }
 
 /** Why no request was sent; undefined if some were. */
-export const nothingAsked = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
+export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
   const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))
   const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
   return `run ${run} finished ${ago} ago, all ${formatQuantity(files, 'file')} present`
 }
 
-const sentenceOf = (report: RunReport): string => {
-  const ran = scriptsThatRan(report)
+const formatOutcome = (report: RunReport): string => {
+  const ran = filterRan(report)
   const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
   const before = takenOver > 0 ? `, ${formatQuantity(takenOver, 'item')} already fetched` : ''
   const scope = `(${formatQuantity(report.stocks, 'stock')}, ${formatDuration(report.durationMs)}${before})`
   switch (report.outcome) {
     case 'complete':
-      return `${nothingAsked(report) ?? `${formatQuantity(ran.length, 'stream')} ${scope}`}.`
+      return `${describeUpToDate(report) ?? `${formatQuantity(ran.length, 'stream')} ${scope}`}.`
     case 'partial':
       return ran.some(isIncomplete)
         ? `something is missing from ${formatCount(ran.filter(isIncomplete).length)} of ${formatQuantity(ran.length, 'stream')} ${scope}.`
@@ -80,29 +80,29 @@ const sentenceOf = (report: RunReport): string => {
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
       return `${formatCount(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${formatQuantity(
-        Object.values(report.scripts).filter((script) => !isIdle(script) || idlenessOf(script) === 'not started').length,
+        Object.values(report.scripts).filter((script) => !isIdle(script) || describeIdleness(script) === 'not started').length,
         'stream',
       )} finished in ${formatDuration(report.durationMs)}. Written files are complete; all others are unchanged.`
   }
 }
 
 /** The streams that did not run, by reason. */
-const idleLines = ({ scripts }: RunReport, columns: number): readonly Line[] => {
+const idleLines = ({ scripts }: RunReport, columns: number): readonly TextLine[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
   const lines = (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
-    const names = idle.filter(([, script]) => idlenessOf(script) === title).map(([name]) => name)
+    const names = idle.filter(([, script]) => describeIdleness(script) === title).map(([name]) => name)
     return names.length > 0 ? wrap(`${title}: ${names.join(', ')}`, columns) : []
   })
-  return lines.map((line): Line => [[line, 'dim']])
+  return lines.map((line): TextLine => [[line, 'dim']])
 }
 
-const idlenessOf = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
+const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
   outcome === 'disabled' ? 'disabled' : error === undefined ? 'not selected' : 'not started'
 
-const scriptsThatRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
+const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
   Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
 
-const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly Line[] => {
+const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly TextLine[] => {
   const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)
   const files = scripts.reduce((total, [, script]) => total + script.files, 0)
   const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
@@ -119,20 +119,22 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   return [
     [],
     [['Written', 'bold'], [` to ${where}`]],
-    ...lines.flatMap((line) => wrap(line, context.columns)).map((line): Line => [[line]]),
+    ...lines.flatMap((line) => wrap(line, context.columns)).map((line): TextLine => [[line]]),
   ]
 }
 
 const SIMULATED_NOTE = '  This data is simulated. To collect real data, set the addresses of a provider and another --out folder; see:'
 
 /** On one line, so that it can be copied. */
-const command = (args: readonly string[]): Line => [[`    ${commandLine(args)}`, 'cyan']]
+const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
 
-const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: SummaryContext): readonly Line[] => {
-  if (report.finishedBefore !== undefined) return [...section('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
-  if (report.outcome === 'complete') return isSimulated ? [...section('Next', [SIMULATED_NOTE], columns), command(['run', '--help'])] : []
+const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: SummaryContext): readonly TextLine[] => {
+  if (report.finishedBefore !== undefined)
+    return [...formatSection('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
+  if (report.outcome === 'complete')
+    return isSimulated ? [...formatSection('Next', [SIMULATED_NOTE], columns), command(['run', '--help'])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
-  const hints = hintsOf(report).map((hint) => `  ${hint}`)
+  const hints = findHints(report).map((hint) => `  ${hint}`)
   const advice = {
     partial: [...hints, report.isResumable ? '  Run it again today; only missing items are requested:' : '  To retry what is missing:'],
     failed: [...hints, '  Fix the cause, then run it again:'],
@@ -140,8 +142,15 @@ const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStor
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
   if (report.outcome === 'partial' && names.length === 0)
-    return [...section('Next', ['  See what has changed; "drift accept" accepts it:'], columns), command(inFolder(args, 'drift'))]
+    return [
+      ...formatSection('Next', ['  See what has changed; "drift accept" accepts it:'], columns),
+      command(buildFolderArgs(args, 'drift')),
+    ]
   const again =
-    report.outcome !== 'partial' || report.isResumable ? continuing(args) : isReportStored ? retrying(args) : withOnly(args, names)
-  return [...section('Next', advice, columns), command(again)]
+    report.outcome !== 'partial' || report.isResumable
+      ? buildResumeArgs(args)
+      : isReportStored
+        ? buildRetryArgs(args)
+        : buildOnlyArgs(args, names)
+  return [...formatSection('Next', advice, columns), command(again)]
 }

@@ -1,17 +1,17 @@
-import { type Line, type Style, widthOf } from './terminal.js'
+import { measureLine, type Style, type TextLine } from './terminal.js'
 import { padEnd, padStart, width } from './text.js'
 
-export interface Column<Row> {
+export interface TextColumn<Row> {
   readonly title: string
   readonly align: 'left' | 'right'
   readonly cell: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
 }
 
-const GAP = '  '
+const CELL_GAP = '  '
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
-export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Line[] => {
+export const renderTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): readonly TextLine[] => {
   const padded = columns.map(({ title, align, cell }, index) => {
     const texts = [title, ...rows.map(cell)]
     const room = Math.max(...texts.map(width))
@@ -20,10 +20,10 @@ export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row
   })
   return [undefined, ...rows].map((row, rowIndex) =>
     columns.map(({ style }, index) => {
-      const text = `${index === 0 ? '' : GAP}${padded[index]?.[rowIndex] ?? ''}`
+      const text = `${index === 0 ? '' : CELL_GAP}${padded[index]?.[rowIndex] ?? ''}`
       return [text, row === undefined ? 'dim' : style?.(row)]
     }),
   )
 }
 
-export const widestOf = (lines: readonly Line[]): number => Math.max(0, ...lines.map(widthOf))
+export const measureWidest = (lines: readonly TextLine[]): number => Math.max(0, ...lines.map(measureLine))

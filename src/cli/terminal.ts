@@ -8,40 +8,43 @@ export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly col
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 /** A piece of a line in one style. */
-export type Span = readonly [text: string, style?: Style | undefined]
+export type TextSpan = readonly [text: string, style?: Style | undefined]
 
 /** A line before it is coloured and cut to the terminal. */
-export type Line = readonly Span[]
+export type TextLine = readonly TextSpan[]
 
-const USUAL_COLUMNS = 80
-const USUAL_ROWS = 24
+const DEFAULT_COLUMNS = 80
+const DEFAULT_ROWS = 24
 
 /** The size of a terminal, read for each drawing: windows are resized. */
-export interface Size {
+export interface TerminalSize {
   readonly columns: number
   readonly rows: number
 }
 
 // Some terminals report 0 at first.
-export const sizeOf = ({ columns, rows }: TerminalStream): Size => ({ columns: columns || USUAL_COLUMNS, rows: rows || USUAL_ROWS })
+export const readSize = ({ columns, rows }: TerminalStream): TerminalSize => ({
+  columns: columns || DEFAULT_COLUMNS,
+  rows: rows || DEFAULT_ROWS,
+})
 
 /** Whether lines can be redrawn: a terminal with cursor moves, and no build log. */
 export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
   stream.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false', undefined].includes(env.CI)
 
-export const widthOf = (line: Line): number => line.reduce((total, [text]) => total + width(text), 0)
+export const measureLine = (line: TextLine): number => line.reduce((total, [text]) => total + width(text), 0)
 
 /** The line without trailing blanks. */
-export const trimmed = (spans: Line): Line => {
+export const trimLine = (spans: TextLine): TextLine => {
   const last = spans.findLastIndex(([text]) => text.trim() !== '')
   return spans.slice(0, last + 1).map(([text, style], index) => [index === last ? text.trimEnd() : text, style])
 }
 
 /** Joins spans into one line of at most `columns`, coloured if the stream supports it (NO_COLOR, FORCE_COLOR, TERM). */
-export const paintLine = (spans: Line, columns: number, stream: TerminalStream): string => {
+export const paintLine = (spans: TextLine, columns: number, stream: TerminalStream): string => {
   let room = columns
   let line = ''
-  for (const [text, style] of trimmed(spans)) {
+  for (const [text, style] of trimLine(spans)) {
     if (room <= 0) break
     const shown = cut(text, room)
     room -= width(shown)
@@ -66,13 +69,13 @@ const UNICODE: Glyphs = { full: '█', rest: '░', ok: '✔', bad: '✖', warn:
 const ASCII: Glyphs = { full: '#', rest: '.', ok: '+', bad: 'x', warn: '!', run: '>', wait: '.', off: '-', dot: '|' }
 
 /** Blocks and ticks for a UTF-8 locale or an unset one, otherwise ASCII. */
-export const glyphsFor = (env: NodeJS.ProcessEnv): Glyphs => {
+export const chooseGlyphs = (env: NodeJS.ProcessEnv): Glyphs => {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || 'UTF-8'
   return /utf-?8/i.test(locale) ? UNICODE : ASCII
 }
 
 /** A reader that closes the pipe (`| head`, a closed window) does not end the run; other errors are rethrown. */
-export const outliveReader = (stream: TerminalStream): void => {
+export const ignoreBrokenPipe = (stream: TerminalStream): void => {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
   })

@@ -8,12 +8,12 @@ const NO_WIDTH = /[\p{M}\u200b-\u200d]/u
 /** Makes text from outside safe for a terminal: one line, without escape sequences and control characters. */
 export const clean = (text: string): string => stripVTControlCharacters(text).replace(UNSAFE, ' ').trim()
 
-const widthOf = (character: string): number => (NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1)
+const measureCharacter = (character: string): number => (NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1)
 
 /** The columns of a text without escape sequences. */
 export const width = (text: string): number => {
   let columns = 0
-  for (const character of text) columns += widthOf(character)
+  for (const character of text) columns += measureCharacter(character)
   return columns
 }
 
@@ -24,7 +24,7 @@ export const cut = (text: string, columns: number, ellipsis = '…'): string => 
   let taken = ''
   let room = columns - width(ellipsis)
   for (const character of text) {
-    room -= widthOf(character)
+    room -= measureCharacter(character)
     if (room < 0) break
     taken += character
   }

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
-import { closest } from '../model/closest.js'
-import { messageOf, UsageError } from '../model/errors.js'
-import { instantOf } from '../model/trading-day.js'
+import { findClosest } from '../model/closest.js'
+import { formatError, UsageError } from '../model/errors.js'
+import { toInstant } from '../model/trading-day.js'
 
 const END_OF_DAY_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
 
-const Day = z.iso.date()
-const Instant = z.iso.datetime({ offset: true })
+const DayText = z.iso.date()
+const InstantText = z.iso.datetime({ offset: true })
 
 /** The instant (epoch milliseconds) of `--as-of`: a day means its end in India. */
 export const readAsOf = (text: string): number => {
-  if (Day.safeParse(text).success) return instantOf(text) + END_OF_DAY_MS
-  const instant = Instant.safeParse(text).success ? Date.parse(text) : Number.NaN
+  if (DayText.safeParse(text).success) return toInstant(text) + END_OF_DAY_MS
+  const instant = InstantText.safeParse(text).success ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant)) {
-    throw new UsageError(`--as-of: invalid date ${quoted(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
+    throw new UsageError(`--as-of: invalid date ${quoteValue(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
   }
   return instant
 }
@@ -26,20 +26,20 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 export const readDuration = (flag: string, text: string, max: number): number => {
   const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
   const ms = amount === '0' ? 0 : Number(amount) * (UNITS[unit] ?? Number.NaN)
-  if (!(ms <= max)) throw new UsageError(`${flag}: invalid duration ${quoted(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`)
+  if (!(ms <= max)) throw new UsageError(`${flag}: invalid duration ${quoteValue(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`)
   return ms
 }
 
 /** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or separated by commas; `#` starts a comment. */
 export const readSymbols = (text: string): readonly string[] => {
   const symbols = text.startsWith('@') ? readText(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
-  const named = distinct(symbols)
-  if (named.length === 0) throw new UsageError(`--symbols: no symbol in ${quoted(text)}; use A,B or @FILE`)
+  const named = trimDistinct(symbols)
+  if (named.length === 0) throw new UsageError(`--symbols: no symbol in ${quoteValue(text)}; use A,B or @FILE`)
   return named
 }
 
 /** The valid names of an option, and the command that lists them. */
-export interface Names {
+export interface ValidNames {
   readonly what: string
   readonly known: readonly string[]
   readonly listedBy: string
@@ -54,38 +54,38 @@ export const readAccept = (text: string): readonly RefusalCode[] =>
   readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' }) as readonly RefusalCode[]
 
 /** Comma-separated names, each once; rejects unknown names. */
-export const readNames = (flag: string, text: string, { what, known, listedBy }: Names): readonly string[] => {
-  const names = distinct(text.split(','))
-  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoted(text)}; ${listedBy} lists them`)
+export const readNames = (flag: string, text: string, { what, known, listedBy }: ValidNames): readonly string[] => {
+  const names = trimDistinct(text.split(','))
+  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoteValue(text)}; ${listedBy} lists them`)
   for (const name of names) {
     if (known.includes(name)) continue
-    const meant = closest(name, known)
+    const meant = findClosest(name, known)
     throw new UsageError(
-      `${flag}: unknown ${what} ${quoted(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${listedBy} lists them all`,
+      `${flag}: unknown ${what} ${quoteValue(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${listedBy} lists them all`,
     )
   }
   return names
 }
 
-export const readWhole = (flag: string, text: string, min: number, max: number): number => {
+export const readInteger = (flag: string, text: string, min: number, max: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) throw new UsageError(`${flag}: ${quoted(text)} is not a whole number from ${min} to ${max}`)
+  if (!(value >= min && value <= max)) throw new UsageError(`${flag}: ${quoteValue(text)} is not a whole number from ${min} to ${max}`)
   return value
 }
 
 /** The checked content of a JSON file that a flag names. */
 export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
-  const checked = schema.safeParse(parse(flag, path))
+  const checked = schema.safeParse(parseJsonFile(flag, path))
   if (!checked.success) throw new UsageError(`${flag}: ${path} has invalid content\n${z.prettifyError(checked.error)}`)
   return checked.data
 }
 
-const parse = (flag: string, path: string): unknown => {
+const parseJsonFile = (flag: string, path: string): unknown => {
   try {
     return JSON.parse(readText(path, flag))
   } catch (error) {
     if (error instanceof UsageError) throw error
-    throw new UsageError(`${flag}: ${path} is not JSON: ${messageOf(error)}`)
+    throw new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
   }
 }
 
@@ -94,12 +94,12 @@ export const readText = (path: string, flag: string): string => {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
-    throw new UsageError(`${flag}: the file ${quoted(path)} cannot be read: ${messageOf(error)}`)
+    throw new UsageError(`${flag}: the file ${quoteValue(path)} cannot be read: ${formatError(error)}`)
   }
 }
 
-const distinct = (texts: readonly string[]): readonly string[] => [
+const trimDistinct = (texts: readonly string[]): readonly string[] => [
   ...new Set(texts.map((text) => text.trim()).filter((text) => text !== '')),
 ]
 
-const quoted = (text: string): string => JSON.stringify(text)
+const quoteValue = (text: string): string => JSON.stringify(text)

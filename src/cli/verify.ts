@@ -1,11 +1,11 @@
 import { defer, map, type Observable } from 'rxjs'
-import type { CheckName } from '../checks/finding.js'
-import type { Verification } from '../checks/verification.js'
-import { jsonText } from '../model/json-text.js'
+import type { CheckName } from '../analysis/verify/finding.js'
+import type { Verification } from '../analysis/verify/verification.js'
+import { formatJson } from '../model/json-text.js'
+import type { Command } from './dependencies.js'
 import { findingLines } from './findings.js'
-import type { Command } from './parts.js'
-import { settingsFor } from './provider.js'
-import { paintLine, sizeOf } from './terminal.js'
+import { resolveSettings } from './provider.js'
+import { paintLine, readSize } from './terminal.js'
 
 export interface VerifyFlags {
   readonly out?: string
@@ -16,10 +16,10 @@ export interface VerifyFlags {
 }
 
 /** The exit code if the findings exceed the limits in the settings. */
-const LIMIT_PASSED = 4
+const EXIT_LIMIT_EXCEEDED = 4
 
 /** The default allows no errors and any number of warnings: most trading days have unusual moves. */
-const USUAL_LIMITS = { errors: 0 }
+const DEFAULT_LIMITS = { errors: 0 }
 
 /** Checks the outputs of a folder, prints the findings, and emits the exit code. */
 export const verifyCommand: Command<VerifyFlags> = (
@@ -28,21 +28,21 @@ export const verifyCommand: Command<VerifyFlags> = (
   dependencies,
 ) =>
   defer((): Observable<number> => {
-    const settings = settingsFor({ out, config }, { env }, dependencies)
+    const settings = resolveSettings({ out, config }, { env }, dependencies)
     const startedAt = scheduler.now()
     const verifying = {
       streams: dependencies.streams,
       exchange: settings.exchange,
       only,
       symbols,
-      limits: { ...USUAL_LIMITS, ...settings.verify },
+      limits: { ...DEFAULT_LIMITS, ...settings.verify },
     }
     const print = (verification: Verification): void => {
       if (json) {
-        stdout.write(`${jsonText(verification, 2)}\n`)
+        stdout.write(`${formatJson(verification, 2)}\n`)
         return
       }
-      const { columns } = sizeOf(stdout)
+      const { columns } = readSize(stdout)
       const lines = findingLines(verification, { columns, tookMs: scheduler.now() - startedAt })
       stdout.write(`${lines.map((line) => paintLine(line, Number.POSITIVE_INFINITY, stdout)).join('\n')}\n`)
     }
@@ -52,7 +52,7 @@ export const verifyCommand: Command<VerifyFlags> = (
     }).pipe(
       map((verification) => {
         print(verification)
-        return verification.passed.length > 0 ? LIMIT_PASSED : 0
+        return verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
       }),
     )
   })

@@ -1,12 +1,12 @@
 import type { Job } from 'bullmq'
 import { StorageError } from '../model/errors.js'
-import type { Outcome } from './outcome.js'
+import type { WorkerOutcome } from './outcome.js'
 import type { Packages } from './packages.js'
 import type { Queues } from './queues.js'
 
 export const BARRIERS = 'barriers'
-const PAGE = 1_000
-const LOOK_MS = 5_000
+const PAGE_SIZE = 1_000
+const JOB_CHECK_MS = 5_000
 
 /** The barrier of a stage: a parent job that finishes when all item jobs of the stage have finished. */
 export interface Barrier {
@@ -17,25 +17,25 @@ export interface Barrier {
   /** Resolves when all items have finished. */
   readonly reached: Promise<void>
   /** The outcomes of the items by job id, in pages. */
-  readonly outcomes: () => AsyncIterable<readonly (readonly [id: string, outcome: Outcome])[]>
+  readonly outcomes: () => AsyncIterable<readonly (readonly [id: string, outcome: WorkerOutcome])[]>
   /** The reason of the first failed item job. */
   readonly failure: () => Promise<string | undefined>
 }
 
 export interface Barriers {
-  readonly of: (stream: string, isSecondPass: boolean) => Promise<Barrier>
+  readonly open: (stream: string, isSecondPass: boolean) => Promise<Barrier>
   readonly stop: () => void
 }
 
-interface Waiting {
+interface PendingBarrier {
   readonly isFed: Promise<void>
   readonly reach: () => void
 }
 
 /** The barriers of a run. This process, the driver, processes their jobs. */
-export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, shown: string): Barriers => {
+export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages, shown: string): Barriers => {
   const queue = queues.queue(BARRIERS)
-  const waiting = new Map<string, Waiting>()
+  const waiting = new Map<string, PendingBarrier>()
   const watches = new Set<NodeJS.Timeout>()
   queues.worker<unknown, undefined>(
     BARRIERS,
@@ -59,14 +59,14 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
           },
           () => undefined,
         )
-      }, LOOK_MS)
+      }, JOB_CHECK_MS)
       watches.add(watch)
     })
   return {
-    of: async (stream, isSecondPass) => {
+    open: async (stream, isSecondPass) => {
       const id = `${isSecondPass ? 'again' : 'of'}-${stream}`
-      const [isFed, close] = later()
-      const [isReached, reach] = later()
+      const [isFed, close] = createDeferred()
+      const [isReached, reach] = createDeferred()
       waiting.set(id, { isFed, reach })
       const job: Job = await queue.add(
         stream,
@@ -79,9 +79,9 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
         reached: Promise.race([isReached, lost(id)]),
         outcomes: async function* () {
           for (let cursor: number | undefined = 0; cursor !== undefined; ) {
-            const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: PAGE } })
+            const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: PAGE_SIZE } })
             yield Object.entries(page.processed ?? {}).map(
-              ([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as Outcome] as const,
+              ([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as WorkerOutcome] as const,
             )
             cursor = page.nextProcessedCursor || undefined
           }
@@ -93,7 +93,7 @@ export const barriersOn = (queues: Queues, run: string, { bullmq }: Packages, sh
   }
 }
 
-const later = (): readonly [Promise<void>, () => void] => {
+const createDeferred = (): readonly [Promise<void>, () => void] => {
   let end = (): void => undefined
   const promise = new Promise<void>((resolve) => (end = resolve))
   return [promise, () => end()]

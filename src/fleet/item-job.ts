@@ -1,41 +1,41 @@
 import { map, mergeMap, Observable, single } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
-import { withoutSecrets } from '../model/redact.js'
+import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
-import { createSlot } from '../operators/slot.js'
+import { createWorkerSlot } from '../operators/worker-slot.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { itemWork } from '../pipeline/item-work.js'
-import type { Blobs } from './blobs.js'
-import { type FleetGatesOptions, fleetGates } from './fleet-gates.js'
-import { type Asked, NOTHING_ASKED, type Outcome, putAway, type Work } from './outcome.js'
-import type { WorkerSite } from './site.js'
+import { createItemWork } from '../pipeline/item-work.js'
+import type { BlobStore } from './blobs.js'
+import { createFleetLimiters, type FleetLimiterOptions } from './fleet-limiters.js'
+import { type ItemJobData, NO_REQUESTS, type RequestCounts, storeRows, type WorkerOutcome } from './outcome.js'
+import type { WorkerRun } from './worker-run.js'
 
 /** The dependencies of the item jobs of one stream. */
-export interface JobTools extends Pick<FleetGatesOptions, 'backoffs' | 'stallDetector' | 'pauseQueues'> {
+export interface ItemJobDependencies extends Pick<FleetLimiterOptions, 'backoffs' | 'stallDetector' | 'pauseQueues'> {
   /** The name of the worker. */
   readonly by: string
-  readonly blobs: Blobs
+  readonly blobs: BlobStore
   /** Includes the requests of requeued items: the next outcome reports them. */
-  readonly unreported: Told
+  readonly unreported: Unreported
   /** Creates the error that puts the job back into its queue. */
   readonly createRequeueError: () => Error
 }
 
 /** What a worker has not reported yet for a stream, and the drift that it reported last. */
-export interface Told {
-  requestCounts: Asked
+export interface Unreported {
+  requestCounts: RequestCounts
   drift: string
 }
 
-export const nothingTold = (): Told => ({ requestCounts: NOTHING_ASKED, drift: '[]' })
+export const createUnreported = (): Unreported => ({ requestCounts: NO_REQUESTS, drift: '[]' })
 
 /** Processes one item on a worker. Emits its outcome without secrets, after its rows are stored. */
-export const itemJob = (
+export const runItemJob = (
   stream: StreamDefinition,
-  work: Work,
-  workerRun: WorkerSite,
-  { by, blobs, unreported, createRequeueError, ...limiterOptions }: JobTools,
-): Observable<Outcome> =>
+  work: ItemJobData,
+  workerRun: WorkerRun,
+  { by, blobs, unreported, createRequeueError, ...limiterOptions }: ItemJobDependencies,
+): Observable<WorkerOutcome> =>
   new Observable((subscriber) => {
     const warnings: string[] = []
     const emit = (event: RunEvent): void => {
@@ -45,27 +45,27 @@ export const itemJob = (
       if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
       if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
-    const gates = fleetGates({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
-    const outcomeOf = (rest: Omit<Outcome, 'by' | 'requestCounts'>): Outcome => {
+    const gates = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
+    const outcomeOf = (rest: Omit<WorkerOutcome, 'by' | 'requestCounts'>): WorkerOutcome => {
       const { requestCounts } = unreported
-      unreported.requestCounts = NOTHING_ASKED
-      const drift = driftOf(stream, workerRun, unreported)
+      unreported.requestCounts = NO_REQUESTS
+      const drift = findNewDrift(stream, workerRun, unreported)
       return {
         by,
-        ...withoutSecrets(rest, workerRun.redact),
-        ...(requestCounts === NOTHING_ASKED ? {} : { requestCounts }),
+        ...redactRecord(rest, workerRun.redact),
+        ...(requestCounts === NO_REQUESTS ? {} : { requestCounts }),
         ...(warnings.length > 0 ? { warnings } : {}),
         ...(drift ? { drift } : {}),
       }
     }
     subscriber.add(
-      itemWork(stream, { ...workerRun, gates, emit, shared: work.isSecondPass ? workerRun.sharedAgain : workerRun.shared })(
+      createItemWork(stream, { ...workerRun, gates, emit, shared: work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared })(
         work.item,
-        ownSlot(),
+        createOwnSlot(),
       )
         .pipe(
           single(),
-          mergeMap((settled) => putAway(stream.name, work, settled, blobs)),
+          mergeMap((settled) => storeRows(stream.name, work, settled, blobs)),
           map(outcomeOf),
         )
         .subscribe(subscriber),
@@ -73,8 +73,8 @@ export const itemJob = (
   })
 
 /** BullMQ limits the concurrency, so each item has a slot of its own. */
-const ownSlot = () =>
-  createSlot({
+const createOwnSlot = () =>
+  createWorkerSlot({
     wait: (begin) => {
       begin()
       return () => undefined
@@ -83,8 +83,8 @@ const ownSlot = () =>
   })
 
 /** All drift seen in a stream so far, if it differs from the last report. */
-const driftOf = ({ name }: StreamDefinition, { drift, redact }: WorkerSite, unreported: Told): readonly Drift[] | undefined => {
-  const found = drift.found().filter(({ stream }) => stream === name)
+const findNewDrift = ({ name }: StreamDefinition, { drift, redact }: WorkerRun, unreported: Unreported): readonly Drift[] | undefined => {
+  const found = drift.listDrifts().filter(({ stream }) => stream === name)
   const text = JSON.stringify(found)
   if (text === unreported.drift) return undefined
   unreported.drift = text

@@ -1,54 +1,54 @@
 import type { Job, Queue, QueueEvents, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { FleetAddress } from './address.js'
-import type { Outcome, Work } from './outcome.js'
+import type { ItemJobData, WorkerOutcome } from './outcome.js'
 import type { Packages } from './packages.js'
 
 /** After this time the items of a dead or stalled worker are given to other workers. */
 export const LOCK_MS = 8_000
 const STALLED_CHECK_MS = 3_000
 /** Machines may die many times while they process an item; that is not the fault of the item. */
-const MOST_STALLED = 50
+const MAX_STALLED = 50
 const POLL_S = 1
-const COUNT_HOLDS_MS = 5_000
+const WORKER_COUNT_TTL_MS = 5_000
 /** More than any queue processes: BullMQ honours `rateLimit()` only where a limiter is set. */
 const NO_LIMIT = { max: 1_000_000_000, duration: 1_000 }
 /** Events stored for a slow driver. It gets missed outcomes at the barrier. */
-const EVENTS_KEPT = 5_000
+const MAX_EVENTS = 5_000
 
-export type WorkQueue = Queue<Work, Outcome, string>
+export type ItemQueue = Queue<ItemJobData, WorkerOutcome, string>
 
 /** Creates the queues of a fleet. Their keys start with its prefix and the version of this program: versions differ in their job data. */
 export interface Queues {
   readonly prefix: string
-  readonly queue: (stream: string) => WorkQueue
+  readonly queue: (stream: string) => ItemQueue
   readonly events: (stream: string) => QueueEvents
   readonly worker: <Data, Result>(
     queue: string,
     process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
-    options: WorkerChoice,
+    options: QueueWorkerOptions,
   ) => Worker<Data, Result, string>
   /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
-  readonly tellWorkers: (count: number) => Promise<unknown>
+  readonly publishWorkerCount: (count: number) => Promise<unknown>
   /** Removes the published number. */
-  readonly forgetWorkers: () => Promise<unknown>
+  readonly clearWorkerCount: () => Promise<unknown>
   /** The number that the driver published in the last 5 s; undefined without a driver. */
-  readonly workers: () => Promise<number | undefined>
+  readonly readWorkerCount: () => Promise<number | undefined>
   /** Closes all queues and workers; with `isHurried`, without waiting for active items. */
   readonly close: (isHurried: boolean) => Promise<void>
 }
 
-interface WorkerChoice {
+interface QueueWorkerOptions {
   readonly name: string
   readonly concurrency: number
 }
 
 /** All share one connection; BullMQ opens another one for each blocking client. */
-export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages): Queues => {
+export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages): Queues => {
   const prefix = `${name}-${version}`
   const countKey = `${prefix}:workers`
   const base = { connection: redis, prefix }
-  const queues = new Map<string, WorkQueue>()
+  const queues = new Map<string, ItemQueue>()
   const workers: Worker[] = []
   const events = new Map<string, QueueEvents>()
   // Without a listener, an `error` event of a lost connection would end the process.
@@ -61,7 +61,7 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
     queue: (stream) => {
       const queue =
         queues.get(stream) ??
-        ignoreErrors(new bullmq.Queue<Work, Outcome, string>(stream, { ...base, streams: { events: { maxLen: EVENTS_KEPT } } }))
+        ignoreErrors(new bullmq.Queue<ItemJobData, WorkerOutcome, string>(stream, { ...base, streams: { events: { maxLen: MAX_EVENTS } } }))
       queues.set(stream, queue)
       return queue
     },
@@ -73,7 +73,7 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
     worker: <Data, Result>(
       queue: string,
       process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
-      choice: WorkerChoice,
+      choice: QueueWorkerOptions,
     ) => {
       const worker = ignoreErrors(
         new bullmq.Worker<Data, Result, string>(queue, (job, token = '') => process(job, token), {
@@ -81,7 +81,7 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
           ...choice,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_CHECK_MS,
-          maxStalledCount: MOST_STALLED,
+          maxStalledCount: MAX_STALLED,
           drainDelay: POLL_S,
           limiter: NO_LIMIT,
         }),
@@ -89,9 +89,9 @@ export const queuesOn = (redis: Redis, { prefix: name }: FleetAddress, version: 
       workers.push(worker as unknown as Worker)
       return worker
     },
-    tellWorkers: (count) => redis.set(countKey, count, 'PX', COUNT_HOLDS_MS),
-    forgetWorkers: () => redis.del(countKey),
-    workers: async () => {
+    publishWorkerCount: (count) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
+    clearWorkerCount: () => redis.del(countKey),
+    readWorkerCount: async () => {
       const count = await redis.get(countKey)
       return count === null ? undefined : Number(count)
     },

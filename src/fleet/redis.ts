@@ -3,37 +3,37 @@ import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetAddress } from './address.js'
 import type { Packages } from './packages.js'
 
-const LONGEST_BACKOFF_MS = 2_000
+const MAX_RECONNECT_MS = 2_000
 const CONNECT_MS = 5_000
-const OLDEST = 7
+const MIN_REDIS_VERSION = 7
 
 /** The client reconnects forever, and commands wait for that: a restart of the server loses nothing. */
-const PATIENT = {
+const CLIENT_OPTIONS = {
   maxRetriesPerRequest: null,
   connectTimeout: CONNECT_MS,
-  retryStrategy: (times: number) => Math.min(50 * 2 ** times, LONGEST_BACKOFF_MS),
+  retryStrategy: (times: number) => Math.min(50 * 2 ** times, MAX_RECONNECT_MS),
 }
 
-export interface Checks {
+export interface ServerChecks {
   /** Accept a server that does not persist its data. */
   readonly allowVolatile: boolean
 }
 
-const MOST_TRIES = 20
+const MAX_PIPELINE_TRIES = 20
 
 /**
  * Retries a pipeline of commands that a lost connection has aborted. The client retries single commands itself, but aborts pipelines in the
  * middle of their replies. The commands must be idempotent: they may have been executed.
  */
-export const persisting = async <T>(act: () => Promise<T>, isOver: () => boolean): Promise<T> => {
+export const retryAborted = async <T>(act: () => Promise<T>, isOver: () => boolean): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
     try {
       return await act()
     } catch (error) {
       if (isOver() || !(error instanceof Error) || error.name !== 'AbortError') throw error
-      if (tries === MOST_TRIES)
+      if (tries === MAX_PIPELINE_TRIES)
         throw new StorageError(
-          `the connection to Redis was lost ${MOST_TRIES} times during one command; check the network between this machine and Redis`,
+          `the connection to Redis was lost ${MAX_PIPELINE_TRIES} times during one command; check the network between this machine and Redis`,
           { cause: error },
         )
     }
@@ -45,25 +45,25 @@ export const persisting = async <T>(act: () => Promise<T>, isOver: () => boolean
  * @throws UsageError if the server is too old or does not persist its data
  * @throws StorageError if it cannot be reached
  */
-export const connect = async (address: FleetAddress, { Redis }: Packages, checks: Checks): Promise<Redis> => {
+export const connectToRedis = async (address: FleetAddress, { Redis }: Packages, checks: ServerChecks): Promise<Redis> => {
   await checkServer(address, Redis, checks)
-  const redis = new Redis(address.url, PATIENT)
+  const redis = new Redis(address.url, CLIENT_OPTIONS)
   // Without a listener the client prints every failed attempt.
   redis.on('error', () => undefined)
   return redis
 }
 
-const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis'], { allowVolatile }: Checks): Promise<void> => {
-  const redis = new Client(url, { ...PATIENT, maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true })
+const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis'], { allowVolatile }: ServerChecks): Promise<void> => {
+  const redis = new Client(url, { ...CLIENT_OPTIONS, maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true })
   let cause = ''
   redis.on('error', ({ message }: Error) => (cause = message))
   try {
     await redis.connect()
-    const info = factsIn(await redis.info())
+    const info = parseInfo(await redis.info())
     const version = info.get('redis_version') ?? ''
-    if (Number.parseInt(version, 10) < OLDEST)
-      throw new UsageError(`Redis at ${shown} is ${version}: a fleet needs Redis ${OLDEST} or newer`)
-    if (!allowVolatile) checkKeeps(info, shown)
+    if (Number.parseInt(version, 10) < MIN_REDIS_VERSION)
+      throw new UsageError(`Redis at ${shown} is ${version}: a fleet needs Redis ${MIN_REDIS_VERSION} or newer`)
+    if (!allowVolatile) checkDurability(info, shown)
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new StorageError(
@@ -76,7 +76,7 @@ const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis
 }
 
 /** A server that loses or evicts items would lose a run. */
-const checkKeeps = (info: ReadonlyMap<string, string>, shown: string): void => {
+const checkDurability = (info: ReadonlyMap<string, string>, shown: string): void => {
   const wrong = [
     ...(info.get('aof_enabled') === '1' ? [] : ['it loses all data when it stops: set "appendonly yes"']),
     ...(info.get('maxmemory_policy') === 'noeviction'
@@ -89,5 +89,5 @@ const checkKeeps = (info: ReadonlyMap<string, string>, shown: string): void => {
   )
 }
 
-const factsIn = (info: string): ReadonlyMap<string, string> =>
+const parseInfo = (info: string): ReadonlyMap<string, string> =>
   new Map(info.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)] as const))

@@ -1,21 +1,21 @@
 import { hostname } from 'node:os'
 import type { Job, Worker } from 'bullmq'
 import { filter, firstValueFrom, interval, merge, mergeMap, NEVER, Observable, Subject, scan, throwError } from 'rxjs'
-import { messageOf, StorageError, UsageError } from '../model/errors.js'
+import { toHostAddress } from '../limiter/limiter-registry.js'
+import { formatError, StorageError, UsageError } from '../model/errors.js'
 import type { Host, Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { addressOf } from '../provider/gate/gates.js'
 import { readFleetAddress } from './address.js'
-import { blobsIn } from './blobs.js'
-import { type Held, holdsOn } from './hold.js'
-import { itemJob, nothingTold } from './item-job.js'
-import type { Outcome, Work } from './outcome.js'
+import { createBlobStore } from './blobs.js'
+import { createUnreported, runItemJob } from './item-job.js'
+import type { ItemJobData, WorkerOutcome } from './outcome.js'
 import { loadPackages } from './packages.js'
-import { createPulse } from './pulse.js'
-import { LOCK_MS, queuesOn } from './queues.js'
-import { connect } from './redis.js'
-import { shareCaps } from './shares.js'
-import { sitesOf, type WorkerSite } from './site.js'
+import { createQueues, LOCK_MS } from './queues.js'
+import { rebalanceConcurrency } from './rebalance-concurrency.js'
+import { connectToRedis } from './redis.js'
+import { createSharedBackoffs, type HostBackoff } from './shared-backoffs.js'
+import { createStallDetector } from './stall-detector.js'
+import { createWorkerRuns, type WorkerRun } from './worker-run.js'
 
 export interface WorkerOptions {
   /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
@@ -46,9 +46,9 @@ export type WorkerNews =
 export const workerName = (): string => `${hostname()}-${process.pid}`
 
 /** Longer than any stall of a healthy event loop, shorter than the lifetime of a job lock. */
-const STOOD_MS = LOCK_MS * 0.4
+const MAX_STALL_MS = LOCK_MS * 0.4
 /** By then Redis has the outcome of the last item. If Redis is down, another worker processes the item again. */
-const TELL_MS = 3_000
+const REPORT_MS = 3_000
 
 /**
  * Processes the items of one run after another, until `stop` emits or it is unsubscribed; in both cases active items are finished. Errors
@@ -61,7 +61,7 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
       hasFailed = true
       subscriber.error(error)
     }
-    const opened = open(options, (news) => subscriber.next(news), fail)
+    const opened = openWorker(options, (news) => subscriber.next(news), fail)
     opened.catch(fail)
     subscriber.add(
       (options.stop ?? NEVER).subscribe(() => {
@@ -72,32 +72,32 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
     return () => void opened.then((end) => end(hasFailed)).catch(() => undefined)
   })
 
-const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
+const openWorker = async (options: WorkerOptions, report: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
   const { streams, headers, name, concurrency = Number.POSITIVE_INFINITY, allowVolatile = false } = options
   if (!/^[!-~]{1,100}$/.test(name))
     throw new UsageError(`invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`)
   const address = readFleetAddress(options.address)
   const packages = await loadPackages()
-  const redis = await connect(address, packages, { allowVolatile })
-  const queues = queuesOn(redis, address, options.version, packages)
-  const blobs = blobsIn(options.blobs)
-  const runs = sitesOf({ blobs, streams, headers })
-  const backoffs = holdsOn(redis, queues.prefix)
+  const redis = await connectToRedis(address, packages, { allowVolatile })
+  const queues = createQueues(redis, address, options.version, packages)
+  const blobs = createBlobStore(options.blobs)
+  const runs = createWorkerRuns({ blobs, streams, headers })
+  const backoffs = createSharedBackoffs(redis, queues.prefix)
   const stalled$ = new Subject<void>()
   const lost$ = new Subject<readonly string[]>()
-  const stallDetector = createPulse(
-    STOOD_MS,
+  const stallDetector = createStallDetector(
+    MAX_STALL_MS,
     () => redis.status === 'ready',
     () => stalled$.next(),
   )
   let run = ''
   let active = 0
-  let recalled: readonly [WorkerSite, Promise<unknown>] | undefined
+  let loadedBackoffs: readonly [WorkerRun, Promise<unknown>] | undefined
 
-  const openRun = async (id: string, isQueued: () => Promise<boolean>): Promise<WorkerSite> => {
-    const workerRun = await runs.of(id).catch(async (error: unknown) => {
+  const openRun = async (id: string, isQueued: () => Promise<boolean>): Promise<WorkerRun> => {
+    const workerRun = await runs.open(id).catch(async (error: unknown) => {
       // A driver of another run removes the queues and the folder of the previous run.
-      if (!(await isQueued())) throw new Elsewhere('the run was removed')
+      if (!(await isQueued())) throw new JobReassignedError('the run was removed')
       fail(error)
       throw error
     })
@@ -105,59 +105,62 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
       run = id
       report({ type: 'run', run })
     }
-    if (recalled?.[0] !== workerRun) {
-      const addresses = new Set(hostsOf(streams).map((host) => addressOf(workerRun.settings, host)))
-      const recall = Promise.all([...addresses].map(backoffs.recall))
-      recalled = [workerRun, recall]
+    if (loadedBackoffs?.[0] !== workerRun) {
+      const addresses = new Set(listHosts(streams).map((host) => toHostAddress(workerRun.settings, host)))
+      const loading = Promise.all([...addresses].map(backoffs.load))
+      loadedBackoffs = [workerRun, loading]
       // After an error, the next item reads the back-offs again.
-      recall.catch(() => {
-        if (recalled?.[1] === recall) recalled = undefined
+      loading.catch(() => {
+        if (loadedBackoffs?.[1] === loading) loadedBackoffs = undefined
       })
     }
-    await recalled[1]
+    await loadedBackoffs[1]
     return workerRun
   }
   const pauseQueues =
-    ({ settings }: WorkerSite) =>
-    async ({ address: limited, ms }: Held): Promise<void> => {
-      const affected = streams.filter((stream) => hostsOf([stream]).some((host) => addressOf(settings, host) === limited))
+    ({ settings }: WorkerRun) =>
+    async ({ address: limited, ms }: HostBackoff): Promise<void> => {
+      const affected = streams.filter((stream) => listHosts([stream]).some((host) => toHostAddress(settings, host) === limited))
       await Promise.all(affected.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
     }
-  const workerFor = (stream: StreamDefinition): Worker<Work, Outcome, string> => {
-    let unreported = nothingTold()
+  const workerFor = (stream: StreamDefinition): Worker<ItemJobData, WorkerOutcome, string> => {
+    let unreported = createUnreported()
     let unreportedRun = ''
-    const processJob = async (job: Job<Work, Outcome, string>): Promise<Outcome> => {
+    const processJob = async (job: Job<ItemJobData, WorkerOutcome, string>): Promise<WorkerOutcome> => {
       const workerRun = await openRun(
         job.data.run,
         async () => (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run,
       )
-      if (unreportedRun !== workerRun.run) unreported = nothingTold()
+      if (unreportedRun !== workerRun.run) unreported = createUnreported()
       unreportedRun = workerRun.run
       // If this process was stalled after it got the job, another worker may have the job by now.
-      if (workerRun.clock() - (job.processedOn ?? 0) > STOOD_MS) throw new Elsewhere('the job was received too long ago')
+      if (workerRun.clock() - (job.processedOn ?? 0) > MAX_STALL_MS) throw new JobReassignedError('the job was received too long ago')
       const tools = {
         ...{ by: name, blobs, unreported, backoffs, stallDetector, pauseQueues: pauseQueues(workerRun) },
         createRequeueError: () => new packages.bullmq.RateLimitError(),
       }
       const reassigned$ = merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
-        mergeMap(() => throwError(() => new Elsewhere('the job was given to another worker'))),
+        mergeMap(() => throwError(() => new JobReassignedError('the job was given to another worker'))),
       )
-      const outcome = await firstValueFrom(merge(itemJob(stream, job.data, workerRun, tools), reassigned$)).catch((error: unknown) => {
-        throw mayPass(error) ? error : new packages.bullmq.UnrecoverableError(workerRun.redact(messageOf(error)))
+      const outcome = await firstValueFrom(merge(runItemJob(stream, job.data, workerRun, tools), reassigned$)).catch((error: unknown) => {
+        throw isRetryable(error) ? error : new packages.bullmq.UnrecoverableError(workerRun.redact(formatError(error)))
       })
       report({ type: 'settled', stream: stream.name })
       return outcome
     }
-    const countAndProcess = (job: Job<Work, Outcome, string>): Promise<Outcome> => {
+    const countAndProcess = (job: Job<ItemJobData, WorkerOutcome, string>): Promise<WorkerOutcome> => {
       active += 1
       return processJob(job).finally(() => (active -= 1))
     }
-    const worker = queues.worker<Work, Outcome>(stream.name, countAndProcess, { name, concurrency: Math.min(concurrency, stream.workers) })
+    const worker = queues.worker<ItemJobData, WorkerOutcome>(stream.name, countAndProcess, {
+      name,
+      concurrency: Math.min(concurrency, stream.workers),
+    })
     worker.on('lockRenewalFailed', (ids) => lost$.next(ids))
     return worker
   }
   const workers = new Map(streams.map((stream) => [stream, workerFor(stream)]))
-  const rebalancing = shareCaps(workers, queues, concurrency)
+  const rebalancing = rebalanceConcurrency(workers, queues, concurrency)
   report({ type: 'joined', name, shown: address.shown })
   return async (isHurried: boolean): Promise<void> => {
     rebalancing.unsubscribe()
@@ -165,7 +168,7 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
     await firstValueFrom(
       merge(
         queues.close(isHurried),
-        quiet(() => active === 0),
+        emitWhenStable(() => active === 0),
       ),
     )
     stallDetector.stop()
@@ -176,20 +179,20 @@ const open = async (options: WorkerOptions, report: (news: WorkerNews) => void, 
 }
 
 /** Emits when a condition has been true for as long as Redis needs to receive the outcome of an item. */
-const quiet = (condition: () => boolean): Observable<unknown> =>
-  interval(TELL_MS / 10).pipe(
+const emitWhenStable = (condition: () => boolean): Observable<unknown> =>
+  interval(REPORT_MS / 10).pipe(
     scan((times) => (condition() ? times + 1 : 0), 0),
     filter((times) => times > 10),
   )
 
-const hostsOf = (streams: readonly StreamDefinition[]): readonly Host[] =>
+const listHosts = (streams: readonly StreamDefinition[]): readonly Host[] =>
   streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => host))
 
 /** The job belongs to another worker by now, so its outcome here does not count. */
-class Elsewhere extends Error {}
+class JobReassignedError extends Error {}
 
 /** Whether another attempt may succeed, here or on another machine: after errors of disk, network or queue, not after bugs. */
-const mayPass = (error: unknown): boolean =>
-  error instanceof Elsewhere ||
+const isRetryable = (error: unknown): boolean =>
+  error instanceof JobReassignedError ||
   error instanceof StorageError ||
   (error instanceof Error && ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))

@@ -1,11 +1,11 @@
 import type { Candle } from '../model/candle.js'
 import { thresholds } from './never-worse.js'
 
-const { leastChange: minChange, restDays } = thresholds.prices
+const { minChange, restDays } = thresholds.prices
 const DAY_SECONDS = 86_400
 
 /** Why a candle is impossible; undefined if it is possible. */
-export const faultOf = ([, open, high, low, close, volume]: Candle): string | undefined => {
+export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
   const prices = `open ${open}, high ${high}, low ${low}, close ${close}`
   if (![open, high, low, close, volume].every(Number.isFinite)) return `a value that is not a number: ${prices}, volume ${volume}`
   if (low <= 0) return `a price that is not above zero: ${prices}`
@@ -23,7 +23,7 @@ export interface MoveLimits {
  * A price move beyond the limits. By default one that the market cannot make: a provider error, unless a corporate action explains it.
  * Undefined for other moves.
  */
-export const leapOf = (before: Candle, candle: Candle, { rise, fall }: MoveLimits = thresholds.prices): string | undefined => {
+export const findImpossibleMove = (before: Candle, candle: Candle, { rise, fall }: MoveLimits = thresholds.prices): string | undefined => {
   const close = before[4]
   if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined
   const isLeap = (price: number): boolean => (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange

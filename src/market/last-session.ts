@@ -1,10 +1,10 @@
-import { addDays, type Day, dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
+import { addDays, type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 
 /** The last weekday whose session has ended at an instant (epoch milliseconds). Ignores holidays and special sessions on weekends. */
-export const lastWeekday = (now: number): Day => {
-  const today = dayAt(now)
+export const findLastWeekday = (now: number): Day => {
+  const today = toDay(now)
   const toWeekday = (day: Day): Day => (isWeekend(day) ? toWeekday(addDays(day, -1)) : day)
-  return toWeekday(now < instantOf(today, SESSION_IS_OVER) ? addDays(today, -1) : today)
+  return toWeekday(now < toInstant(today, SESSION_END) ? addDays(today, -1) : today)
 }
 
 const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay())
@@ -13,8 +13,8 @@ const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay
 const CURRENT_SHARE = 0.5
 
 /** A text if candles end before the last session, else undefined. `newest` counts series by the day of their newest candle. */
-export const behindText = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
-  const expected = lastWeekday(now)
+export const describeLag = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
+  const expected = findLastWeekday(now)
   const all = [...newest.values()].reduce((sum, count) => sum + count, 0)
   const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
   if (all === 0 || behind <= all * CURRENT_SHARE) return undefined

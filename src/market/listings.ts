@@ -1,4 +1,4 @@
-import { type Stock, stockItems } from '../model/stock.js'
+import { type Stock, toStockItems } from '../model/stock.js'
 
 /** A listed stock with the name of its files. */
 interface Listing {
@@ -28,7 +28,7 @@ interface Matches {
  * How a new master list affects stored files and records, one sentence per kind of change: stocks with another symbol or ISIN, files whose
  * name changes because several stocks share a symbol, stocks that are no longer listed. Independent of the order of both lists.
  */
-export const listingNotices = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
+export const listingWarnings = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
   const [earlier, present] = [toListings(before), toListings(now)]
   const matches = matchListings(earlier, present)
   return [
@@ -48,7 +48,7 @@ export const listingNotices = (before: readonly Stock[], now: readonly Stock[]):
 }
 
 const toListings = (stocks: readonly Stock[]): readonly Listing[] =>
-  stockItems(stocks)
+  toStockItems(stocks)
     .map(({ value: stock, fileName }) => ({ stock, fileName }))
     .sort((one, other) => (getKey(one) < getKey(other) ? -1 : 1))
 

@@ -21,7 +21,7 @@ export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[]
 /** The thresholds of all rules. Shares are fractions of 1. */
 export const thresholds = {
   /** A list or a history must have at least this share of the stored length. */
-  leastShare: 0.7,
+  minShare: 0.7,
   /** More stocks than this, and more than this share, leave the master list at once. Usual is less than 1 %. */
   left: { most: 5, share: 0.05 },
   /** More stocks of the master list than this, and more than this share, have another symbol, ISIN or Sid at once. Usual are a handful. */
@@ -40,7 +40,7 @@ export const thresholds = {
     /** A price of this share of the previous close, or less. */
     fall: 0.12,
     /** Rupees: a tick or two multiplies a price of a few paise. */
-    leastChange: 1,
+    minChange: 1,
     /** After this many days without a candle any price is possible (7537 of the captured market: 8 times, after 1,126 days). */
     restDays: 30,
     /** Corporate actions explain a move this many days before or after their date (a session or a weekend). */
@@ -74,19 +74,19 @@ export const thresholds = {
   /** Two series of one instrument have the same day-to-day moves, whatever the factor. Those of two stocks agree in about 5 %. */
   identity: {
     /** Fewer comparable moves decide nothing. */
-    leastMoves: 10,
+    minMoves: 10,
     share: 0.3,
   },
   /** The most rows of a paged list: 40 times the deals of a month. A greater total is a provider error. */
-  longestList: 100_000,
+  maxListRows: 100_000,
   /** The most pages requested beyond those that the total implies: ten days of deals fill about 16. */
-  pagesBeyond: 200,
+  maxExtraPages: 200,
   /**
    * A required field is gone from an answer if 95 % of its records lack it. Such an answer is refused from 3 records on; a smaller one too,
    * unless at least 5 answers of the run, and 4 in 5, have the field. In that case answers are refused from 10 records on, and all of them
    * after 10 answers in a row without the field: it was renamed during the run.
    */
-  fields: { offShare: 0.95, fewest: 3, fewestIfUsual: 10, answers: 5, usualShare: 0.8, inARow: 10 },
+  fields: { missingShare: 0.95, minRecords: 3, minRecordsIfUsual: 10, answers: 5, usualShare: 0.8, inARow: 10 },
   /**
    * Drift makes a run partial if at least this many answers, and this share of them, show it. For a list that one request fetches: this many
    * of the checked records (three per answer), and `shareOfList` of them.

@@ -68,7 +68,7 @@ const addPage = <R>(before: PageProgress<R> | undefined, { rows, total }: Page<R
 const countPages = (total: number, size: number): number => Math.ceil(total / size)
 
 const isTooMany = <R>({ page, total }: PageProgress<R>, size: number): boolean =>
-  total > thresholds.longestList || page >= countPages(total, size) + thresholds.pagesBeyond
+  total > thresholds.maxListRows || page >= countPages(total, size) + thresholds.maxExtraPages
 
 const isLastPage = <R>(progress: PageProgress<R>, size: number): boolean => {
   const { page, rows, first, received, total, isRepeat } = progress
@@ -82,7 +82,7 @@ const isLastPage = <R>(progress: PageProgress<R>, size: number): boolean => {
 /** What the list lacks after its last page; undefined if it seems complete. */
 const findShortfall = <R>(progress: PageProgress<R>, size: number): string | undefined => {
   const { page, rows, first, received, total, isRepeat } = progress
-  if (total > thresholds.longestList) return `a total of ${total} rows is impossible`
+  if (total > thresholds.maxListRows) return `a total of ${total} rows is impossible`
   const end = rows.length === 0 ? `page ${page} is empty` : isRepeat ? `page ${page} repeats earlier ones` : `page ${page} was the last`
   if (received < total) return `${received} of ${total} rows (${end})`
   if (isRepeat && first >= size && received > total) return `${received} rows, and perhaps more (${end})`

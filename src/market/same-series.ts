@@ -2,7 +2,7 @@ import type { Candle } from '../model/candle.js'
 import { thresholds } from './never-worse.js'
 
 /** How an answered history compares with the stored one, by their closes. */
-export interface Likeness {
+export interface SeriesComparison {
   /** The median ratio of answered to stored closes; 1 if no day is in both. */
   readonly factor: number
   /** Close-to-close moves that are in both series. */
@@ -13,7 +13,7 @@ export interface Likeness {
 
 const INDIA_OFFSET_SECONDS = 19_800
 /** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
-export const dayNumberOf = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / 86_400)
+export const epochToDayNumber = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / 86_400)
 
 /** Rupees. Prices are rounded to paise before and after the multiplication. */
 const ROUNDING_RUPEES = 0.006
@@ -22,11 +22,11 @@ const MIN_MOVE = 0.003
 const TOLERANCE = 0.001
 
 /** Compares stored closes, by day number, with an answered history, which must ascend. */
-export const likenessOf = (stored: ReadonlyMap<number, number>, answered: Iterable<Candle>): Likeness => {
+export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Iterable<Candle>): SeriesComparison => {
   const factors: number[] = []
   let [moves, same, before, beforeNow] = [0, 0, 0, 0]
   for (const [time, , , , now] of answered) {
-    const close = stored.get(dayNumberOf(time))
+    const close = stored.get(epochToDayNumber(time))
     if (close === undefined || close <= 0) continue
     factors.push(now / close)
     const noise = ROUNDING_RUPEES * (1 / before + 1 / beforeNow + 1 / close + 1 / now)
@@ -44,10 +44,10 @@ export const likenessOf = (stored: ReadonlyMap<number, number>, answered: Iterab
 
 const median = (values: readonly number[]): number => Float64Array.from(values).sort()[values.length >> 1] ?? 1
 
-const { leastMoves: minMoves, share } = thresholds.identity
+const { minMoves, share } = thresholds.identity
 
 /** Whether two histories are of different instruments; false if there are too few moves to decide. */
-export const isAnother = ({ moves, same }: Likeness): boolean => moves >= minMoves && same < moves * share
+export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean => moves >= minMoves && same < moves * share
 
 const { up, down, same: near } = thresholds.rescale
 

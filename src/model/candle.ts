@@ -1,11 +1,11 @@
-import { bufferOf } from './bytes.js'
+import { asBuffer } from './bytes.js'
 import type { RowList } from './outcome.js'
 
 /** Timestamp (epoch seconds), open, high, low, close, volume. */
 export type Candle = readonly [number, number, number, number, number, number]
 
 /** The year 2100 in epoch seconds. Anything greater is not in seconds. */
-export const LATEST = 4_102_444_800
+export const MAX_EPOCH_SECONDS = 4_102_444_800
 
 /** Candles ascending by timestamp, each once: an array, or lines of CSV. */
 export interface Candles extends RowList<Candle> {
@@ -16,8 +16,8 @@ export interface Candles extends RowList<Candle> {
 const LINE_FEED = 10
 
 /** Candles that stay CSV and are parsed during iteration. Each of the `length` lines has six plain numbers and ends in `\n`. */
-export const candlesIn = (lines: Uint8Array, length: number): Candles => {
-  const csv = bufferOf(lines)
+export const createCsvCandles = (lines: Uint8Array, length: number): Candles => {
+  const csv = asBuffer(lines)
   return {
     csv,
     length,

@@ -1,17 +1,17 @@
 /** ` Did you mean X?` if a candidate is close to a mistyped name, else an empty text. */
 export const didYouMean = (name: string, candidates: readonly string[]): string => {
-  const near = closest(name, candidates)
+  const near = findClosest(name, candidates)
   return near === undefined ? '' : ` Did you mean ${near}?`
 }
 
 /** The candidate that differs by one letter, or by two where the name has six or more; undefined if there is none. */
-export const almost = (name: string, candidates: readonly string[]): string | undefined => {
+export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2
   return findBest(name, candidates, () => most)
 }
 
 /** The candidate that a mistyped name most likely means; undefined if none is close. */
-export const closest = (name: string, candidates: readonly string[]): string | undefined => {
+export const findClosest = (name: string, candidates: readonly string[]): string | undefined => {
   const containing = name.length > 2 ? candidates.find((candidate) => candidate.includes(name.toLowerCase())) : undefined
   if (containing !== undefined) return containing
   return findBest(name, candidates, ({ length }) => Math.max(2, Math.floor(length / 3)))

@@ -1,22 +1,22 @@
 import type { Drift } from './report.js'
-import { isRow, textOf } from './row.js'
+import { isRow, readText } from './row.js'
 
 /** The document beside the report that lists the accepted drift. */
-export const DRIFT_ACCEPTED = 'drift-accepted.json'
+export const DRIFT_ACCEPTED_FILE = 'drift-accepted.json'
 
 /** The fields that identify a drift; its counts do not. */
 export type DriftName = Pick<Drift, 'stream' | 'endpoint' | 'kind' | 'field' | 'seen'>
 
-export const driftName = ({ stream, endpoint, kind, field, seen }: Drift): DriftName => ({
+export const toDriftName = ({ stream, endpoint, kind, field, seen }: Drift): DriftName => ({
   ...{ stream, endpoint, kind, field },
   ...(seen === undefined ? {} : { seen }),
 })
 
 const toDriftKey = ({ stream, endpoint, kind, field, seen }: Partial<DriftName>): string =>
-  [stream, endpoint, kind, field, seen].map((part) => textOf(part)).join('\n')
+  [stream, endpoint, kind, field, seen].map((part) => readText(part)).join('\n')
 
 /** Returns a test for "this drift is accepted". Entries of the document that are no drift are ignored. */
-export const acceptedIn = (document: unknown): ((drift: DriftName) => boolean) => {
+export const createDriftMatcher = (document: unknown): ((drift: DriftName) => boolean) => {
   const keys = new Set((Array.isArray(document) ? document : []).filter(isRow).map(toDriftKey))
   return (drift) => keys.has(toDriftKey(drift))
 }
@@ -37,4 +37,4 @@ export const joinDrift = (one: readonly Drift[], other: readonly Drift[]): reado
 }
 
 /** Whether a drift makes its run partial. */
-export const counts = ({ accepted, rare }: Drift): boolean => accepted !== true && rare !== true
+export const isSignificant = ({ accepted, rare }: Drift): boolean => accepted !== true && rare !== true

@@ -17,13 +17,13 @@ export abstract class CollectError extends Error {
   /** Whether the same request may succeed later: the host was down, slow or overloaded. */
   isTemporary = false
   /** The request that failed, without the stock: `POST static /staticscanx/lodr`. Absent if no request failed. */
-  asked?: string
+  requested?: string
   /** The reply, if there was one: its type, its size and its beginning. */
   answered?: string
 }
 
 /** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
-export class Throttled extends CollectError {
+export class ThrottledError extends CollectError {
   override readonly name = 'ThrottledError'
   readonly verdict = 'wait'
   readonly status = 'rate_limit'
@@ -61,7 +61,7 @@ export class HttpError extends CollectError {
 }
 
 /** Fail fast: the host refused every request, or was down, for longer than the settings allow. The request was not sent. */
-export class HostClosed extends CollectError {
+export class HostClosedError extends CollectError {
   override readonly name = 'HostClosedError'
   readonly verdict = 'give-up'
   readonly code: 'rate_limit' | 'host-down'
@@ -77,8 +77,8 @@ export class HostClosed extends CollectError {
 }
 
 /** The host is down and its circuit is open. The request is sent again when the host is back, which does not count as a retry. */
-export class HostAwayError extends CollectError {
-  override readonly name = 'HostAwayError'
+export class HostDownError extends CollectError {
+  override readonly name = 'HostDownError'
   readonly verdict = 'await-host'
   readonly status = 'error'
   readonly code = 'host-down'
@@ -122,7 +122,7 @@ export class TransportError extends CollectError {
 }
 
 /** A 200 with an unusable body: an HTML page, truncated JSON, another envelope, another stock's data. Often a retry succeeds. */
-export class BadAnswer extends CollectError {
+export class BadAnswerError extends CollectError {
   override readonly name = 'BadAnswerError'
   readonly verdict = 'retry'
   readonly status = 'error'
@@ -140,7 +140,7 @@ export class BadAnswer extends CollectError {
 }
 
 /** Every alternative failed (all tiers, all chunks, all days). The message lists the reason of each. */
-export class NothingAnswered extends CollectError {
+export class NothingAnsweredError extends CollectError {
   override readonly name = 'NothingAnsweredError'
   readonly verdict = 'give-up'
   readonly status = 'error'
@@ -169,8 +169,8 @@ export class StorageError extends CollectError {
 }
 
 /** A required file of an earlier run cannot be read. The file stays as it is; the items that need it fail. */
-export class DamagedFile extends CollectError {
-  override readonly name = 'DamagedFile'
+export class DamagedFileError extends CollectError {
+  override readonly name = 'DamagedFileError'
   readonly verdict = 'give-up'
   readonly status = 'error'
   readonly code = 'damaged-file'
@@ -185,15 +185,15 @@ export class UsageError extends CollectError {
 }
 
 /** Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply. */
-export const messageOf = (error: unknown): string =>
+export const formatError = (error: unknown): string =>
   (error instanceof CollectError ? formatExchange(error) : error instanceof Error ? error.message : String(error))
     .replace(/\s+/g, ' ')
     .slice(0, MAX_MESSAGE_LENGTH)
 
 const MAX_MESSAGE_LENGTH = 600
 
-const formatExchange = ({ asked, message, answered }: CollectError): string =>
+const formatExchange = ({ requested: asked, message, answered }: CollectError): string =>
   `${asked === undefined ? '' : `${asked}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
 
 /** Whether a failure affects one item only, so that the run continues. */
-export const isLoss = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'
+export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

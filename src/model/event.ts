@@ -51,7 +51,7 @@ export type RunEvent =
       readonly at: number
       readonly hosts: readonly Host[]
       readonly endpoint?: string
-      readonly why: HoldReason
+      readonly why: BackoffReason
       readonly since: number
       readonly until: number
       readonly giveUpAt?: number
@@ -82,6 +82,6 @@ export interface StreamStart {
   readonly hosts?: readonly Host[]
 }
 
-export type HoldReason = 'refuses' | 'pages' | 'down'
+export type BackoffReason = 'refuses' | 'pages' | 'down'
 
 export type Emit = (event: RunEvent) => void

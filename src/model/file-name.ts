@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** An entry that needs a file name. `id` (an ISIN, a security id) distinguishes entries with the same key. */
-export interface Named {
+export interface NamedEntry {
   readonly key: string
   readonly id: string
 }
@@ -17,7 +17,7 @@ const fold = (name: string): string => name.normalize('NFC').toLowerCase()
  * that is not safe or unique either. With `mayReplace` (index names) every character other than letters, digits, space, `&`, `.`, `_`,
  * `-` is first replaced by `_`.
  */
-export const fileNamesOf = (entries: readonly Named[], { mayReplace = false } = {}): readonly string[] => {
+export const createFileNames = (entries: readonly NamedEntry[], { mayReplace = false } = {}): readonly string[] => {
   const plain = entries.map(({ key }) => toPlainName(key, mayReplace))
   const withId = entries.map(({ key, id }) => (/^[A-Z0-9]{1,20}$/.test(id) ? `${toSafeName(key)}~${id}` : undefined))
   const plainOwners = findOwners(plain, entries)
@@ -29,7 +29,7 @@ export const fileNamesOf = (entries: readonly Named[], { mayReplace = false } = 
 }
 
 /** The indices whose form is unique. If several share a form, the one whose key is that form in capitals, if there is just one. */
-const findOwners = (forms: readonly (string | undefined)[], entries: readonly Named[]): ReadonlySet<number> => {
+const findOwners = (forms: readonly (string | undefined)[], entries: readonly NamedEntry[]): ReadonlySet<number> => {
   const indices = new Map<string, number[]>()
   for (const [index, form] of forms.entries()) {
     if (form === undefined) continue
@@ -63,7 +63,7 @@ const replaceUnsafe = (key: string): string =>
     .replace(/^[. ]+|[. ]+$/g, '_')
 
 // Hash the JSON: in plain UTF-8 all lone surrogates become the same character.
-const hashEntry = ({ key, id }: Named): string =>
+const hashEntry = ({ key, id }: NamedEntry): string =>
   createHash('sha256')
     .update(JSON.stringify([key, id]))
     .digest('hex')

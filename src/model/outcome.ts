@@ -19,7 +19,7 @@ export interface RowList<R = unknown> extends Iterable<R> {
 }
 
 /** The result of an item's work, if it did not fail. */
-export interface Found<R = unknown> {
+export interface ItemResult<R = unknown> {
   readonly status: 'success' | 'skipped' | 'empty'
   readonly rows: RowList<R>
   /** Why rows may be missing: a path or a page failed. */
@@ -37,7 +37,7 @@ export interface Found<R = unknown> {
 }
 
 /** The outcome of an item, successful or failed. */
-export interface Settled<R = unknown> {
+export interface ItemOutcome<R = unknown> {
   readonly item: Item
   readonly status: Status
   readonly rows: RowList<R>
@@ -55,19 +55,19 @@ export interface Settled<R = unknown> {
 }
 
 /** The outcome of an item as an app receives it: its rows are an array. */
-export interface Collected<R = unknown> extends Settled<R> {
+export interface PublicOutcome<R = unknown> extends ItemOutcome<R> {
   readonly rows: readonly R[]
 }
 
 /** The result for fetched rows: `success`, or `empty` if there are none. */
-export const found = <R>(rows: RowList<R>, degraded?: string): Found<R> => ({
+export const createResult = <R>(rows: RowList<R>, degraded?: string): ItemResult<R> => ({
   status: rows.length > 0 ? 'success' : 'empty',
   rows,
   ...(degraded === undefined ? {} : { degraded }),
 })
 
 /** The stored rows are up to date: no request was needed, or it brought nothing new. */
-export const skipped: Found<never> = { status: 'skipped', rows: [] }
+export const skippedResult: ItemResult<never> = { status: 'skipped', rows: [] }
 
 /** Whether the provider answered for this item, so that the answer replaces what is stored. */
 export const isAnswered = ({ status }: { readonly status: Status }): boolean => status === 'success' || status === 'empty'

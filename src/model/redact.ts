@@ -15,7 +15,7 @@ const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
  * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and URL-encoded), and the credentials
  * and queries of any address.
  */
-export const redactorOf = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '' }: Partial<Settings>): Redact => {
+export const createRedactor = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '' }: Partial<Settings>): Redact => {
   const values = Object.values(headers ?? {})
   const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= PREFIX_LENGTH)
   const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId]
@@ -53,7 +53,7 @@ const maskTruncated = (text: string, secret: string): string => {
 const FREE_TEXTS = ['item', 'reason', 'degraded', 'text', 'error'] as const
 
 /** Redacts the free texts of a record (an event, an outcome); returns the same object if it contains no secret. */
-export const withoutSecrets = <T extends object>(record: T, redact: Redact): T => {
+export const redactRecord = <T extends object>(record: T, redact: Redact): T => {
   let clean: T & { readonly [Text in (typeof FREE_TEXTS)[number]]?: unknown } = record
   for (const field of FREE_TEXTS) {
     const text = clean[field]

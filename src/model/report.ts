@@ -19,7 +19,7 @@ export interface Problem {
 }
 
 /** A stored file that was replaced as a whole or repaired, and why. */
-export interface Rewritten {
+export interface RewrittenFile {
   readonly item: string
   readonly reason: string
 }
@@ -44,7 +44,7 @@ export interface ScriptReport {
   /** The first few failures, then the first few warnings (those name no item). */
   readonly problems: readonly Problem[]
   /** Every stored file that was replaced instead of continued; absent if there is none. */
-  readonly rewritten?: readonly Rewritten[]
+  readonly rewritten?: readonly RewrittenFile[]
   readonly error?: string
 }
 

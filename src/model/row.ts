@@ -28,5 +28,5 @@ export const Rows = z.looseObject({ data: RecordList.nullable() })
 export const MaybeRows = z.looseObject({ data: RecordList.nullish() })
 
 /** A field as trimmed text; empty if it is neither text nor a number. */
-export const textOf = (value: unknown): string =>
+export const readText = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''

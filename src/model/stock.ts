@@ -1,7 +1,7 @@
-import { NothingAnswered } from './errors.js'
-import { fileNamesOf } from './file-name.js'
+import { NothingAnsweredError } from './errors.js'
+import { createFileNames } from './file-name.js'
 import type { Item } from './outcome.js'
-import { type Row, textOf } from './row.js'
+import { type Row, readText } from './row.js'
 
 /** An element of `master_isin_map.json`: exactly these fields, in this order. */
 export interface Stock {
@@ -14,7 +14,7 @@ export interface Stock {
 }
 
 /** The stocks of the master list's rows, in their order. Rows without symbol or ISIN, and duplicates, are skipped. */
-export const stocksOf = (rows: readonly Row[]): readonly Stock[] => {
+export const toStocks = (rows: readonly Row[]): readonly Stock[] => {
   const seen = new Set<string>()
   return rows.flatMap((row) => {
     const stock = toStock(row)
@@ -26,27 +26,27 @@ export const stocksOf = (rows: readonly Row[]): readonly Stock[] => {
 }
 
 const toStock = (row: Row): Stock => ({
-  Symbol: textOf(row.Sym),
-  ISIN: textOf(row.Isin),
-  Name: textOf(row.DispSym),
-  Sid: textOf(row.Sid),
-  FnoFlag: Number(textOf(row.FnoFlag)) || 0,
+  Symbol: readText(row.Sym),
+  ISIN: readText(row.Isin),
+  Name: readText(row.DispSym),
+  Sid: readText(row.Sid),
+  FnoFlag: Number(readText(row.FnoFlag)) || 0,
 })
 
 /** The stocks as work items, each with its file name. */
-export const stockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => {
-  const names = fileNamesOf(stocks.map((stock) => ({ key: stock.Symbol, id: stock.ISIN })))
+export const toStockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => {
+  const names = createFileNames(stocks.map((stock) => ({ key: stock.Symbol, id: stock.ISIN })))
   return stocks.map((stock, rank) => ({ key: stock.Symbol, rank, fileName: names[rank] as string, value: stock }))
 }
 
 /** The security id of a stock, which requests for indicators and candles need. @throws NothingAnsweredError if the master list has none */
-export const sidOf = ({ Sid }: Stock): string => {
-  if (Sid === '') throw new NothingAnswered('the master list has no Sid for this stock')
+export const requireSid = ({ Sid }: Stock): string => {
+  if (Sid === '') throw new NothingAnsweredError('the master list has no Sid for this stock')
   return Sid
 }
 
 /** The fields that every record starts with in a file over many stocks. */
-export interface Owned {
+export interface StockRecord {
   readonly Symbol: string
   readonly ISIN: string
 }
@@ -55,9 +55,9 @@ export interface Owned {
  * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields that such records have; they
  * are not checked.
  */
-export const ofStock = <R extends Row = Row>(stock: Stock, record: Row): R & Owned => {
+export const toStockRecord = <R extends Row = Row>(stock: Stock, record: Row): R & StockRecord => {
   const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }
   own.Symbol = stock.Symbol
   own.ISIN = stock.ISIN
-  return own as R & Owned
+  return own as R & StockRecord
 }

@@ -6,14 +6,14 @@ const DAY_MS = 86_400_000
 const INDIA_OFFSET_MS = 5.5 * 3_600_000
 
 /** The day in India at an instant (epoch milliseconds). */
-export const dayAt = (instantMs: number): Day => new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 10)
+export const toDay = (instantMs: number): Day => new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 10)
 
 /** The minute in India of an instant (epoch milliseconds), for people: `2026-02-12 20:00 IST`. */
-export const minuteAt = (instantMs: number): string =>
+export const formatMinute = (instantMs: number): string =>
   `${new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
 
 /** The instant (epoch milliseconds) of `HH:MM` on a day in India. */
-export const instantOf = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
+export const toInstant = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
 
 /** The day that many calendar days later (earlier if negative). */
 export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
@@ -28,10 +28,10 @@ export const addMonths = (day: Day, months: number): Day => {
 }
 
 /** `DD-MM-YYYY`, as requests for deals need it. */
-export const dashedDmy = (day: Day): string => day.split('-').reverse().join('-')
+export const formatDashedDmy = (day: Day): string => day.split('-').reverse().join('-')
 
 /** `DDMMYYYY`, as in the names of archive files. */
-export const compactDmy = (day: Day): string => day.split('-').reverse().join('')
+export const formatCompactDmy = (day: Day): string => day.split('-').reverse().join('')
 
 /** The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or undefined if it is not a real day. */
 export const readDay = (text: unknown): Day | undefined => {
@@ -47,4 +47,4 @@ const splitDay = (day: Day): [number, number, number] => {
 }
 
 /** When a session ends, in India. */
-export const SESSION_IS_OVER = '15:30'
+export const SESSION_END = '15:30'

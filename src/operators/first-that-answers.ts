@@ -1,6 +1,6 @@
 import { defer, type Observable, throwError } from 'rxjs'
-import { NothingAnswered } from '../model/errors.js'
-import { recover } from './recover.js'
+import { NothingAnsweredError } from '../model/errors.js'
+import { catchItemFailure } from './catch-item-failure.js'
 
 /** One source of an answer; failures are reported under its name. */
 export interface Tier<T> {
@@ -16,9 +16,9 @@ export interface Tier<T> {
 export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], report: (failure: string) => void = () => undefined): Observable<T> => {
   const tryFrom = (index: number, failures: readonly string[], isTemporary: boolean): Observable<T> => {
     const tier = tiers[index]
-    if (tier === undefined) return throwError(() => new NothingAnswered(failures.join('; '), isTemporary))
+    if (tier === undefined) return throwError(() => new NothingAnsweredError(failures.join('; '), isTemporary))
     return defer(() => tier.ask(index === tiers.length - 1)).pipe(
-      recover((reason, error) => {
+      catchItemFailure((reason, error) => {
         const failure = `${tier.name}: ${reason}`
         report(failure)
         return tryFrom(index + 1, [...failures, failure], isTemporary || error.isTemporary)

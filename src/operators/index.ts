@@ -1,7 +1,7 @@
 export { barrier } from './barrier.js'
+export { catchItemFailure } from './catch-item-failure.js'
 export { type Deadline, deadline, type Transfer } from './deadline.js'
 export { firstThatAnswers, type Tier } from './first-that-answers.js'
-export { recover } from './recover.js'
 export { type RetryPolicy, retryFailures } from './retry-failures.js'
 export { sortDescending } from './sort-descending.js'
 export { uniqueBy } from './unique-by.js'

@@ -1,5 +1,5 @@
 import { defer, type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
-import { CollectError, HostAwayError, HostClosed, HttpError } from '../model/errors.js'
+import { CollectError, HostClosedError, HostDownError, HttpError } from '../model/errors.js'
 
 /** How often, and after which pauses, a request is retried. */
 export interface RetryPolicy {
@@ -36,9 +36,9 @@ export const retryFailures =
             const verdict = error instanceof CollectError ? error.verdict : 'stop'
             // Without the outage there would have been more retries, so the last failure counts as temporary too.
             if (error instanceof CollectError && verdict === 'retry') isTemporary = error.isTemporary ||= isTemporary
-            if (error instanceof HostAwayError) originalError = error.cause
+            if (error instanceof HostDownError) originalError = error.cause
             if (verdict === 'await-host') return of(0)
-            const isGivenUp = error instanceof HostClosed && error.code === 'host-down'
+            const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
             if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
             const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
             if (!isAllowed) return throwError(() => error)

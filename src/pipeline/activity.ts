@@ -6,12 +6,12 @@ export interface Activity {
   /** Lets no further item begin. */
   readonly stop: () => void
   /** A separate counter for one part of the run. */
-  readonly part: () => Part
+  readonly createCounter: () => ActivityCounter
   /** Emits once, as soon as no item is active. */
   readonly idle$: Observable<void>
 }
 
-export interface Part {
+export interface ActivityCounter {
   readonly begin: () => void
   readonly end: () => void
   readonly count: () => number
@@ -30,7 +30,7 @@ export const createActivity = (): Activity => {
     stop: () => {
       isStopping = true
     },
-    part: () => {
+    createCounter: () => {
       const ended$ = new Subject<void>()
       let own = 0
       const count = (change: number): void => {

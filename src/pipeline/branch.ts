@@ -15,26 +15,26 @@ import {
   tap,
 } from 'rxjs'
 import { thresholds } from '../market/never-worse.js'
-import { NothingAnswered } from '../model/errors.js'
+import { NothingAnsweredError } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
-import { type Item, isLost, type Settled } from '../model/outcome.js'
-import { kindOf } from '../model/reason.js'
+import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
+import { stripBrackets } from '../model/reason.js'
 import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
-import { recover } from '../operators/recover.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { secondPass } from '../operators/second-pass.js'
-import type { Part } from './activity.js'
+import type { ActivityCounter } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { RunAtWork } from './engine.js'
+import type { RunContext } from './engine.js'
 import type { Journal } from './journal.js'
-import { intoSinks } from './kept.js'
+import { storeItems } from './store-items.js'
 
-export interface Verdict {
+export interface StreamOutcome {
   readonly outcome: ScriptOutcome
   readonly error?: string
 }
 
-export interface BranchEnd extends Verdict {
+export interface BranchEnd extends StreamOutcome {
   readonly stream: string
 }
 
@@ -43,18 +43,18 @@ export interface BranchEnd extends Verdict {
  * stores all outcomes through the sinks of its outputs. Emits once, when everything is stored. A failed stream is an outcome, not an
  * error; only a failure that must stop the run is an error.
  */
-export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: RunAtWork): Observable<BranchEnd> =>
+export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run: RunContext): Observable<BranchEnd> =>
   defer(() => {
     const { name } = stream
     const journal = run.session.journals.get(name)
     if (journal === undefined) throw new Error(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
-    return settledItems(stream, item$, { journal, run }).pipe(
-      recover((error) => of({ outcome: 'failed' as const, error })),
+    return processItems(stream, item$, { journal, run }).pipe(
+      catchItemFailure((error) => of({ outcome: 'failed' as const, error })),
       single(),
       map((end) => {
         // Also after an early failure: other streams must not wait for this one.
-        run.passes.ended(stream)
+        run.passes.endFirstPass(stream)
         run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
         return { stream: name, ...end }
       }),
@@ -62,24 +62,24 @@ export const branch = (stream: StreamDefinition, item$: Observable<Item>, run: R
   })
 
 /** Items that may wait for the sinks, besides those being fetched: a slow disk must not fill the memory. */
-const BACKLOG = 16
+const MAX_BACKLOG = 16
 
-interface Working {
+interface BranchContext {
   readonly journal: Journal
-  readonly run: RunAtWork
+  readonly run: RunContext
 }
 
-const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: Working): Observable<Verdict> => {
+const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: BranchContext): Observable<StreamOutcome> => {
   const most = run.settings.workers[stream.name] ?? stream.workers
-  const inWork = run.activity.part()
-  const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, Settled> => {
+  const activeItems = run.activity.createCounter()
+  const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
     // A stopping run begins no further item, and its streams do not complete: a stream that completes counts as finished.
-    const hasRoom = (): boolean => !run.activity.isStopping() && inWork.count() < workers + BACKLOG
-    const earlier = (item: Item): Settled | undefined => (isSecondPass ? undefined : journal.earlier(item)?.settled)
-    return run.hands.work({ stream, workers, earlier, inWork, hasRoom, isSecondPass })
+    const hasRoom = (): boolean => !run.activity.isStopping() && activeItems.count() < workers + MAX_BACKLOG
+    const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.settled)
+    return run.executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
   }
-  const again = (items: readonly Item[]): Observable<Settled> =>
-    run.passes.secondOf(stream).pipe(
+  const again = (items: readonly Item[]): Observable<ItemOutcome> =>
+    run.passes.whenSecondPass(stream).pipe(
       mergeMap(() => {
         if (run.activity.isStopping()) return NEVER
         run.emit({ type: 'second-pass', stream: stream.name, items: items.length })
@@ -87,37 +87,37 @@ const settledItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
       }),
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
-  const notice = (text: string): void => run.emit({ type: 'noticed', stream: stream.name, text })
-  const store = intoSinks(stream, { journal, inWork, run })
+  const warn = (text: string): void => run.emit({ type: 'noticed', stream: stream.name, text })
+  const store = storeItems(stream, { journal, activeItems, run })
   return item$.pipe(
     pass(most, false),
-    tap({ complete: () => run.passes.ended(stream) }),
-    secondPass((settled) => withheld(settled, inWork), again),
-    tap((settled) => tell(stream, settled, { emit: run.emit, isTakenOver: journal.earlier(settled.item) !== undefined })),
+    tap({ complete: () => run.passes.endFirstPass(stream) }),
+    secondPass((settled) => deferToSecondPass(settled, activeItems), again),
+    tap((settled) => emitOutcome(stream, settled, { emit: run.emit, isTakenOver: journal.findStored(settled.item) !== undefined })),
     // The offer subscribes first: it must receive a failure before that failure unsubscribes the other two.
     connect((settled$) =>
       forkJoin([
-        settled$.pipe(offered(stream, notice, run)),
-        settled$.pipe(judged(stream)),
-        settled$.pipe(run.beforeStoring?.(store) ?? store),
+        settled$.pipe(offerItems(stream, warn, run)),
+        settled$.pipe(toStreamOutcome(stream)),
+        settled$.pipe(run.wrapStore?.(store) ?? store),
       ]),
     ),
     map(([, verdict]) => verdict),
-    finalize(inWork.close),
+    finalize(activeItems.close),
   )
 }
 
 /** The item to retry in the second pass, if it failed wholly or in part for a temporary reason; until then it does not count as active. */
-const withheld = ({ item, isTemporary }: Settled, inWork: Part): Item | undefined => {
+const deferToSecondPass = ({ item, isTemporary }: ItemOutcome, activeItems: ActivityCounter): Item | undefined => {
   if (!isTemporary) return undefined
-  inWork.end()
+  activeItems.end()
   return item
 }
 
 /** Reports the outcome of an item. */
-const tell = (
+const emitOutcome = (
   { name }: StreamDefinition,
-  { item, status, degraded, remark, reason, code, isTemporary }: Settled,
+  { item, status, degraded, remark, reason, code, isTemporary }: ItemOutcome,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
   const why = {
@@ -131,24 +131,24 @@ const tell = (
 }
 
 /** Offers all rows to dependent streams once every item has finished. If an item was lost, those streams get the failure instead. */
-const offered = (
+const offerItems = (
   { name, offers }: StreamDefinition,
-  notice: (text: string) => void,
-  run: RunAtWork,
-): OperatorFunction<Settled, unknown> => {
+  warn: (text: string) => void,
+  run: RunContext,
+): OperatorFunction<ItemOutcome, unknown> => {
   const offer = run.offered.get(name)
   if (offers === undefined || offer === undefined) return () => of(undefined)
-  const gather = (all: readonly unknown[], settled: Settled): readonly unknown[] => {
-    if (isLost(settled)) throw new NothingAnswered(`${name}, the source of this stream, failed: ${reasonOf(settled)}`)
+  const gather = (all: readonly unknown[], settled: ItemOutcome): readonly unknown[] => {
+    if (isLost(settled)) throw new NothingAnsweredError(`${name}, the source of this stream, failed: ${describeReason(settled)}`)
     return [...all, ...settled.rows]
   }
   return (settled$) =>
     settled$.pipe(
       reduce(gather, []),
-      map((rows) => offers(rows as readonly Row[], notice)),
+      map((rows) => offers(rows as readonly Row[], warn)),
       // Not `tap(offer)`: tap would call the `subscribe` of the subject as a callback.
       tap({ next: (items) => offer.next(items), complete: () => offer.complete(), error: (error: unknown) => offer.error(error) }),
-      recover(() => of(undefined)),
+      catchItemFailure(() => of(undefined)),
     )
 }
 
@@ -156,11 +156,11 @@ const offered = (
  * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost, or is empty because a source
  * failed. It is partial if some items were lost or may lack rows.
  */
-const judged =
-  ({ work }: StreamDefinition): OperatorFunction<Settled, Verdict> =>
+const toStreamOutcome =
+  ({ work }: StreamDefinition): OperatorFunction<ItemOutcome, StreamOutcome> =>
   (settled$) =>
     settled$.pipe(
-      reduce(judge, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [] }),
+      reduce(countOutcome, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [] }),
       map(({ all, lost, degraded, empty, reasons }) => {
         if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
         if (empty === all && all >= thresholds.allEmpty) return { outcome: 'failed', error: `all ${all} items were empty` }
@@ -168,7 +168,7 @@ const judged =
       }),
     )
 
-interface Judgement {
+interface OutcomeCounts {
   readonly all: number
   /** Lost, or empty because a source failed. */
   readonly lost: number
@@ -179,18 +179,18 @@ interface Judgement {
   readonly reasons: readonly string[]
 }
 
-const judge = ({ all, lost, degraded, empty, reasons }: Judgement, settled: Settled): Judgement => {
+const countOutcome = ({ all, lost, degraded, empty, reasons }: OutcomeCounts, settled: ItemOutcome): OutcomeCounts => {
   const isEmpty = settled.status === 'empty'
   const isPartly = settled.degraded !== undefined
   if (!isLost(settled) && !(isEmpty && isPartly))
     return { all: all + 1, lost, degraded: degraded + (isPartly ? 1 : 0), empty: empty + (isEmpty ? 1 : 0), reasons }
-  const reason = reasonOf(settled)
-  const isKnown = reasons.length > 4 || reasons.some((other) => kindOf(other) === kindOf(reason))
+  const reason = describeReason(settled)
+  const isKnown = reasons.length > 4 || reasons.some((other) => stripBrackets(other) === stripBrackets(reason))
   return { all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] }
 }
 
 /** Names the part in its reason, but not the stock: stocks often share a reason, which is then reported once. */
-const reasonOf = ({ item: { key, value }, reason, degraded, status }: Settled): string => {
+const describeReason = ({ item: { key, value }, reason, degraded, status }: ItemOutcome): string => {
   const why = reason ?? degraded ?? status
   return value === key && key !== 'all' ? `${key}: ${why}` : why
 }

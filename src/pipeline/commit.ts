@@ -1,15 +1,15 @@
 import { concatMap, from, map, mergeMap, type Observable, type OperatorFunction, of, tap, toArray } from 'rxjs'
-import type { Item, Settled } from '../model/outcome.js'
-import { recover } from '../operators/recover.js'
-import type { RunAtWork } from './engine.js'
-import { tellOfStorage } from './notices.js'
-import type { Planned } from './plan.js'
+import type { Item, ItemOutcome } from '../model/outcome.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
+import type { RunContext } from './engine.js'
+import type { PlannedStream } from './plan.js'
+import { warnAboutStorage } from './warnings.js'
 import { MASTER } from './work.js'
 
 /** Emits once when the run may store. From then on the storage is no longer as the previous run left it. */
-export const committed = (plan: readonly Planned[], { session, emit }: RunAtWork): Observable<void> =>
+export const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunContext): Observable<void> =>
   (session.commit?.() ?? of(undefined)).pipe(
-    tap((notice) => tellOfStorage(plan, notice, emit)),
+    tap((warn) => warnAboutStorage(plan, warn, emit)),
     map(() => undefined),
   )
 
@@ -18,15 +18,15 @@ export const committed = (plan: readonly Planned[], { session, emit }: RunAtWork
  * stays unchanged.
  */
 export const commitMaster =
-  (plan: readonly Planned[], narrow: (all: readonly Item[]) => readonly Item[], run: RunAtWork) =>
-  (store: OperatorFunction<Settled, number>): OperatorFunction<Settled, number> =>
+  (plan: readonly PlannedStream[], narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
+  (store: OperatorFunction<ItemOutcome, number>): OperatorFunction<ItemOutcome, number> =>
   (settled$) => {
     const offered$: Observable<readonly Item[]> = run.offered.get(MASTER) ?? of([])
     const mayStore$ = offered$.pipe(
       tap((all) => run.emit({ type: 'master-read', stocks: narrow(all).length })),
-      concatMap(() => committed(plan, run)),
+      concatMap(() => commitSession(plan, run)),
       map(() => true),
-      recover(() => of(false)),
+      catchItemFailure(() => of(false)),
     )
     return settled$.pipe(
       toArray(),

@@ -1,11 +1,11 @@
 import type { Settings } from '../model/settings.js'
-import type { Planned } from './plan.js'
+import type { PlannedStream } from './plan.js'
 
 /**
  * The maximum number of connections per origin: one for each worker of each stream and endpoint. Without a limit, undici opens as many
  * again for requests that follow immediately, each with its own handshake.
  */
-export const connectionsFor = (plan: readonly Planned[], { urls, workers }: Settings): ReadonlyMap<string, number> => {
+export const countConnections = (plan: readonly PlannedStream[], { urls, workers }: Settings): ReadonlyMap<string, number> => {
   const needed = new Map<string, number>()
   for (const { stream, state } of plan) {
     if (state !== 'waiting') continue

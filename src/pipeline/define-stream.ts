@@ -1,10 +1,10 @@
 import type { Observable } from 'rxjs'
+import type { Ask } from '../http/ask.js'
+import type { AnyEndpoint } from '../http/endpoint.js'
 import type { RefusalCode } from '../market/never-worse.js'
-import type { Found, Item } from '../model/outcome.js'
+import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
-import type { Ask } from '../provider/ask.js'
-import type { AnyEndpoint } from '../provider/endpoint.js'
 import type { Output } from './output.js'
 import type { Stored } from './storage.js'
 
@@ -25,7 +25,7 @@ export interface Tools {
   /** Whether the run accepts answers that this rule refuses (`RunOptions.accept`). */
   readonly accepts: (code: RefusalCode) => boolean
   /** Adds a warning to the report. */
-  readonly notice: (text: string) => void
+  readonly warn: (text: string) => void
 }
 
 /** How a stream divides its work into items, and the work for one item. `R` is the type of its rows. */
@@ -34,7 +34,7 @@ export interface Work<R = unknown> {
   readonly of?: string
   readonly parts: readonly Item[]
   /** The work of one item. Emits exactly once; `file` is the item's first output. */
-  readonly each: (item: Item, tools: Tools, file: string) => Observable<Found<R>>
+  readonly each: (item: Item, tools: Tools, file: string) => Observable<ItemResult<R>>
 }
 
 /** A collection script as data: its endpoints, its items and its outputs. `R` is the type of its rows. */
@@ -56,7 +56,7 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   /** Streams that its work may wait for with `Tools.after`, because it reads their files. They must not run in a later phase. */
   readonly after?: readonly string[]
   /** Converts its rows to items for the streams that depend on it. */
-  readonly offers?: (rows: readonly Row[], notice: Tools['notice']) => readonly Item[]
+  readonly offers?: (rows: readonly Row[], warn: Tools['warn']) => readonly Item[]
   /** Its outputs. `Work.each` receives the file of the first one. */
   readonly outputs: readonly [Output, ...Output[]]
 }

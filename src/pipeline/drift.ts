@@ -1,16 +1,16 @@
 import { catchError, map, type Observable, of, throwError } from 'rxjs'
+import { createDriftWatch, type DriftWatch } from '../http/drift.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/never-worse.js'
-import { acceptedIn, counts, DRIFT_ACCEPTED } from '../model/drift.js'
-import { DamagedFile } from '../model/errors.js'
+import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
+import { DamagedFileError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
-import { createDriftWatch, type DriftWatch } from '../provider/drift.js'
-import type { Planned } from './plan.js'
-import type { Run } from './run.js'
+import type { PlannedStream } from './plan.js'
+import type { RunServices } from './run.js'
 
 /** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
-export const driftWatchFor = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
+export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
   const watch = createDriftWatch({
     rules: thresholds.fields,
     refuse: (why) => {
@@ -27,7 +27,7 @@ const EARLIER = '\0earlier'
 const KEPT_EVERY = 20
 
 /** Stores the drift found so far for the run that may resume this one: when a stream ends, and after every few items. */
-export const driftKeeper = ({ drift, session }: Pick<Run, 'drift' | 'session'>, redact: Redact): ((event: RunEvent) => void) => {
+export const driftKeeper = ({ drift, session }: Pick<RunServices, 'drift' | 'session'>, redact: Redact): ((event: RunEvent) => void) => {
   let items = 0
   return ({ type }) => {
     if (type === 'settled') items += 1
@@ -36,27 +36,27 @@ export const driftKeeper = ({ drift, session }: Pick<Run, 'drift' | 'session'>, 
 }
 
 const foundIn = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
-  drift.found().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
+  drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 
-interface Judging {
-  readonly plan: readonly Planned[]
+interface DriftContext {
+  readonly plan: readonly PlannedStream[]
   readonly redact: Redact
 }
 
 /** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
-export const withDrift = (
+export const addDrift = (
   report: RunReport,
-  { drift, storage, session, accept }: Pick<Run, 'drift' | 'storage' | 'session' | 'accept'>,
-  { plan, redact }: Judging,
+  { drift, storage, session, accept }: Pick<RunServices, 'drift' | 'storage' | 'session' | 'accept'>,
+  { plan, redact }: DriftContext,
 ): Observable<RunReport> => {
   const found = foundIn(drift, redact)
   session.noteDrift?.(found)
   if (found.length === 0) return of(report)
   const lists = new Set(plan.filter(({ stream }) => stream.work.of === undefined).map(({ stream }) => stream.name))
-  return storage.stored.document(`.scripstream/${DRIFT_ACCEPTED}`).pipe(
-    catchError((error: unknown) => (error instanceof DamagedFile ? of(undefined) : throwError(() => error))),
+  return storage.stored.document(`.scripstream/${DRIFT_ACCEPTED_FILE}`).pipe(
+    catchError((error: unknown) => (error instanceof DamagedFileError ? of(undefined) : throwError(() => error))),
     map((document) => {
-      const isKnown = acceptedIn(document)
+      const isKnown = createDriftMatcher(document)
       const judged = found.map(
         (one): Drift => ({
           ...one,
@@ -64,7 +64,7 @@ export const withDrift = (
           ...(isRare(one, lists.has(one.stream)) ? { rare: true } : {}),
         }),
       )
-      return { ...report, drift: judged, outcome: report.outcome === 'complete' && judged.some(counts) ? 'partial' : report.outcome }
+      return { ...report, drift: judged, outcome: report.outcome === 'complete' && judged.some(isSignificant) ? 'partial' : report.outcome }
     }),
   )
 }

@@ -14,55 +14,57 @@ import {
   throwError,
   toArray,
 } from 'rxjs'
-import { NothingAnswered } from '../model/errors.js'
+import { NothingAnsweredError } from '../model/errors.js'
 import type { Item } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
-import { type BranchEnd, branch } from './branch.js'
-import { commitMaster, committed } from './commit.js'
+import { type BranchEnd, runBranch } from './branch.js'
+import { commitMaster, commitSession } from './commit.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { RunAtWork } from './engine.js'
-import { isNarrowed } from './missing.js'
-import { type Planned, phaseOf } from './plan.js'
+import type { RunContext } from './engine.js'
+import { hasSelectedItems } from './failed-items.js'
+import { type PlannedStream, selectPhase } from './plan.js'
 import { MASTER } from './work.js'
 
 /** Selects the stocks of a run from all listed stocks. */
-export type Narrow = (stocks: readonly Item[]) => readonly Item[]
+export type SelectStocks = (stocks: readonly Item[]) => readonly Item[]
 
 /** The master list failed, so no other stream can run. */
-export class CriticalFailure extends NothingAnswered {}
+export class CriticalFailureError extends NothingAnsweredError {}
 
 /**
  * The whole pipeline: phase `core` in sequence, the master list first, then `enrichment` and `candles` in parallel, with the list
  * multicast into one branch per stream. A barrier ends each phase. Emits the ends of all branches once.
  * @throws CriticalFailureError if the master list is unavailable.
  */
-export const graph = (plan: readonly Planned[], narrow: Narrow, run: RunAtWork): Observable<readonly BranchEnd[]> => {
-  const core = phaseOf(plan, 'core')
+export const runGraph = (plan: readonly PlannedStream[], narrow: SelectStocks, run: RunContext): Observable<readonly BranchEnd[]> => {
+  const core = selectPhase(plan, 'core')
   const master = core.find(({ name }) => name === MASTER)
   const others = core.filter((stream) => stream !== master)
   const later = (stocks: Stocks): Observable<readonly BranchEnd[]> =>
-    barrier([sideBySide(phaseOf(plan, 'enrichment'), stocks, run), sideBySide(phaseOf(plan, 'candles'), stocks, run)]).pipe(
+    barrier([runInParallel(selectPhase(plan, 'enrichment'), stocks, run), runInParallel(selectPhase(plan, 'candles'), stocks, run)]).pipe(
       map((phases) => phases.flat()),
     )
-  return masterList(master, { plan, narrow, run }).pipe(
+  return fetchMasterList(master, { plan, narrow, run }).pipe(
     switchMap((stocks) =>
-      inTurn(others, stocks, run).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
+      runInSequence(others, stocks, run).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
     ),
   )
 }
 
 /** The selected stocks of the master list; none if the plan does not need the list. */
-const masterList = (
+const fetchMasterList = (
   master: StreamDefinition | undefined,
-  { plan, narrow, run }: { readonly plan: readonly Planned[]; readonly narrow: Narrow; readonly run: RunAtWork },
+  { plan, narrow, run }: { readonly plan: readonly PlannedStream[]; readonly narrow: SelectStocks; readonly run: RunContext },
 ): Observable<readonly Item[]> => {
-  if (master === undefined) return committed(plan, run).pipe(map(() => []))
+  if (master === undefined) return commitSession(plan, run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
-    const choose: Narrow = (all) => (stocks = narrow(all))
-    return work(master, { count: 0, each$: EMPTY }, { ...run, beforeStoring: commitMaster(plan, choose, run) }).pipe(
+    const choose: SelectStocks = (all) => (stocks = narrow(all))
+    return connectBranch(master, { count: 0, each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, choose, run) }).pipe(
       switchMap(({ stream, outcome, error }) =>
-        outcome === 'failed' ? throwError(() => new CriticalFailure(`${stream} failed: ${error}`)) : (run.offered.get(stream) ?? of([])),
+        outcome === 'failed'
+          ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`))
+          : (run.offered.get(stream) ?? of([])),
       ),
       map((all) => {
         run.listed.push(...all)
@@ -78,35 +80,35 @@ interface Stocks {
   readonly each$: Observable<Item>
 }
 
-const inTurn = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: RunAtWork): Observable<readonly BranchEnd[]> =>
-  concat(...streams.map((stream) => multicast(stocks, (shared) => work(stream, shared, run)))).pipe(toArray())
+const runInSequence = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: RunContext): Observable<readonly BranchEnd[]> =>
+  concat(...streams.map((stream) => multicast(stocks, (shared) => connectBranch(stream, shared, run)))).pipe(toArray())
 
 /** Streams over a few lists begin first: others wait for them, and otherwise they would queue behind the first requests of all stocks. */
-const sideBySide = (streams: readonly StreamDefinition[], stocks: Stocks, run: RunAtWork): Observable<readonly BranchEnd[]> => {
+const runInParallel = (streams: readonly StreamDefinition[], stocks: Stocks, run: RunContext): Observable<readonly BranchEnd[]> => {
   const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
-  return barrier(listsFirst.map((stream) => work(stream, stocks, run)))
+  return barrier(listsFirst.map((stream) => connectBranch(stream, stocks, run)))
 }
 
 const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
   from(stocks).pipe(connect((each$) => branches({ count: stocks.length, each$ })))
 
-const work = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Observable<BranchEnd> =>
-  branch(stream, itemsOf(stream, stocks, run), run)
+const connectBranch = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<BranchEnd> =>
+  runBranch(stream, selectItems(stream, stocks, run), run)
 
 /** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
-const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Observable<Item> => {
+const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
   const {
     name,
     work: { of: source, parts },
   } = stream
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
-  if (isNarrowed(stream, run.chosen))
-    return narrowedItems(stream, stocks, run).pipe(
+  if (hasSelectedItems(stream, run.chosen))
+    return selectRequestedItems(stream, stocks, run).pipe(
       tap(({ length }) => known(length)),
       mergeMap((items) => from(items)),
     )
   if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
-  if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }), allOf(stocks.count))
+  if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }), expectCount(stocks.count))
   const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
   return offered$.pipe(
     tap(({ length }) => known(length)),
@@ -115,17 +117,17 @@ const itemsOf = (stream: StreamDefinition, stocks: Stocks, run: RunAtWork): Obse
 }
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const narrowedItems = (
+const selectRequestedItems = (
   { name, work: { of: source, parts } }: StreamDefinition,
   stocks: Stocks,
-  run: RunAtWork,
+  run: RunContext,
 ): Observable<readonly Item[]> => {
   const wanted = new Set(run.chosen.pairs?.[name]?.map((item) => item.toUpperCase()))
   const all$ =
     source === undefined
       ? of(parts)
       : source === MASTER
-        ? stocks.each$.pipe(allOf(stocks.count), toArray())
+        ? stocks.each$.pipe(expectCount(stocks.count), toArray())
         : (run.offered.get(source) ?? EMPTY)
   return all$.pipe(
     map((all) => {
@@ -138,7 +140,7 @@ const narrowedItems = (
 }
 
 /** Checks the number of items: a branch that subscribed too late must not look like one with a short list. */
-const allOf =
+const expectCount =
   (total: number): MonoTypeOperatorFunction<Item> =>
   (item$) =>
     defer(() => {

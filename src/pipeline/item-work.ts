@@ -1,44 +1,47 @@
 import { defer, EMPTY, type Observable } from 'rxjs'
-import type { Item, Settled } from '../model/outcome.js'
-import { settle } from '../operators/settle.js'
-import type { Slot } from '../operators/slot.js'
-import { createAsk } from '../provider/ask.js'
+import { createAsk } from '../http/ask.js'
+import type { Item, ItemOutcome } from '../model/outcome.js'
+import { toItemOutcome } from '../operators/to-item-outcome.js'
+import type { WorkerSlot } from '../operators/worker-slot.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
-import { fileOf } from './output.js'
-import type { Run } from './run.js'
+import { toFilePath } from './output.js'
+import type { RunServices } from './run.js'
 
 /** The services that the work of an item needs, in this process or in a worker of a fleet. */
-export interface Site
+export interface WorkerContext
   extends Pick<
-    Run,
+    RunServices,
     'settings' | 'asOf' | 'accept' | 'transport' | 'gates' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
   > {
-  readonly storage: Pick<Run['storage'], 'stored'>
+  readonly storage: Pick<RunServices['storage'], 'stored'>
 }
 
 /** Creates the work of a stream's items: each ends as one outcome. Only a failure that must stop the run is an error. */
-export const itemWork = (stream: StreamDefinition, site: Site): ((item: Item, slot: Slot) => Observable<Settled>) => {
-  const tools = toolsOf(stream, site)
+export const createItemWork = (
+  stream: StreamDefinition,
+  site: WorkerContext,
+): ((item: Item, slot: WorkerSlot) => Observable<ItemOutcome>) => {
+  const tools = createTools(stream, site)
   const asking = createAsk({
     transport: site.transport,
     settings: site.settings,
-    gates: site.gates,
+    limiters: site.gates,
     timeoutMs: site.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     isList: stream.work.of === undefined,
     random: site.random,
     clock: site.clock,
-    drift: site.drift.ofStream(stream.name),
-    tell: (type) => site.emit({ type, stream: stream.name }),
+    drift: site.drift.forStream(stream.name),
+    onRequestEvent: (type) => site.emit({ type, stream: stream.name }),
     watch: site.watch?.(stream.name),
   })
   const [output] = stream.outputs
   return (item, slot) => {
-    const file = fileOf(output, site.settings.exchange, item)
-    return defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, file)).pipe(settle(item))
+    const file = toFilePath(output, site.settings.exchange, item)
+    return defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, file)).pipe(toItemOutcome(item))
   }
 }
 
-const toolsOf = (stream: StreamDefinition, site: Site): Omit<Tools, 'ask'> => ({
+const createTools = (stream: StreamDefinition, site: WorkerContext): Omit<Tools, 'ask'> => ({
   stored: site.storage.stored,
   settings: site.settings,
   asOf: site.asOf,
@@ -49,5 +52,5 @@ const toolsOf = (stream: StreamDefinition, site: Site): Omit<Tools, 'ask'> => ({
       throw new Error(`${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`)
     return site.ended.get(name) ?? EMPTY
   },
-  notice: (text) => site.emit({ type: 'noticed', stream: stream.name, text }),
+  warn: (text) => site.emit({ type: 'noticed', stream: stream.name, text }),
 })

@@ -1,10 +1,10 @@
 import type { Observable } from 'rxjs'
-import type { Item, Settled } from '../model/outcome.js'
+import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 
 /** An item on its way through the sinks: its outcome, and the files written for it so far, each with its size in bytes. */
-export interface Kept {
-  readonly settled: Settled
+export interface StoredItem {
+  readonly settled: ItemOutcome
   readonly files: Readonly<Record<string, number>>
 }
 
@@ -25,9 +25,9 @@ export interface JournalFacts {
  */
 export interface Journal {
   /** The stored item of an unfinished run. */
-  readonly earlier: (item: Item) => Kept | undefined
+  readonly findStored: (item: Item) => StoredItem | undefined
   /** Writes an item, and emits it once its line is written. A resumed run repeats items that were lost or may lack rows. */
-  readonly note: (kept: Kept) => Observable<Kept>
+  readonly note: (kept: StoredItem) => Observable<StoredItem>
   /** Carries a record of the previous file over to the new one. Emits once it is written. */
   readonly carry: (rank: number, record: Row) => Observable<void>
   /**

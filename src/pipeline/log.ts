@@ -8,14 +8,14 @@ export type Log = Readonly<Record<Level, (fields: object, message: string) => vo
 
 /** Logs the start and end of streams, retries, lost and rewritten items, warnings, and the state of hosts. */
 export const logEvent = (log: Log, event: RunEvent): void => {
-  const level = levelOf(event)
+  const level = toLevel(event)
   if (level === undefined) return
   const { type, ...fields } = event
   const { report, ...others } = { report: undefined, ...fields }
   log[level](report === undefined ? others : { outcome: report.outcome, durationMs: report.durationMs }, type)
 }
 
-const levelOf = (event: RunEvent): Level | undefined => {
+const toLevel = (event: RunEvent): Level | undefined => {
   switch (event.type) {
     case 'run-started':
     case 'stream-started':

@@ -51,5 +51,5 @@ export interface TextFile {
 }
 
 /** The file of an item, relative to the output folder. */
-export const fileOf = (output: Pick<Output, 'file'>, exchange: string, item: Pick<Item, 'fileName'>): string =>
+export const toFilePath = (output: Pick<Output, 'file'>, exchange: string, item: Pick<Item, 'fileName'>): string =>
   output.file.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'exch' ? exchange.toLowerCase() : item.fileName))

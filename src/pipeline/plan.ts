@@ -1,15 +1,15 @@
-import { closest } from '../model/closest.js'
+import { findClosest } from '../model/closest.js'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
-import { checkRegistry, sourcesOf } from './registry.js'
+import { checkRegistry, findSources } from './registry.js'
 
 export interface Selection {
   readonly only?: readonly string[]
   readonly skip?: readonly string[]
 }
 
-export interface Planned {
+export interface PlannedStream {
   readonly stream: StreamDefinition
   readonly state: 'waiting' | 'skipped' | 'disabled'
 }
@@ -19,19 +19,19 @@ export const planRun = (
   streams: readonly StreamDefinition[],
   { fetchOhlcv }: Pick<Settings, 'fetchOhlcv'>,
   { only, skip = [] }: Selection = {},
-): readonly Planned[] => {
+): readonly PlannedStream[] => {
   checkRegistry(streams)
   const names = streams.map(({ name }) => name)
-  for (const name of [...(only ?? []), ...skip]) if (!names.includes(name)) throw new UsageError(unknownStream(name, names))
+  for (const name of [...(only ?? []), ...skip]) if (!names.includes(name)) throw new UsageError(describeUnknownStream(name, names))
 
   const isDisabled = ({ phase }: StreamDefinition): boolean => phase === 'candles' && !fetchOhlcv
   const isWanted = (stream: StreamDefinition): boolean => (only ?? names).includes(stream.name) && !skip.includes(stream.name)
   const runs = new Set<StreamDefinition>()
   for (const stream of streams.filter(isWanted)) {
     if (isDisabled(stream) && only === undefined) continue
-    for (const needed of [stream, ...sourcesOf(stream, streams)]) {
-      if (isDisabled(needed)) throw new UsageError(switchedOff(stream, needed))
-      if (skip.includes(needed.name)) throw new UsageError(leftOut(stream, needed))
+    for (const needed of [stream, ...findSources(stream, streams)]) {
+      if (isDisabled(needed)) throw new UsageError(describeDisabled(stream, needed))
+      if (skip.includes(needed.name)) throw new UsageError(describeSkipped(stream, needed))
       runs.add(needed)
     }
   }
@@ -41,17 +41,17 @@ export const planRun = (
 }
 
 /** The planned streams of a phase, in order. */
-export const phaseOf = (plan: readonly Planned[], phase: Phase): readonly StreamDefinition[] =>
+export const selectPhase = (plan: readonly PlannedStream[], phase: Phase): readonly StreamDefinition[] =>
   plan.flatMap(({ stream, state }) => (state === 'waiting' && stream.phase === phase ? [stream] : []))
 
-const switchedOff = (stream: StreamDefinition, needed: StreamDefinition): string =>
+const describeDisabled = (stream: StreamDefinition, needed: StreamDefinition): string =>
   `${stream.name} ${stream === needed ? 'is requested' : `needs ${needed.name}`}, but FETCH_OHLCV (fetchOhlcv) is false; ` +
   `set it to true, or do not request ${stream.name}`
 
-const leftOut = (stream: StreamDefinition, needed: StreamDefinition): string =>
+const describeSkipped = (stream: StreamDefinition, needed: StreamDefinition): string =>
   `${stream.name} needs ${needed.name}, which is skipped; skip ${stream.name} too, or do not skip ${needed.name}`
 
-const unknownStream = (name: string, names: readonly string[]): string => {
-  const near = closest(name, names)
+const describeUnknownStream = (name: string, names: readonly string[]): string => {
+  const near = findClosest(name, names)
   return `unknown stream: ${JSON.stringify(name)}${near === undefined ? '' : ` (did you mean ${near}?)`}; streams: ${names.join(', ')}`
 }

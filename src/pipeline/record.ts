@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto'
-import { counts, driftIn } from '../model/drift.js'
+import { driftIn, isSignificant } from '../model/drift.js'
 import type { Settings } from '../model/settings.js'
-import { dayAt, instantOf, SESSION_IS_OVER } from '../model/trading-day.js'
-import type { Planned } from './plan.js'
-import type { Chosen, CompleteRun, RunRecord } from './session.js'
+import { SESSION_END, toDay, toInstant } from '../model/trading-day.js'
+import type { PlannedStream } from './plan.js'
+import type { CompleteRun, RunRecord, RunSelection } from './session.js'
 
-export interface Wanted {
+export interface IdentityInput {
   readonly settings: Settings
-  readonly plan: readonly Planned[]
+  readonly plan: readonly PlannedStream[]
   readonly symbols?: readonly string[] | undefined
-  readonly pairs?: Chosen['pairs'] | undefined
+  readonly pairs?: RunSelection['pairs'] | undefined
   readonly variant?: string | undefined
 }
 
 /** The identity of a run: two runs with the same `configuration` as of the same trading day store the same bytes and are the same run. */
-export const identityOf = ({
+export const createIdentity = ({
   settings,
   plan,
   symbols,
   pairs,
   variant,
-}: Wanted): Required<Pick<RunRecord, 'configuration' | 'settings' | 'streams'>> => {
+}: IdentityInput): Required<Pick<RunRecord, 'configuration' | 'settings' | 'streams'>> => {
   const { exchange, urls, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
   const addresses = Object.entries(urls)
     .map(([host, url]) => `${host} ${variant === undefined ? url : withoutLocalPort(url)}`)
@@ -28,10 +28,10 @@ export const identityOf = ({
   const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
   const stocks = symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort()
   const basis = { exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit }
-  return { configuration: digestOf({ ...basis, streams, stocks, pairs, variant }), settings: digestOf({ ...basis, variant }), streams }
+  return { configuration: hashFacts({ ...basis, streams, stocks, pairs, variant }), settings: hashFacts({ ...basis, variant }), streams }
 }
 
-const digestOf = (facts: object): string => createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+const hashFacts = (facts: object): string => createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 
 /** The simulator listens on a different port after each start. */
 const withoutLocalPort = (url: string): string => {
@@ -40,9 +40,9 @@ const withoutLocalPort = (url: string): string => {
 }
 
 /** Whether an unfinished run is the requested one: same configuration, same trading day or, if `asOf` is set, same instant. */
-export const isContinued = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): boolean =>
+export const isSameRun = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): boolean =>
   unfinished.configuration === wanted.configuration &&
-  (isInstantGiven ? unfinished.asOf === wanted.asOf : dayAt(unfinished.asOf) === dayAt(wanted.asOf))
+  (isInstantGiven ? unfinished.asOf === wanted.asOf : toDay(unfinished.asOf) === toDay(wanted.asOf))
 
 /**
  * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on the same trading day and not
@@ -53,24 +53,24 @@ export const isPartOf = (wanted: RunRecord, other: RunRecord): boolean =>
   wanted.settings !== undefined &&
   wanted.settings === other.settings &&
   wanted.asOf >= other.asOf &&
-  dayAt(wanted.asOf) === dayAt(other.asOf) &&
+  toDay(wanted.asOf) === toDay(other.asOf) &&
   other.chosen?.symbols === undefined &&
   other.chosen?.pairs === undefined &&
   (wanted.streams ?? []).every((name) => other.streams?.includes(name))
 
 /** Age limit for reusing a complete run: news and filings keep arriving after the session. */
-const STANDS_MS = 3_600_000
+const MAX_REUSE_MS = 3_600_000
 
 /**
  * Whether a complete run can be reused for the requested one: same configuration, and the same instant or, without `asOf`, the same trading
  * day after its session and finished less than an hour ago.
  */
-export const suffices = ({ report, ...complete }: CompleteRun, wanted: RunRecord, isInstantGiven: boolean): boolean => {
+export const isReusable = ({ report, ...complete }: CompleteRun, wanted: RunRecord, isInstantGiven: boolean): boolean => {
   const { asOf } = complete
   // Unaccepted drift must not be forgotten: the next run fetches everything again and finds it.
-  if (driftIn(report.drift).some(counts)) return false
+  if (driftIn(report.drift).some(isSignificant)) return false
   // A run whose `asOf` was in its future could not fetch what arrived until then.
-  if (!isContinued(complete, wanted, isInstantGiven) || Date.parse(report.startedAt) < asOf) return false
+  if (!isSameRun(complete, wanted, isInstantGiven) || Date.parse(report.startedAt) < asOf) return false
   const sinceMs = wanted.asOf - Date.parse(report.finishedAt)
-  return isInstantGiven || (asOf >= instantOf(dayAt(asOf), SESSION_IS_OVER) && sinceMs >= 0 && sinceMs < STANDS_MS)
+  return isInstantGiven || (asOf >= toInstant(toDay(asOf), SESSION_END) && sinceMs >= 0 && sinceMs < MAX_REUSE_MS)
 }

@@ -2,7 +2,7 @@ import { UsageError } from '../model/errors.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
 import { MASTER } from './work.js'
 
-const ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
+const PHASE_ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
 
 /** Throws a `UsageError` for a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
@@ -17,16 +17,16 @@ export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
       throw new UsageError(`${name} depends on ${work.of}, which ${why}`)
     }
     const isEarlier =
-      ORDER.indexOf(source.phase) < ORDER.indexOf(phase) ||
+      PHASE_ORDER.indexOf(source.phase) < PHASE_ORDER.indexOf(phase) ||
       (source.phase === phase && (phase !== 'core' || streams.indexOf(source) < place))
     if (!isEarlier) throw new UsageError(`${name} depends on ${work.of}, which runs later; move one of them to another phase`)
   }
 }
 
 /** The streams that a stream depends on, nearest first. */
-export function* sourcesOf({ work }: StreamDefinition, streams: readonly StreamDefinition[]): Generator<StreamDefinition> {
+export function* findSources({ work }: StreamDefinition, streams: readonly StreamDefinition[]): Generator<StreamDefinition> {
   const source = streams.find(({ name }) => name === work.of)
   if (source === undefined) return
   yield source
-  yield* sourcesOf(source, streams)
+  yield* findSources(source, streams)
 }

@@ -1,10 +1,10 @@
 import { catchError, map, type Observable, of, throwError } from 'rxjs'
-import { DamagedFile } from '../model/errors.js'
+import { DamagedFileError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { MISSING, missingIn, selectionOf } from './missing.js'
-import type { Planned } from './plan.js'
-import { isPartOf, suffices } from './record.js'
-import type { Chosen, CompleteRun, Remainder, RunRecord } from './session.js'
+import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
+import type { PlannedStream } from './plan.js'
+import { isPartOf, isReusable } from './record.js'
+import type { CompleteRun, Remainder, RunRecord, RunSelection } from './session.js'
 import type { Stored } from './storage.js'
 
 /**
@@ -17,19 +17,23 @@ export const remainderOf = (
   { wanted, isInstantGiven }: { readonly wanted: RunRecord; readonly isInstantGiven: boolean },
 ): Remainder | undefined => {
   const { symbols, pairs } = ended.chosen ?? {}
-  if (symbols !== undefined || pairs !== undefined || !suffices(ended, wanted, isInstantGiven)) return undefined
+  if (symbols !== undefined || pairs !== undefined || !isReusable(ended, wanted, isInstantGiven)) return undefined
   if (unfinished === undefined) return {}
   if (!isPartOf(unfinished, ended)) return undefined
-  return unfinished.endedAt === undefined ? { chosen: chosenIn(unfinished.chosen) } : {}
+  return unfinished.endedAt === undefined ? { chosen: parseSelection(unfinished.chosen) } : {}
 }
 
 /** The selection of the run that does what is left; emits `undefined` if only a run of everything can. */
-export const selectionLeft = ({ chosen }: Remainder, stored: Stored, plan: readonly Planned[]): Observable<Chosen | undefined> => {
+export const selectionLeft = (
+  { chosen }: Remainder,
+  stored: Stored,
+  plan: readonly PlannedStream[],
+): Observable<RunSelection | undefined> => {
   if (chosen) return of(chosen)
-  return stored.document(`.scripstream/${MISSING}`).pipe(
-    catchError((error: unknown) => (error instanceof DamagedFile ? of(undefined) : throwError(() => error))),
+  return stored.document(`.scripstream/${FAILED_ITEMS}`).pipe(
+    catchError((error: unknown) => (error instanceof DamagedFileError ? of(undefined) : throwError(() => error))),
     map((document) => {
-      const missing = missingIn(document)
+      const missing = parseFailedItems(document)
       const names = plan.flatMap(({ stream: { name }, state }) => (state === 'waiting' && Object.hasOwn(missing, name) ? [name] : []))
       return names.length === 0 ? undefined : selectionOf(missing, names)
     }),
@@ -37,7 +41,7 @@ export const selectionLeft = ({ chosen }: Remainder, stored: Stored, plan: reado
 }
 
 /** The selection of an unfinished run, from its record. */
-export const chosenIn = (given: unknown): Chosen => {
+export const parseSelection = (given: unknown): RunSelection => {
   if (!isRow(given)) return {}
   const listed = (field: 'only' | 'skip' | 'symbols'): object => (isTexts(given[field]) ? { [field]: given[field] } : {})
   const { pairs } = given
@@ -46,7 +50,7 @@ export const chosenIn = (given: unknown): Chosen => {
     ...listed('only'),
     ...listed('skip'),
     ...listed('symbols'),
-    ...(isPairs ? { pairs: pairs as NonNullable<Chosen['pairs']> } : {}),
+    ...(isPairs ? { pairs: pairs as NonNullable<RunSelection['pairs']> } : {}),
   }
 }
 

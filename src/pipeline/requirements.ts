@@ -1,9 +1,9 @@
 import { UsageError } from '../model/errors.js'
 import { environmentNames, type Settings } from '../model/settings.js'
-import type { Planned } from './plan.js'
+import type { PlannedStream } from './plan.js'
 
 /** Throws a `UsageError` that names every unset setting that the planned streams need. */
-export const checkRequirements = (plan: readonly Planned[], settings: Settings): void => {
+export const checkRequirements = (plan: readonly PlannedStream[], settings: Settings): void => {
   const missing = new Map<string, string[]>()
   for (const { stream, state } of plan) {
     if (state !== 'waiting') continue

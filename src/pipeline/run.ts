@@ -1,31 +1,31 @@
 import type { AsyncSubject, Observable } from 'rxjs'
+import type { RequestEnd } from '../http/decode-reply.js'
+import type { DriftWatch } from '../http/drift.js'
+import type { Transport } from '../http/transport.js'
+import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/never-worse.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
-import type { DriftWatch } from '../provider/drift.js'
-import type { Gates } from '../provider/gate/gates.js'
-import type { RequestEnd } from '../provider/reading.js'
-import type { Transport } from '../provider/transport.js'
 import type { Activity } from './activity.js'
 import type { Tools } from './define-stream.js'
-import type { Chosen, Session } from './session.js'
+import type { RunSelection, Session } from './session.js'
 import type { Storage } from './storage.js'
 
 /** The services and settings of one run; nothing of it outlives the run. */
-export interface Run {
+export interface RunServices {
   readonly settings: Settings
   readonly asOf: number
   /** Rules whose refused answers are stored all the same. */
   readonly accept: readonly RefusalCode[]
   /** The selected streams and items, if not all. */
-  readonly chosen: Chosen
+  readonly chosen: RunSelection
   readonly storage: Storage
   /** The storage session of this run. */
   readonly session: Session
   readonly activity: Activity
   readonly transport: Transport
-  readonly gates: Gates
+  readonly gates: LimiterRegistry
   readonly emit: Emit
   /** Watches the shapes of answers. */
   readonly drift: DriftWatch

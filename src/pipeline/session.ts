@@ -3,7 +3,7 @@ import type { Drift, RunReport } from '../model/report.js'
 import type { Journal, JournalFacts } from './journal.js'
 
 /** The selection of a run, if it does not cover everything; see `RunOptions`. */
-export interface Chosen {
+export interface RunSelection {
   readonly only?: readonly string[]
   readonly skip?: readonly string[]
   readonly symbols?: readonly string[]
@@ -18,7 +18,7 @@ export interface RunRecord {
   /** Digest of the configuration that determines the stored bytes. */
   readonly configuration: string
   /** Lets a command resume the run without knowing its selection. */
-  readonly chosen?: Chosen
+  readonly chosen?: RunSelection
   /** Digest of the configuration without the selected streams and stocks. */
   readonly settings?: string
   /** The streams that run. */
@@ -35,11 +35,11 @@ export interface CompleteRun extends RunRecord {
 /** What is left to do of a run that ended with items missing. */
 export interface Remainder {
   /** The selection of a smaller run that did not finish; absent if the list of failed items says it. */
-  readonly chosen?: Chosen
+  readonly chosen?: RunSelection
 }
 
 /** What a run requests from the storage when it opens a session. */
-export interface Beginning {
+export interface SessionRequest {
   /** Folders of the outputs, relative to the output folder; temporary files of interrupted writes in them are deleted. */
   readonly folders: readonly string[]
   /** The streams of the run, to open their journals. */
@@ -47,7 +47,7 @@ export interface Beginning {
   /** The outputs of the run, relative to the output folder; `*` represents the name of an item. */
   readonly outputs: readonly string[]
   /** Whether a complete run can be reused for the requested one, provided that its files are unchanged. */
-  readonly suffices: (complete: CompleteRun) => boolean
+  readonly isReusable: (complete: CompleteRun) => boolean
   /**
    * What is left to do of a run that ended, provided that its files are unchanged. `unfinished` is a run that began after it. Undefined if
    * the requested run is another one.
@@ -87,7 +87,7 @@ export interface Session {
    * Ends a run whose failed items may succeed later: record and journals stay, so that the same command requests only those items. Absent
    * if the storage cannot resume runs.
    */
-  readonly leave?: (endedAt: number, report: RunReport) => Observable<void>
+  readonly keepForResume?: (endedAt: number, report: RunReport) => Observable<void>
   /** Ends the run and deletes record and journals. The report is stored, so that a later run can reuse what is complete. */
   readonly finish: (report?: RunReport) => Observable<void>
 }

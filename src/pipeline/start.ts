@@ -1,39 +1,39 @@
 import { AsyncSubject, concatMap, defer, EMPTY, finalize, map, NEVER, Observable, of, ReplaySubject, take, tap } from 'rxjs'
+import { createRedirect } from '../http/redirects.js'
+import type { Transport } from '../http/transport.js'
+import { openConnections } from '../http/undici.js'
+import { createLimiters } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/never-worse.js'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
-import { type Redact, redactError, redactorOf } from '../model/redact.js'
+import { createRedactor, type Redact, redactError } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
-import { createGates } from '../provider/gate/gates.js'
-import { openConnections } from '../provider/http.js'
-import { redirectsOf } from '../provider/redirects.js'
-import type { Transport } from '../provider/transport.js'
 import { createActivity } from './activity.js'
-import { askedOnce } from './asked-once.js'
-import { beginningOf, runId, selectionIn, startOf } from './beginning.js'
-import { completeBefore } from './complete-before.js'
-import { connectionsFor } from './connections.js'
+import { countConnections } from './connections.js'
 import type { StreamDefinition } from './define-stream.js'
-import { driftKeeper, driftWatchFor } from './drift.js'
-import { embedded } from './embedded.js'
-import { isOver, reported, stoppedBy } from './ending.js'
+import { createRunDriftWatch, driftKeeper } from './drift.js'
+import { finishRun, isFinal, stopOn } from './ending.js'
 import type { Engine } from './engine.js'
-import { graph } from './graph.js'
-import { holdEvent } from './hold-event.js'
+import { createEventBus, type EventBus } from './event-bus.js'
+import { runGraph } from './graph.js'
+import { toHostEvent } from './host-event.js'
+import { inProcess } from './in-process.js'
 import type { Log } from './log.js'
-import { narrowTo } from './narrow.js'
-import { tellOfHosts } from './notices.js'
-import { passesOf } from './passes.js'
-import { type Planned, planRun } from './plan.js'
-import { identityOf } from './record.js'
+import { oncePerRun } from './once-per-run.js'
+import { createPasses } from './passes.js'
+import { type PlannedStream, planRun } from './plan.js'
+import { createIdentity } from './record.js'
 import { selectionLeft } from './remainder.js'
 import { checkRequirements } from './requirements.js'
-import type { Run } from './run.js'
+import { reuseReport } from './reuse-report.js'
+import type { RunServices } from './run.js'
+import { selectSymbols } from './select-symbols.js'
 import type { Remainder, RunRecord, Session } from './session.js'
+import { createRunStarted, createSessionRequest, runId, selectionIn } from './session-request.js'
 import type { Storage } from './storage.js'
 import type { Follower, Telemetry } from './telemetry.js'
-import { createTelling, type Telling } from './telling.js'
+import { warnAboutHosts } from './warnings.js'
 
 /** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {
@@ -60,7 +60,7 @@ export interface RunOptions {
   readonly stop?: Observable<unknown>
 }
 
-export interface Starting {
+export interface RunDependencies {
   readonly settings: Settings
   readonly streams: readonly StreamDefinition[]
   readonly storage: Storage
@@ -77,18 +77,18 @@ export interface Starting {
  * run of the same configuration and trading day is resumed, and a complete one that is up to date is reused. Each subscription is a
  * separate run.
  */
-export const start = (starting: Starting, options: RunOptions): Observable<RunEvent> => begin(starting, options, 'possible')
+export const start = (starting: RunDependencies, options: RunOptions): Observable<RunEvent> => begin(starting, options, 'possible')
 
 /** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
 type Reduction = 'possible' | 'done' | 'impossible'
 
-const begin = (starting: Starting, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
+const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   new Observable((subscriber) => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = starting
     if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`invalid asOf: ${options.asOf}; use epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
-    const redact = redactorOf(settings)
+    const redact = createRedactor(settings)
     const startedAt = clock()
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
@@ -98,22 +98,22 @@ const begin = (starting: Starting, options: RunOptions, reduction: Reduction): O
       follower?.event(event)
       subscriber.next(event)
     }
-    const telling = createTelling(plan, listen, { log: starting.log, redact })
+    const telling = createEventBus(plan, listen, { log: starting.log, redact })
     if (follower?.over) subscriber.add(follower.over)
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
-      ...identityOf({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
+      ...createIdentity({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
       chosen: selectionIn(options),
     }
     const { fresh = false, accept = [] } = options
     const wanted = { record, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
     const begun = (session: Session): Observable<RunEvent> => {
-      if (session.complete) return completeBefore(session.complete.report, { startedAt, finishedAt: clock() })
-      telling.emit(startOf(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
+      if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
+      telling.emit(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
       return subscriber.closed
         ? EMPTY
-        : running({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
+        : executeRun({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     const rest = (remainder: Remainder): Observable<RunEvent> =>
@@ -129,7 +129,7 @@ const begin = (starting: Starting, options: RunOptions, reduction: Reduction): O
       )
     // The session stays open until the subscriber unsubscribes.
     subscriber.add(
-      storage.begin(beginningOf(plan, settings, wanted)).subscribe({
+      storage.begin(createSessionRequest(plan, settings, wanted)).subscribe({
         next: (session) => {
           const ends = { error: fail, complete: () => subscriber.complete() }
           const { remainder } = session
@@ -141,26 +141,26 @@ const begin = (starting: Starting, options: RunOptions, reduction: Reduction): O
     )
   })
 
-interface Beginnings {
-  readonly plan: readonly Planned[]
+interface OpenRun {
+  readonly plan: readonly PlannedStream[]
   readonly options: RunOptions
   readonly session: Session
-  readonly telling: Telling
+  readonly telling: EventBus
   readonly redact: Redact
   readonly follower: Follower | undefined
 }
 
 /** Runs the graph in an open session; emits the last event. */
-const running = (
-  { settings, streams, storage, transport, engine = embedded, clock, random }: Starting & Pick<Run, 'clock' | 'random'>,
-  { plan, options, session, telling: { emit, tally, ended }, redact, follower }: Beginnings,
+const executeRun = (
+  { settings, streams, storage, transport, engine = inProcess, clock, random }: RunDependencies & Pick<RunServices, 'clock' | 'random'>,
+  { plan, options, session, telling: { emit, tally, ended }, redact, follower }: OpenRun,
 ): Observable<RunEvent> => {
   const connections = transport
     ? { send: transport, close: () => undefined }
-    : openConnections({ redirect: redirectsOf(settings), most: connectionsFor(plan, settings) })
-  const drift = driftWatchFor(options.accept ?? [], session.drift)
+    : openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+  const drift = createRunDriftWatch(options.accept ?? [], session.drift)
   const keepDrift = driftKeeper({ drift, session }, redact)
-  const run: Run = {
+  const run: RunServices = {
     ...{ settings, storage, session, ended, clock, random },
     emit: (event) => {
       emit(event)
@@ -172,20 +172,20 @@ const running = (
     activity: createActivity(),
     transport: connections.send,
     watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
-    gates: createGates(settings, (hosts, pause, endpoint) => emit(holdEvent(clock(), hosts, pause, endpoint))),
+    gates: createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint))),
     drift,
-    shared: askedOnce(),
+    shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],
   }
-  const tell = (): void => tellOfHosts(plan, run)
+  const tell = (): void => warnAboutHosts(plan, run)
   return engine.begin(run, plan).pipe(
-    concatMap((hands) =>
-      graph(plan, narrowTo(options.symbols, emit), { ...run, hands, passes: passesOf(plan) }).pipe(
-        stoppedBy(options.stop, run.activity),
+    concatMap((executor) =>
+      runGraph(plan, selectSymbols(options.symbols, emit), { ...run, executor, passes: createPasses(plan) }).pipe(
+        stopOn(options.stop, run.activity),
         tap({ next: tell, error: tell }),
-        reported(tally, plan, run, redact),
-        concatMap((end) => (isOver(end, session) ? hands.finish().pipe(map(() => end)) : of(end))),
+        finishRun(tally, plan, run, redact),
+        concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),
     take(1),

@@ -1,15 +1,15 @@
 import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
 import type { RefusalCode } from '../market/never-worse.js'
 import type { Item } from '../model/outcome.js'
-import type { Journal, Kept } from './journal.js'
+import type { Journal, StoredItem } from './journal.js'
 import type { Output } from './output.js'
-import type { Beginning, Session } from './session.js'
+import type { Session, SessionRequest } from './session.js'
 
 /**
  * Stores the outcomes of a stream. Emits each item again, with the files that it added, once the data of that item is on disk. Errors only
  * if storing itself is impossible (`StorageError`).
  */
-export type Sink = MonoTypeOperatorFunction<Kept>
+export type Sink = MonoTypeOperatorFunction<StoredItem>
 
 /** The first and last lines of a stored file. */
 export interface Tail {
@@ -45,7 +45,7 @@ export interface SinkContext {
   /** Reports a written file. */
   readonly wrote: (bytes: number) => void
   /** Adds a warning to the report. */
-  readonly notice: (text: string) => void
+  readonly warn: (text: string) => void
   /** Reports that stored data was kept because an answer looks wrong by this rule. The stream ends as partial. */
   readonly refuse: (code: RefusalCode, text: string) => void
 }
@@ -57,7 +57,7 @@ export interface Storage {
    * Opens a session for one run, and emits it once; unsubscribing closes it. Errors with a `StorageError` that names the holder if another
    * run has the storage locked.
    */
-  begin(beginning: Beginning): Observable<Session>
+  begin(beginning: SessionRequest): Observable<Session>
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
   keep(name: string, document: unknown): Observable<void>

@@ -1,8 +1,8 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import { type CandleFile, checkCandles } from '../market/candle-file.js'
 import type { Candle } from '../model/candle.js'
-import { isRow, textOf } from '../model/row.js'
-import { recover } from '../operators/recover.js'
-import { type CandleFile, checkCandles } from './candle-file.js'
+import { isRow, readText } from '../model/row.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { Tools } from './define-stream.js'
 import type { Tail } from './storage.js'
 
@@ -12,7 +12,7 @@ export interface StoredCandles {
   readonly last: Candle
   readonly before: Candle | undefined
   /** Whether a truncated line follows the last candle. */
-  readonly isTorn: boolean
+  readonly isTruncated: boolean
   /** The instant as of which it was written, epoch milliseconds. */
   readonly asOf: number
 }
@@ -26,37 +26,37 @@ export interface DamagedCandles {
  * Reads the state of a candle file; `undefined` if it has no candle yet. A file with the instant of the last run is as that run wrote it:
  * reading its end is enough. Any other file is read completely: an editor, a copy or an older tool may have changed it.
  */
-export const storedCandles = (file: string, tools: Tools): Observable<StoredCandles | DamagedCandles | undefined> =>
+export const readStoredCandles = (file: string, tools: Tools): Observable<StoredCandles | DamagedCandles | undefined> =>
   tools.stored.tail(file).pipe(
     switchMap((tail) => {
       if (tail === undefined) return of(undefined)
-      return lastRun(tools).pipe(
+      return readLastRunInstant(tools).pipe(
         switchMap((lastRunAsOf) => {
-          const end = checkCandles(textIn(tail))
-          const isTrusted = tail.asOf === lastRunAsOf && end.fault === undefined && !end.isTorn && end.rows.length > 0
+          const end = checkCandles(toText(tail))
+          const isTrusted = tail.asOf === lastRunAsOf && end.fault === undefined && !end.isTruncated && end.rows.length > 0
           const content$ = isTrusted ? of(end) : tools.stored.text(file).pipe(map((text) => checkCandles(text ?? '')))
           // A later time comes from an editor or a copy: no run has written the file since the last one.
-          return content$.pipe(map((content) => candlesIn(content, Math.min(tail.asOf, lastRunAsOf))))
+          return content$.pipe(map((content) => parseStoredCandles(content, Math.min(tail.asOf, lastRunAsOf))))
         }),
       )
     }),
   )
 
 /** The `asOf` of the last run in this output folder; infinity if unknown. */
-const lastRun = ({ shared, stored }: Tools): Observable<number> =>
+const readLastRunInstant = ({ shared, stored }: Tools): Observable<number> =>
   shared('last run', () =>
     stored.document('.scripstream/report.json').pipe(
-      map((report) => (isRow(report) ? Date.parse(textOf(report.asOf)) : Number.NaN)),
-      recover(() => of(Number.NaN)),
+      map((report) => (isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN)),
+      catchItemFailure(() => of(Number.NaN)),
       map((asOf) => (Number.isNaN(asOf) ? Number.POSITIVE_INFINITY : asOf)),
     ),
   )
 
-const textIn = ({ header, lines }: Tail): string => [header, ...lines, ''].join('\n')
+const toText = ({ header, lines }: Tail): string => [header, ...lines, ''].join('\n')
 
-const candlesIn = ({ rows, fault, isTorn }: CandleFile, asOf: number): StoredCandles | DamagedCandles | undefined => {
+const parseStoredCandles = ({ rows, fault, isTruncated }: CandleFile, asOf: number): StoredCandles | DamagedCandles | undefined => {
   if (fault !== undefined) return { fault }
   const [last, before] = rows.map((row) => row.split(',').map(Number) as unknown as Candle).reverse()
-  if (last !== undefined) return { last, before, isTorn, asOf }
-  return isTorn ? { fault: 'truncated only line' } : undefined
+  if (last !== undefined) return { last, before, isTruncated, asOf }
+  return isTruncated ? { fault: 'truncated only line' } : undefined
 }

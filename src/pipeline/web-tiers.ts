@@ -1,11 +1,11 @@
 import { type Observable, switchMap } from 'rxjs'
+import { buildIdPage, type webData, type webPage } from '../market/web-site.js'
 import type { Row } from '../model/row.js'
 import type { Tier } from '../operators/first-that-answers.js'
-import { buildIdPage, type webData, type webPage } from '../provider/web-site.js'
 import type { Tools } from './define-stream.js'
 
 /** The web site of the provider as second and third source of a list: its data file, then the page. Fetches the build id once per run. */
-export const webTiers = (
+export const createWebTiers = (
   data: ReturnType<typeof webData>,
   page: ReturnType<typeof webPage>,
   key: string,

@@ -1,9 +1,9 @@
-import { messageOf } from '../model/errors.js'
+import type { AnyEndpoint } from '../http/endpoint.js'
+import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
-import type { AnyEndpoint } from '../provider/endpoint.js'
 
 /** A complete answer, ready to send. */
-export interface Answer {
+export interface SimulatedAnswer {
   readonly status: number
   readonly type: string
   readonly body: Buffer
@@ -11,7 +11,7 @@ export interface Answer {
   readonly broken?: string
 }
 
-export const jsonAnswer = (status: number, value: unknown): Answer => ({
+export const createJsonAnswer = (status: number, value: unknown): SimulatedAnswer => ({
   status,
   type: 'application/json',
   body: Buffer.from(JSON.stringify(value)),
@@ -21,11 +21,11 @@ export const jsonAnswer = (status: number, value: unknown): Answer => ({
  * Answers from an endpoint's sample, with a cache of up to `maxBytes`. A full cache evicts nothing: a repeated run sends the same requests
  * in the same order, and a cache that evicts the oldest would miss every time. A new `asOf` empties it.
  */
-export const createAnswers = (maxBytes: number) => {
-  let cache = new Map<string, Answer>()
+export const createAnswerCache = (maxBytes: number) => {
+  let cache = new Map<string, SimulatedAnswer>()
   let bytes = 0
   let asOf: number | undefined
-  return (endpoint: AnyEndpoint, key: string, input: unknown, market: SampleMarket): Answer => {
+  return (endpoint: AnyEndpoint, key: string, input: unknown, market: SampleMarket): SimulatedAnswer => {
     if (market.asOf !== asOf) {
       cache = new Map()
       bytes = 0
@@ -34,7 +34,7 @@ export const createAnswers = (maxBytes: number) => {
     const id = `${endpoint.name}\u0000${key}`
     const cached = cache.get(id)
     if (cached) return cached
-    const answer = answerOf(endpoint, input, market)
+    const answer = buildAnswer(endpoint, input, market)
     if (bytes + answer.body.length <= maxBytes) {
       cache.set(id, answer)
       bytes += answer.body.length
@@ -43,15 +43,15 @@ export const createAnswers = (maxBytes: number) => {
   }
 }
 
-const answerOf = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): Answer => {
+const buildAnswer = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): SimulatedAnswer => {
   try {
-    if (endpoint.sample === undefined) return jsonAnswer(501, { message: `${endpoint.name} has no sample` })
+    if (endpoint.sample === undefined) return createJsonAnswer(501, { message: `${endpoint.name} has no sample` })
     const sample = endpoint.sample(input, market)
-    if (sample === undefined) return jsonAnswer(404, { message: 'not found' })
-    if (typeof sample !== 'string') return jsonAnswer(200, sample)
+    if (sample === undefined) return createJsonAnswer(404, { message: 'not found' })
+    if (typeof sample !== 'string') return createJsonAnswer(200, sample)
     return { status: 200, type: endpoint.type ?? 'text/plain', body: Buffer.from(sample) }
   } catch (error) {
-    const broken = `${endpoint.name}: the sample failed: ${messageOf(error)}`
-    return { ...jsonAnswer(500, { message: broken }), broken }
+    const broken = `${endpoint.name}: the sample failed: ${formatError(error)}`
+    return { ...createJsonAnswer(500, { message: broken }), broken }
   }
 }

@@ -1,10 +1,10 @@
 import type { Random } from '../model/market.js'
-import { type Day, dayAt, instantOf } from '../model/trading-day.js'
-import { randomFrom } from './random.js'
+import { type Day, toDay, toInstant } from '../model/trading-day.js'
+import { createRandom } from './random.js'
 import { lowerBound } from './search.js'
 
 /** The trading days of the market, past and future, oldest first. */
-export interface Calendar {
+export interface TradingCalendar {
   readonly days: readonly Day[]
   /** Midnight in India of each day, epoch seconds: the time of its candle. */
   readonly times: readonly number[]
@@ -12,40 +12,40 @@ export interface Calendar {
   lastOpened(instantMs: number): number
 }
 
-const firstDay: Day = '1994-11-03'
-const lastYear = 2060
+const FIRST_DAY: Day = '1994-11-03'
+const LAST_YEAR = 2060
 
 /** A plausible calendar of Indian sessions from November 1994 to 2060. The seed moves the religious holidays, not the national ones. */
-export const createCalendar = (seed: number): Calendar => {
-  const years = Array.from({ length: lastYear - 1993 }, (_, i) => 1994 + i)
-  const days = years.flatMap((year) => daysOf(year, seed)).filter((day) => day >= firstDay)
-  const times = days.map((day) => instantOf(day) / 1_000)
+export const createTradingCalendar = (seed: number): TradingCalendar => {
+  const years = Array.from({ length: LAST_YEAR - 1993 }, (_, i) => 1994 + i)
+  const days = years.flatMap((year) => listSessions(year, seed)).filter((day) => day >= FIRST_DAY)
+  const times = days.map((day) => toInstant(day) / 1_000)
   return {
     days,
     times,
     lastOpened: (instantMs) => {
-      const today = dayAt(instantMs)
+      const today = toDay(instantMs)
       const index = lowerBound(days, today)
-      return days[index] === today && instantMs >= instantOf(today, '09:15') ? index : index - 1
+      return days[index] === today && instantMs >= toInstant(today, '09:15') ? index : index - 1
     },
   }
 }
 
-const daysOf = (year: number, seed: number): readonly Day[] => {
-  const random = randomFrom(seed, 'calendar', year)
-  const closed = new Set([...national, ...feasts(random)].map((date) => `${year}-${date}`))
-  const dates = datesOf(year)
-  const special = new Set(specialSessions(dates, random))
+const listSessions = (year: number, seed: number): readonly Day[] => {
+  const random = createRandom(seed, 'calendar', year)
+  const closed = new Set([...nationalHolidays, ...createMovableHolidays(random)].map((date) => `${year}-${date}`))
+  const dates = listDates(year)
+  const special = new Set(findSpecialSessions(dates, random))
   return dates.flatMap(({ day, isWeekend }) => (special.has(day) || !(isWeekend || closed.has(day)) ? [day] : []))
 }
 
-const national = ['01-26', '04-14', '05-01', '08-15', '10-02', '12-25'] as const
-const feastMonths = [3, 3, 4, 4, 6, 8, 9, 10, 11] as const
+const nationalHolidays = ['01-26', '04-14', '05-01', '08-15', '10-02', '12-25'] as const
+const movableHolidayMonths = [3, 3, 4, 4, 6, 8, 9, 10, 11] as const
 
-const feasts = (random: Random) => feastMonths.map((month) => `${twoDigits(month)}-${twoDigits(random.int(1, 28))}`)
+const createMovableHolidays = (random: Random) => movableHolidayMonths.map((month) => `${twoDigits(month)}-${twoDigits(random.int(1, 28))}`)
 
 // The market opens on budget day even on a weekend (2015, 2020, 2025, 2026), and sometimes on a weekend for the Diwali session (muhurat).
-const specialSessions = (dates: readonly CalendarDate[], random: Random): readonly Day[] => {
+const findSpecialSessions = (dates: readonly CalendarDate[], random: Random): readonly Day[] => {
   const weekend = dates.flatMap(({ day, isWeekend }) => (isWeekend ? [day] : []))
   const budget = weekend.filter((day) => day >= '2015' && day.endsWith('-02-01'))
   const festive = weekend.filter((day) => day.slice(5) >= '10-20' && day.slice(5) <= '11-12')
@@ -60,7 +60,7 @@ interface CalendarDate {
 
 const dayMs = 86_400_000
 
-const datesOf = (year: number): readonly CalendarDate[] => {
+const listDates = (year: number): readonly CalendarDate[] => {
   const start = Date.UTC(year, 0, 1)
   const length = (Date.UTC(year + 1, 0, 1) - start) / dayMs
   return Array.from({ length }, (_, i) => {

@@ -1,48 +1,48 @@
 import type { CandleColumns } from '../model/market.js'
-import { instantOf } from '../model/trading-day.js'
-import type { Calendar } from './calendar.js'
-import { type History, type Listing, walk } from './history.js'
+import { toInstant } from '../model/trading-day.js'
+import type { TradingCalendar } from './calendar.js'
+import { type PriceHistory, type PriceListing, simulatePrices } from './history.js'
 import { lowerBound } from './search.js'
 
 /** Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds). */
-export type Candles = (sid: string, start: number, end: number, asOf: number) => CandleColumns
+export type CandleReader = (sid: string, start: number, end: number, asOf: number) => CandleColumns
 
 interface CandleOptions {
   readonly seed: number
-  readonly calendar: Calendar
+  readonly calendar: TradingCalendar
   /** The index of the day on which every price walk passes through its listing's price. */
   readonly anchor: number
-  readonly listingOf: (sid: string) => Listing | undefined
+  readonly listingOf: (sid: string) => PriceListing | undefined
 }
 
 /** At 20 bytes a candle the cache takes up to 200 MB; histories beyond that are computed on each request. */
-const keptCandles = 10_000_000
+const MAX_CACHED_CANDLES = 10_000_000
 
 /** The candles of a market. The candle of the current day changes until the close; a day that has not opened has none. */
-export const createCandles = ({ seed, calendar, anchor, listingOf }: CandleOptions): Candles => {
-  const historyOf = createHistories((sid, listing, last) => walk(seed, sid, listing, anchor, Math.max(anchor, last)))
+export const createCandleReader = ({ seed, calendar, anchor, listingOf }: CandleOptions): CandleReader => {
+  const historyOf = createHistoryCache((sid, listing, last) => simulatePrices(seed, sid, listing, anchor, Math.max(anchor, last)))
   return (sid, start, end, asOf) => {
     const listing = listingOf(sid)
     const last = calendar.lastOpened(asOf)
     const from = Math.max(lowerBound(calendar.times, start), listing?.first ?? 0)
     const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
     if (listing === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    const factor = listing.split !== undefined && asOf >= instantOf(listing.split.on, opening) ? listing.split.factor : 1
-    const columns = slice(historyOf(sid, listing, last), { times: calendar.times, from, to, factor })
-    const done = to === last ? doneShare(calendar, last, asOf) : 1
-    return done < 1 ? withLastUnderWay(columns, done) : columns
+    const factor = listing.split !== undefined && asOf >= toInstant(listing.split.on, openingTime) ? listing.split.factor : 1
+    const columns = sliceHistory(historyOf(sid, listing, last), { times: calendar.times, from, to, factor })
+    const done = to === last ? computeElapsedShare(calendar, last, asOf) : 1
+    return done < 1 ? applyOpenSession(columns, done) : columns
   }
 }
 
-const createHistories = (make: (sid: string, listing: Listing, last: number) => History) => {
-  const cache = new Map<string, History>()
+const createHistoryCache = (make: (sid: string, listing: PriceListing, last: number) => PriceHistory) => {
+  const cache = new Map<string, PriceHistory>()
   let candles = 0
-  return (sid: string, listing: Listing, last: number): History => {
+  return (sid: string, listing: PriceListing, last: number): PriceHistory => {
     const cached = cache.get(sid)
     if (cached !== undefined && cached.first + cached.length > last) return cached
     const history = make(sid, listing, last)
     const growth = history.length - (cached?.length ?? 0)
-    if (candles + growth <= keptCandles) {
+    if (candles + growth <= MAX_CACHED_CANDLES) {
       cache.set(sid, history)
       candles += growth
     }
@@ -50,7 +50,7 @@ const createHistories = (make: (sid: string, listing: Listing, last: number) => 
   }
 }
 
-interface Slice {
+interface HistorySlice {
   readonly times: readonly number[]
   readonly from: number
   readonly to: number
@@ -58,7 +58,7 @@ interface Slice {
   readonly factor: number
 }
 
-const slice = (history: History, { times, from, to, factor }: Slice): CandleColumns => {
+const sliceHistory = (history: PriceHistory, { times, from, to, factor }: HistorySlice): CandleColumns => {
   const part = (column: Int32Array) => column.subarray(from - history.first, to - history.first + 1)
   const prices = (column: Int32Array) => Array.from(part(column), (paise) => Math.round(paise / factor) / 100)
   return {
@@ -71,16 +71,16 @@ const slice = (history: History, { times, from, to, factor }: Slice): CandleColu
   }
 }
 
-const opening = '09:15'
+const openingTime = '09:15'
 
 /** The share of a day's session (09:15 to 15:30 in India) that has passed at an instant. */
-const doneShare = (calendar: Calendar, index: number, asOf: number) => {
+const computeElapsedShare = (calendar: TradingCalendar, index: number, asOf: number) => {
   const day = calendar.days[index] ?? ''
-  const [start, end] = [instantOf(day, opening), instantOf(day, '15:30')]
+  const [start, end] = [toInstant(day, openingTime), toInstant(day, '15:30')]
   return (asOf - start) / (end - start)
 }
 
-const withLastUnderWay = (columns: CandleColumns, done: number): CandleColumns => {
+const applyOpenSession = (columns: CandleColumns, done: number): CandleColumns => {
   const { o, h, l, c, v } = columns
   const index = o.length - 1
   const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o[index], h[index], l[index], c[index], v[index]]

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import { createFaults, Fault } from './faults.js'
-import { createLimits, Limits } from './limits.js'
-import { randomFrom } from './random.js'
+import { createRateLimits, Limits } from './limits.js'
+import { createRandom } from './random.js'
 
 const Latency = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */
@@ -33,33 +33,33 @@ interface ConditionOptions {
 /** The conditions for requests: the market's "now", faults, rate limits and latency. */
 export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions) => {
   let { latencyMs, faults, asOf } = given
-  let faultOf = createFaults(seed, faults)
-  let limitOf = createLimits(given.limits, Date.now)
-  let market = marketAt(instantOf(asOf))
+  let selectFault = createFaults(seed, faults)
+  let takeToken = createRateLimits(given.limits, Date.now)
+  let market = marketAt(resolveAsOf(asOf))
   return {
     /** The market now. A running clock is rounded down to whole minutes, so that answers can be cached for one minute. */
     market: (): SampleMarket => {
-      const now = instantOf(asOf)
+      const now = resolveAsOf(asOf)
       if (market.asOf !== now) market = marketAt(now)
       return market
     },
-    faultOf: (target: Parameters<typeof faultOf>[0]) => faultOf(target),
+    findFault: (target: Parameters<typeof selectFault>[0]) => selectFault(target),
     /** Counts a request to a host; returns the rate limit that it exceeds, if any. */
-    limitOf: (host: string) => limitOf(host),
+    findExceededLimit: (host: string) => takeToken(host),
     /** Depends on the request alone: the same request always has the same latency. */
-    latencyFor: (...key: readonly (string | number)[]): number => {
+    computeLatency: (...key: readonly (string | number)[]): number => {
       const { min, max } = typeof latencyMs === 'number' ? { min: latencyMs * 0.75, max: latencyMs * 1.25 } : latencyMs
-      return max === 0 ? 0 : min + (max - min) * randomFrom(seed, 'latency', ...key).next()
+      return max === 0 ? 0 : min + (max - min) * createRandom(seed, 'latency', ...key).next()
     },
     change: (control: z.output<typeof Control>): void => {
       latencyMs = control.latencyMs ?? latencyMs
       asOf = control.asOf ?? asOf
-      if (control.limits !== undefined) limitOf = createLimits(control.limits, Date.now)
+      if (control.limits !== undefined) takeToken = createRateLimits(control.limits, Date.now)
       if (control.faults === undefined && !control.reset) return
       faults = control.faults ?? faults
-      faultOf = createFaults(seed, faults)
+      selectFault = createFaults(seed, faults)
     },
   }
 }
 
-const instantOf = (asOf: number | (() => number)) => (typeof asOf === 'number' ? asOf : Math.floor(asOf() / 60_000) * 60_000)
+const resolveAsOf = (asOf: number | (() => number)) => (typeof asOf === 'number' ? asOf : Math.floor(asOf() / 60_000) * 60_000)

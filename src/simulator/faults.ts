@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { randomFrom } from './random.js'
+import { createRandom } from './random.js'
 
 /** What can go wrong with an answer: its status, its connection, a truncated, wrong or missing body, or a delay. */
 export const faultModes = ['status', 'reset', 'truncate', 'html', 'empty', 'garbage', 'null', 'no-body', 'hang', 'drip', 'slow'] as const
@@ -18,7 +18,7 @@ export const Fault = z.strictObject({
 export type Fault = Readonly<z.output<typeof Fault>>
 
 /** A request, as far as faults select by it. */
-export interface Target {
+export interface FaultTarget {
   /** Name of the endpoint. */
   readonly name: string
   /** Identifies the item among the requests of one endpoint. */
@@ -28,11 +28,11 @@ export interface Target {
 }
 
 /** Finds the first fault that hits a request, and counts the hit. */
-export const createFaults = (seed: number, faults: readonly Fault[]): ((target: Target) => Fault | undefined) => {
+export const createFaults = (seed: number, faults: readonly Fault[]): ((target: FaultTarget) => Fault | undefined) => {
   const hits = new Map<string, number>()
   return (target) => {
     for (const [index, fault] of faults.entries()) {
-      if (!aimsAt(fault, target) || !picks(seed, fault, target)) continue
+      if (!isAimedAt(fault, target) || !isSelected(seed, fault, target)) continue
       if (fault.times === undefined) return fault
       const item = [index, target.name, target.key].join('\u0000')
       const before = hits.get(item) ?? 0
@@ -44,8 +44,8 @@ export const createFaults = (seed: number, faults: readonly Fault[]): ((target: 
   }
 }
 
-const aimsAt = ({ on, items }: Fault, { name, texts }: Target) =>
+const isAimedAt = ({ on, items }: Fault, { name, texts }: FaultTarget) =>
   (on === '*' || on === name) && (items === undefined || items.some((item) => texts.includes(item)))
 
-const picks = (seed: number, { rate = 1, mode }: Fault, { name, key }: Target) =>
-  rate >= 1 || randomFrom(seed, 'fault', mode, name, key).next() < rate
+const isSelected = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
+  rate >= 1 || createRandom(seed, 'fault', mode, name, key).next() < rate

@@ -1,8 +1,8 @@
 import type { SampleSplit } from '../model/market.js'
-import { randomFrom } from './random.js'
+import { createRandom } from './random.js'
 
 /** The start of an instrument's price walk, and the price that it passes through. */
-export interface Listing {
+export interface PriceListing {
   /** Index of the first day in the calendar. */
   readonly first: number
   /** Rupees on the market's anchor day. */
@@ -11,7 +11,7 @@ export interface Listing {
 }
 
 /** One instrument's daily candles from its listing on. Prices are in paise: integers are exact. */
-export interface History {
+export interface PriceHistory {
   readonly first: number
   readonly length: number
   readonly open: Int32Array
@@ -21,28 +21,28 @@ export interface History {
   readonly volume: Int32Array
 }
 
-const leastPaise = 5
-const mostPaise = 1_000_000_000
+const MIN_PAISE = 5
+const MAX_PAISE = 1_000_000_000
 
 /**
  * Computes the price walk from the listing to the day with index `last`. A longer walk starts like a shorter one, so a new day changes no
  * earlier candle. `last` must not be before `anchor`, where the walk passes through the listing's price.
  */
-export const walk = (seed: number, sid: string, listing: Listing, anchor: number, last: number): History => {
+export const simulatePrices = (seed: number, sid: string, listing: PriceListing, anchor: number, last: number): PriceHistory => {
   const length = last - listing.first + 1
-  const logs = logCloses(seed, sid, length)
+  const logs = simulateLogCloses(seed, sid, length)
   const base = listing.price * 100 * Math.exp(-(logs[anchor - listing.first] ?? 0))
-  const history = emptyHistory(listing.first, length)
-  const shape = randomFrom(seed, 'shape', sid)
+  const history = createEmptyHistory(listing.first, length)
+  const shape = createRandom(seed, 'shape', sid)
   const usualVolume = 10 ** (3 + 3.5 * shape.next())
-  let before = inPaise(base)
+  let before = toPaise(base)
   for (let i = 0; i < length; i++) {
-    const close = inPaise(base * Math.exp(logs[i] ?? 0))
-    const open = inPaise(before * (1 + (shape.next() - 0.5) * 0.02))
+    const close = toPaise(base * Math.exp(logs[i] ?? 0))
+    const open = toPaise(before * (1 + (shape.next() - 0.5) * 0.02))
     history.open[i] = open
     history.close[i] = close
     history.high[i] = Math.max(open, close) + Math.round(Math.max(open, close) * shape.next() * 0.015)
-    history.low[i] = Math.max(leastPaise, Math.min(open, close) - Math.round(Math.min(open, close) * shape.next() * 0.015))
+    history.low[i] = Math.max(MIN_PAISE, Math.min(open, close) - Math.round(Math.min(open, close) * shape.next() * 0.015))
     history.volume[i] = Math.round(usualVolume * (0.2 + 2 * shape.next() ** 3))
     before = close
   }
@@ -50,8 +50,8 @@ export const walk = (seed: number, sid: string, listing: Listing, anchor: number
 }
 
 // Mean reversion (0.9995 a day) keeps thirty years of daily steps within plausible share prices.
-const logCloses = (seed: number, sid: string, length: number) => {
-  const random = randomFrom(seed, 'closes', sid)
+const simulateLogCloses = (seed: number, sid: string, length: number) => {
+  const random = createRandom(seed, 'closes', sid)
   const volatility = 0.01 + random.next() * 0.02
   const logs = new Float64Array(length)
   let log = 0
@@ -63,7 +63,7 @@ const logCloses = (seed: number, sid: string, length: number) => {
   return logs
 }
 
-const emptyHistory = (first: number, length: number): History => ({
+const createEmptyHistory = (first: number, length: number): PriceHistory => ({
   first,
   length,
   open: new Int32Array(length),
@@ -73,4 +73,4 @@ const emptyHistory = (first: number, length: number): History => ({
   volume: new Int32Array(length),
 })
 
-const inPaise = (value: number) => Math.min(mostPaise, Math.max(leastPaise, Math.round(value)))
+const toPaise = (value: number) => Math.min(MAX_PAISE, Math.max(MIN_PAISE, Math.round(value)))

@@ -1,22 +1,22 @@
 import type { SampleIndex } from '../model/market.js'
-import { spread } from './random.js'
+import { createPermutation } from './random.js'
 
-const indexCount = 194
+const INDEX_COUNT = 194
 // Below the Sid of every stock: requests for candles name only the Sid.
-const sidCount = 1_000
+const INDEX_SID_COUNT = 1_000
 
 /** The market's indices. Two of them share a symbol, as at the real provider; only their Sids differ. */
-export const indicesOf = (): readonly SampleIndex[] => {
-  const sidAt = spread(sidCount, 0)
-  return [...awkward, ...themed]
-    .slice(0, indexCount)
+export const createIndices = (): readonly SampleIndex[] => {
+  const sidAt = createPermutation(INDEX_SID_COUNT, 0)
+  return [...awkwardIndices, ...themedIndices]
+    .slice(0, INDEX_COUNT)
     .map(([Sym, DispSym], index) => ({ Sym, DispSym, Sid: sidAt(index + 1) }))
     .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
 }
 
-type Names = readonly [Sym: string, DispSym: string]
+type IndexNames = readonly [Sym: string, DispSym: string]
 
-const awkward: readonly Names[] = [
+const awkwardIndices: readonly IndexNames[] = [
   ['NIFTY', 'Nifty 50'],
   ['SENSEX', 'Sensex'],
   ['INDIA VIX', 'India VIX'],
@@ -34,7 +34,7 @@ const themes =
     ' ',
   )
 
-const families: readonly ((theme: string) => Names)[] = [
+const indexFamilies: readonly ((theme: string) => IndexNames)[] = [
   (theme) => [`NIFTY ${theme.toUpperCase()}`, `NIFTY ${theme}`],
   (theme) => [`Nifty ${theme} EW`, `Nifty ${theme} Equal Weight`],
   (theme) => [`NIFTY500 ${theme.toUpperCase()}`, `Nifty 500 ${theme}`],
@@ -44,4 +44,4 @@ const families: readonly ((theme: string) => Names)[] = [
   (theme) => [`${theme.slice(0, 4).toUpperCase()}${theme.length}TR`, `BSE ${theme} 65:35 TR`],
 ]
 
-const themed = families.flatMap((named) => themes.map(named))
+const themedIndices = indexFamilies.flatMap((named) => themes.map(named))

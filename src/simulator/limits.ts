@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { hosts } from '../model/settings.js'
 
-const Limit = z.strictObject({
+const RateLimit = z.strictObject({
   perSecond: z.number().positive().describe('requests a second that are served in the long run'),
   burst: z.number().min(1).describe('requests that are served at once after a pause'),
   retryAfter: z.union([z.number(), z.string()]).optional().describe('sent as Retry-After with the 429; a number is seconds'),
 })
-type Limit = Readonly<z.output<typeof Limit>>
+type Limit = Readonly<z.output<typeof RateLimit>>
 
 /** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
-export const Limits = z.partialRecord(z.enum([...hosts, '*']), Limit).readonly()
+export const Limits = z.partialRecord(z.enum([...hosts, '*']), RateLimit).readonly()
 export type Limits = Readonly<z.output<typeof Limits>>
 
 interface Bucket {
@@ -18,7 +18,7 @@ interface Bucket {
 }
 
 /** Takes a token out of a host's bucket; returns the exceeded limit if the bucket is empty. */
-export const createLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
+export const createRateLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
   const buckets = new Map<string, Bucket>()
   return (host) => {
     const limit = limits[host as keyof Limits] ?? limits['*']

@@ -1,12 +1,12 @@
 import type { SampleMarket } from '../model/market.js'
-import { type Day, dayAt } from '../model/trading-day.js'
-import { type Calendar, createCalendar } from './calendar.js'
-import { createCandles } from './candles.js'
-import type { Listing } from './history.js'
-import { indicesOf } from './indices.js'
-import { randomFrom } from './random.js'
+import { type Day, toDay } from '../model/trading-day.js'
+import { createTradingCalendar, type TradingCalendar } from './calendar.js'
+import { createCandleReader } from './candles.js'
+import type { PriceListing } from './history.js'
+import { createIndices } from './indices.js'
+import { createRandom } from './random.js'
 import { lowerBound } from './search.js'
-import { stocksOf } from './stocks.js'
+import { createStocks } from './stocks.js'
 
 /** The parameters of a simulated market. */
 export interface MarketOptions {
@@ -29,65 +29,65 @@ export const createMarket = (options: MarketOptions): SampleMarket => createTime
  */
 export const createTimeline = (options: MarketOptions): ((asOf: number) => SampleMarket) => {
   const { seed, exchange } = options
-  const calendar = createCalendar(seed)
-  const anchor = Math.max(0, lowerBound(calendar.days, anchorOf(options.asOf)) - 1)
-  const listedAt = listings(seed, anchor, options.candleDays ?? 2_500)
-  const stocks = stocksOf(seed, options.stocks, (rank) => calendar.days[listedAt(rank)] ?? '')
-  const indices = indicesOf()
+  const calendar = createTradingCalendar(seed)
+  const anchor = Math.max(0, lowerBound(calendar.days, findAnchorDay(options.asOf)) - 1)
+  const listedAt = createListingIndex(seed, anchor, options.candleDays ?? 2_500)
+  const stocks = createStocks(seed, options.stocks, (rank) => calendar.days[listedAt(rank)] ?? '')
+  const indices = createIndices()
   const byIsin = new Map(stocks.map((stock) => [stock.ISIN, stock]))
   const bySid = new Map(stocks.map((stock) => [stock.Sid, stock]))
   const indexBySid = new Map(indices.map((index) => [String(index.Sid), index]))
 
-  const listingOf = (sid: string): Listing | undefined => {
+  const listingOf = (sid: string): PriceListing | undefined => {
     const stock = bySid.get(sid)
     if (stock !== undefined) return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp, split: stock.split }
     const index = indexBySid.get(sid)
-    return index && { first: listedAt(index.Sym), price: randomFrom(seed, 'index', sid).decimal(1_000, 60_000) }
+    return index && { first: listedAt(index.Sym), price: createRandom(seed, 'index', sid).decimal(1_000, 60_000) }
   }
-  const candles = createCandles({ seed, calendar, anchor, listingOf })
+  const candles = createCandleReader({ seed, calendar, anchor, listingOf })
   const fixed = {
     exchange,
     stocks,
     indices,
-    ...names(seed),
+    ...createProviderIds(seed),
     stockByIsin: (isin: string) => byIsin.get(isin),
     stockBySid: (sid: string) => bySid.get(sid),
     indexBySid: (sid: string) => indexBySid.get(sid),
-    random: (...key: readonly (string | number)[]) => randomFrom(seed, ...key),
+    random: (...key: readonly (string | number)[]) => createRandom(seed, ...key),
   }
   return (asOf) => ({
     ...fixed,
     asOf,
-    tradingDays: (from, to) => openedDays(calendar, from, to, asOf),
+    tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
     candles: (sid, start, end) => candles(sid, start, end, asOf),
   })
 }
 
 // Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They depend on a day that is
 // the same for all runs from 2026 on; for an earlier "now" it is the turn of that year.
-const anchorOf = (asOf: number): Day => {
-  const turn = `${dayAt(asOf).slice(0, 4)}-01-01`
+const findAnchorDay = (asOf: number): Day => {
+  const turn = `${toDay(asOf).slice(0, 4)}-01-01`
   return turn < '2026-01-01' ? turn : '2026-01-01'
 }
 
 /** The calendar index of a listing date: half of all nearly `candleDays` ago, the others since, the first stock and NIFTY long before. */
-const listings = (seed: number, anchor: number, candleDays: number) => (rankOrIndex: string | number) => {
-  const random = randomFrom(seed, 'listed', rankOrIndex)
+const createListingIndex = (seed: number, anchor: number, candleDays: number) => (rankOrIndex: string | number) => {
+  const random = createRandom(seed, 'listed', rankOrIndex)
   const share = random.chance(0.5) ? 0.9 + random.next() / 10 : random.next()
   const age = Math.ceil((rankOrIndex === 0 || rankOrIndex === 'NIFTY' ? 3.2 : share) * candleDays)
   return Math.max(0, anchor - Math.max(0, age - 1))
 }
 
-const openedDays = (calendar: Calendar, from: Day, to: Day, asOf: number): readonly Day[] => {
+const listOpenedDays = (calendar: TradingCalendar, from: Day, to: Day, asOf: number): readonly Day[] => {
   const end = Math.min(calendar.lastOpened(asOf) + 1, lowerBound(calendar.days, `${to}~`))
   return calendar.days.slice(lowerBound(calendar.days, from), Math.max(0, end))
 }
 
-const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-const names = (seed: number) => {
-  const random = randomFrom(seed, 'names')
-  const text = (length: number) => Array.from({ length }, () => characters[random.int(0, characters.length - 1)]).join('')
+const createProviderIds = (seed: number) => {
+  const random = createRandom(seed, 'names')
+  const text = (length: number) => Array.from({ length }, () => ID_CHARACTERS[random.int(0, ID_CHARACTERS.length - 1)]).join('')
   return {
     buildId: `b${text(20)}`,
     sheet: { id: `1${text(43)}`, asmTabId: String(random.int(100_000, 499_999)), gsmTabId: String(random.int(500_000, 999_999)) },

@@ -1,29 +1,29 @@
 import type { Random } from '../model/market.js'
 
-export type Key = readonly (string | number)[]
+export type RandomKey = readonly (string | number)[]
 
 /** Pseudo-random numbers. Equal seeds and keys give equal numbers in every process, in any order of calls. */
-export const randomFrom = (seed: number, ...key: Key): Random => {
-  const next = mulberry32(hashOf([seed, ...key].join('\u0000')))
+export const createRandom = (seed: number, ...key: RandomKey): Random => {
+  const next = mulberry32(hashText([seed, ...key].join('\u0000')))
   const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
   return {
     next,
     int,
-    decimal: (min, max, digits = 2) => decimalAt(next(), min, max, 10 ** digits),
+    decimal: (min, max, digits = 2) => toDecimal(next(), min, max, 10 ** digits),
     pick: (list) => list[int(0, list.length - 1)] ?? list[0],
     chance: (probability) => next() < probability,
   }
 }
 
 /** A permutation of 0 … size-1 without a table: distinct positions get distinct numbers, and a longer list starts like a shorter one. */
-export const spread = (size: number, offset: number): ((position: number) => number) => {
+export const createPermutation = (size: number, offset: number): ((position: number) => number) => {
   let step = Math.ceil(size * 0.618)
   while (greatestCommonDivisor(step, size) !== 1) step += 1
   return (position) => (position * step + offset) % size
 }
 
 // Counts in whole steps, so that the result is neither below `min` nor rounded up to `max`.
-const decimalAt = (share: number, min: number, max: number, scale: number) => {
+const toDecimal = (share: number, min: number, max: number, scale: number) => {
   const first = Math.ceil(min * scale - 1e-9)
   const end = Math.ceil(max * scale - 1e-9)
   return (first + Math.floor(share * Math.max(0, end - first))) / scale
@@ -32,7 +32,7 @@ const decimalAt = (share: number, min: number, max: number, scale: number) => {
 const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b))
 
 // FNV-1a with the finaliser of MurmurHash3: similar keys must not give similar sequences.
-const hashOf = (text: string): number => {
+const hashText = (text: string): number => {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer } from './answers.js'
+import type { SimulatedAnswer } from './answers.js'
 import type { Fault } from './faults.js'
 
 interface Reply {
   readonly response: ServerResponse
-  readonly answer: Answer
+  readonly answer: SimulatedAnswer
   /** Called once, right before the last byte of the answer is written or the connection is destroyed. */
   readonly done?: ((status: number | string) => void) | undefined
 }
 
 /** Sends the answer, or what the fault turns it into. */
-export const respond = (reply: Reply, fault?: Fault): void => (fault ? misbehaviours[fault.mode](reply, fault) : send(reply))
+export const respond = (reply: Reply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
 
 /** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */
-export const later = (response: ServerResponse, ms: number, run: () => void): void => {
+export const runAfter = (response: ServerResponse, ms: number, run: () => void): void => {
   if (ms <= 0) run()
   else if (!response.closed) {
     const cancel = () => clearTimeout(timer)
@@ -26,17 +26,17 @@ export const later = (response: ServerResponse, ms: number, run: () => void): vo
 }
 
 const send = ({ response, answer, done }: Reply) => {
-  head(response, answer)
+  writeHead(response, answer)
   done?.(answer.status)
   response.end(answer.body)
 }
 
-const head = (response: ServerResponse, { status, type, body }: Answer) =>
+const writeHead = (response: ServerResponse, { status, type, body }: SimulatedAnswer) =>
   response.writeHead(status, { 'content-type': type, 'content-length': body.length })
 
 const sendText = (reply: Reply, type: string, text: string) => send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
 
-const misbehaviours: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
+const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
   status: (reply, { status = 500, retryAfter }) => {
     if (retryAfter !== undefined) reply.response.setHeader('retry-after', String(retryAfter))
     const body = Buffer.from(JSON.stringify({ message: `status ${status}` }))
@@ -47,7 +47,7 @@ const misbehaviours: Record<Fault['mode'], (reply: Reply, fault: Fault) => void>
     response.socket?.resetAndDestroy()
   },
   truncate: ({ response, answer, done }) => {
-    head(response, answer)
+    writeHead(response, answer)
     response.write(answer.body.subarray(0, answer.body.length >> 1), () => {
       done?.('truncated')
       response.destroy()
@@ -65,10 +65,10 @@ const misbehaviours: Record<Fault['mode'], (reply: Reply, fault: Fault) => void>
   'no-body': (reply) => sendText(reply, reply.answer.type, ''),
   hang: () => {},
   drip: (reply, { ms = 500 }) => {
-    head(reply.response, reply.answer)
+    writeHead(reply.response, reply.answer)
     drip(reply, ms, 0)
   },
-  slow: (reply, { ms = 1_000 }) => later(reply.response, ms, () => send(reply)),
+  slow: (reply, { ms = 1_000 }) => runAfter(reply.response, ms, () => send(reply)),
 }
 
 const drip = (reply: Reply, ms: number, sent: number) => {
@@ -76,7 +76,7 @@ const drip = (reply: Reply, ms: number, sent: number) => {
   const next = sent + 1
   if (next < answer.body.length) {
     response.write(answer.body.subarray(sent, next))
-    later(response, ms, () => drip(reply, ms, next))
+    runAfter(response, ms, () => drip(reply, ms, next))
   } else {
     done?.(answer.status)
     response.end(answer.body.subarray(sent))

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
-import type { AnyEndpoint } from '../provider/endpoint.js'
-import { type PathReader, pathReader, placeholdersIn } from './path-template.js'
+import type { AnyEndpoint } from '../http/endpoint.js'
+import { countPlaceholders, createPathReader, type PathReader } from './path-template.js'
 
 /** A request as it arrived. */
-export interface Asked {
+export interface IncomingRequest {
   readonly method: string
   /** From the path on, the host's prefix first. */
   readonly url: string
@@ -13,7 +13,7 @@ export interface Asked {
 }
 
 /** The result for a request: no endpoint matches, an endpoint matches but its input is invalid, or accepted. */
-export type Routed =
+export type RouteResult =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'refused'; readonly name: string; readonly key: string; readonly message: string }
   | { readonly kind: 'accepted'; readonly endpoint: AnyEndpoint; readonly key: string; readonly input: unknown }
@@ -24,11 +24,11 @@ interface Route {
 }
 
 /** Finds the endpoint of a request. If several share a URL, the one whose input schema accepts the request is taken. */
-export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: Asked) => Routed) => {
+export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: IncomingRequest) => RouteResult) => {
   // Fewer placeholders first: a literal path beats a placeholder that matches anything.
   const routes = [...endpoints]
-    .sort((a, b) => placeholdersIn(a.path) - placeholdersIn(b.path))
-    .map((endpoint): Route => ({ endpoint, read: pathReader(`/${endpoint.host}${endpoint.path}`) }))
+    .sort((a, b) => countPlaceholders(a.path) - countPlaceholders(b.path))
+    .map((endpoint): Route => ({ endpoint, read: createPathReader(`/${endpoint.host}${endpoint.path}`) }))
   return (request) => {
     const [path = '', query = ''] = request.url.split('?')
     const found = routes.flatMap(({ endpoint, read }) => {
@@ -37,21 +37,21 @@ export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: Aske
     })
     const [first] = found
     if (first === undefined) return { kind: 'unknown' }
-    if (request.method === 'GET') return choose(found, request, request.url)
+    if (request.method === 'GET') return chooseEndpoint(found, request, request.url)
     const body = readBody(request)
-    if ('wrong' in body) return refused(first.endpoint, request.url, body.wrong)
+    if ('wrong' in body) return createRefusal(first.endpoint, request.url, body.wrong)
     const posted = found.map(({ endpoint }) => ({ endpoint, values: body.json }))
-    return choose(posted, request, JSON.stringify(body.json))
+    return chooseEndpoint(posted, request, JSON.stringify(body.json))
   }
 }
 
 /** All strings and numbers in an input, as strings. */
-export const textsIn = (input: unknown): readonly string[] => {
+export const collectTexts = (input: unknown): readonly string[] => {
   if (typeof input === 'string' || typeof input === 'number') return [String(input)]
-  return typeof input === 'object' && input !== null ? Object.values(input).flatMap(textsIn) : []
+  return typeof input === 'object' && input !== null ? Object.values(input).flatMap(collectTexts) : []
 }
 
-const readBody = ({ headers, body }: Asked): { readonly json: unknown } | { readonly wrong: string } => {
+const readBody = ({ headers, body }: IncomingRequest): { readonly json: unknown } | { readonly wrong: string } => {
   const type = headers['content-type']
   if (!/^application\/json\b/i.test(type ?? '')) return { wrong: `content-type: must be application/json, not ${type ?? 'absent'}` }
   try {
@@ -61,19 +61,23 @@ const readBody = ({ headers, body }: Asked): { readonly json: unknown } | { read
   }
 }
 
-const choose = (candidates: readonly { endpoint: AnyEndpoint; values: unknown }[], request: Asked, key: string): Routed => {
+const chooseEndpoint = (
+  candidates: readonly { endpoint: AnyEndpoint; values: unknown }[],
+  request: IncomingRequest,
+  key: string,
+): RouteResult => {
   let closest: { endpoint: AnyEndpoint; issues: readonly Issue[] } | undefined
   for (const { endpoint, values } of candidates) {
     const parsed = endpoint.input.safeParse(values)
     if (parsed.success) {
-      const wrong = wrongHeader(endpoint, request.headers)
-      return wrong ? refused(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
+      const wrong = findWrongHeader(endpoint, request.headers)
+      return wrong ? createRefusal(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
     }
-    const issues = issuesOf(parsed.error)
+    const issues = listIssues(parsed.error)
     if (closest === undefined || issues.length < closest.issues.length) closest = { endpoint, issues }
   }
   const issue = closest?.issues[0]
-  return closest && issue ? refused(closest.endpoint, key, `${issue.field}: ${issue.message}`) : { kind: 'unknown' }
+  return closest && issue ? createRefusal(closest.endpoint, key, `${issue.field}: ${issue.message}`) : { kind: 'unknown' }
 }
 
 interface Issue {
@@ -81,19 +85,19 @@ interface Issue {
   readonly message: string
 }
 
-const issuesOf = (error: z.ZodError): readonly Issue[] =>
+const listIssues = (error: z.ZodError): readonly Issue[] =>
   error.issues.flatMap((issue) => {
     const fields = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
     return fields.map((path) => ({ field: path.map(String).join('.') || 'body', message: issue.message }))
   })
 
-const wrongHeader = ({ headers }: AnyEndpoint, sent: IncomingHttpHeaders): string | undefined => {
+const findWrongHeader = ({ headers }: AnyEndpoint, sent: IncomingHttpHeaders): string | undefined => {
   if (headers === 'origin' && !sent.origin) return 'origin: the header is missing'
   if (headers === 'browser' && !sent['user-agent']?.startsWith('Mozilla/')) return 'user-agent: must be a browser’s, starting with Mozilla/'
   return undefined
 }
 
-const refused = (endpoint: AnyEndpoint, key: string, what: string): Routed => ({
+const createRefusal = (endpoint: AnyEndpoint, key: string, what: string): RouteResult => ({
   kind: 'refused',
   name: endpoint.name,
   key,

@@ -1,17 +1,17 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { messageOf } from '../model/errors.js'
+import type { AnyEndpoint } from '../http/endpoint.js'
+import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
 import { type Host, hosts } from '../model/settings.js'
-import type { AnyEndpoint } from '../provider/endpoint.js'
-import { type Answer, jsonAnswer } from './answers.js'
+import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import { Control, createConditions, type Latency } from './conditions.js'
 import type { Fault } from './faults.js'
 import { createHandler } from './handler.js'
-import { createLedger, type SimulatorStats } from './ledger.js'
 import { Limits } from './limits.js'
 import { createTimeline } from './market.js'
+import { createRequestLog, type SimulatorStats } from './request-log.js'
 import { respond } from './respond.js'
 
 /** Options of the simulator; only `endpoints` is required. */
@@ -71,15 +71,15 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
   const start = typeof asOf === 'number' ? asOf : asOf()
   const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
   const conditions = createConditions({ seed, latencyMs, faults, limits: Limits.parse(limits), asOf, marketAt })
-  const ledger = createLedger()
+  const ledger = createRequestLog()
   const control = (change: Control) => {
     const checked = Control.parse(change)
     conditions.change(checked)
     if (checked.reset) ledger.reset()
   }
-  const own: Record<string, (body: string) => Answer> = {
-    'GET /__stats': () => jsonAnswer(200, ledger.read()),
-    'POST /__control': (body) => controlAnswer(control, body),
+  const own: Record<string, (body: string) => SimulatedAnswer> = {
+    'GET /__stats': () => createJsonAnswer(200, ledger.read()),
+    'POST /__control': (body) => applyControl(control, body),
   }
   const handle = createHandler({ endpoints: options.endpoints, cacheBytes: options.cacheBytes ?? 256e6, conditions, ledger })
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
@@ -90,29 +90,29 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
       () => response.destroy(), // the client disconnected in the middle of its body
     )
   })
-  const origin = await listen(server, options.port ?? 0)
+  const origin = await listenOnLoopback(server, options.port ?? 0)
   return {
     origin,
-    ...addresses(origin, conditions.market()),
+    ...describeAddresses(origin, conditions.market()),
     get market() {
       return conditions.market()
     },
     stats: ledger.read,
     control,
-    close: () => close(server),
+    close: () => closeServer(server),
   }
 }
 
-const controlAnswer = (control: (change: Control) => void, body: string): Answer => {
+const applyControl = (control: (change: Control) => void, body: string): SimulatedAnswer => {
   try {
     control(JSON.parse(body))
-    return jsonAnswer(200, {})
+    return createJsonAnswer(200, {})
   } catch (error) {
-    return jsonAnswer(400, { message: messageOf(error) })
+    return createJsonAnswer(400, { message: formatError(error) })
   }
 }
 
-const addresses = (origin: string, { sheet }: SampleMarket) => ({
+const describeAddresses = (origin: string, { sheet }: SampleMarket) => ({
   settings: {
     urls: Object.fromEntries(hosts.map((host) => [host, `${origin}/${host}`])) as Record<Host, string>,
     sheetId: sheet.id,
@@ -128,7 +128,7 @@ const addresses = (origin: string, { sheet }: SampleMarket) => ({
   ],
 })
 
-const listen = (server: Server, port: number) =>
+const listenOnLoopback = (server: Server, port: number) =>
   new Promise<string>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host: '127.0.0.1', backlog: 1_024 }, () => {
@@ -137,7 +137,7 @@ const listen = (server: Server, port: number) =>
     })
   })
 
-const close = (server: Server) =>
+const closeServer = (server: Server) =>
   new Promise<void>((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()

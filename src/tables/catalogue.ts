@@ -13,7 +13,7 @@ export interface ShownColumn {
 }
 
 /** All columns of a table, including `extra`. */
-export const columnsOf = ({ shape, columns }: Table): readonly ShownColumn[] => [
+export const listColumns = ({ shape, columns }: Table): readonly ShownColumn[] => [
   ...columns.map(({ name, type, comment }) => ({ name, type, comment })),
   ...(shape === 'candles' ? [] : [EXTRA]),
 ]

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { messageOf, UsageError } from '../model/errors.js'
+import { formatError, UsageError } from '../model/errors.js'
 
-export interface Duck {
+export interface DuckDb {
   readonly connection: DuckDBConnection
   readonly close: () => void
 }
@@ -15,8 +15,8 @@ const OPTIONS = {
 }
 
 /** Opens an in-memory DuckDB in India's time zone. @throws UsageError with the install command if the package is missing */
-export const openDuck = async (options: Readonly<Record<string, string>> = {}): Promise<Duck> => {
-  const { DuckDBInstance: Instance } = await loadDuck()
+export const openDuckDb = async (options: Readonly<Record<string, string>> = {}): Promise<DuckDb> => {
+  const { DuckDBInstance: Instance } = await loadDuckDb()
   const instance: DuckDBInstance = await Instance.create(':memory:', { ...OPTIONS, ...options })
   const connection = await instance.connect()
   await connection.run("SET TimeZone = 'Asia/Kolkata'")
@@ -30,7 +30,7 @@ export const openDuck = async (options: Readonly<Record<string, string>> = {}): 
 }
 
 /** Loads the optional package on first use. */
-export const loadDuck = async (): Promise<typeof import('@duckdb/node-api')> => {
+export const loadDuckDb = async (): Promise<typeof import('@duckdb/node-api')> => {
   try {
     return await import('@duckdb/node-api')
   } catch (error) {
@@ -38,7 +38,7 @@ export const loadDuck = async (): Promise<typeof import('@duckdb/node-api')> => 
     throw new UsageError(
       isMissing
         ? 'DuckDB is not installed; run: npm install @duckdb/node-api'
-        : `cannot load DuckDB (${messageOf(error)}); run: npm install @duckdb/node-api`,
+        : `cannot load DuckDB (${formatError(error)}); run: npm install @duckdb/node-api`,
     )
   }
 }

@@ -1,41 +1,41 @@
 import { readdir, readFile, realpath } from 'node:fs/promises'
 import { join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
-import { fileNamesOf, type Named } from '../model/file-name.js'
-import { isRow, type Row, textOf } from '../model/row.js'
-import type { Files, Table } from './table.js'
+import { createFileNames, type NamedEntry } from '../model/file-name.js'
+import { isRow, type Row, readText } from '../model/row.js'
+import type { Table, TableFiles } from './table.js'
 
 /** An output folder with the files of the tables. */
-export interface Folder {
+export interface TableFolder {
   /** Its real path. */
   readonly root: string
   /** The existing files of a table, by name, with their label. */
-  readonly filesOf: (table: Table) => Promise<readonly LabelledFiles[]>
+  readonly listFiles: (table: Table) => Promise<readonly LabelledFiles[]>
   /** The items of a table's files, by file name, as far as a list names them. */
-  readonly itemsOf: (table: Table) => Promise<ReadonlyMap<string, Item>>
+  readonly listItems: (table: Table) => Promise<ReadonlyMap<string, TableItem>>
 }
 
 /** A stock or an index; `sid` distinguishes indices that share a symbol. */
-export interface Item {
+export interface TableItem {
   readonly symbol: string
   readonly sid: string
 }
 
-export interface LabelledFiles extends Files {
+export interface LabelledFiles extends TableFiles {
   /** Real paths. */
-  readonly found: readonly string[]
+  readonly paths: readonly string[]
 }
 
 /** Opens an output folder. @throws UsageError if there is none, or if an output in it is a link that points outside */
-export const folderAt = async (out: string): Promise<Folder> => {
+export const openFolder = async (out: string): Promise<TableFolder> => {
   const root = await realpath(out).catch(() => {
     throw new UsageError(`${out} is not an output folder; name another with --out, or create it with "scripstream run --out ${out}"`)
   })
   return {
     root,
-    filesOf: (table) =>
-      Promise.all(table.files.map(async (files): Promise<LabelledFiles> => ({ ...files, found: await findTableFiles(root, files.path) }))),
-    itemsOf: async ({ items }) => {
+    listFiles: (table) =>
+      Promise.all(table.files.map(async (files): Promise<LabelledFiles> => ({ ...files, paths: await findTableFiles(root, files.path) }))),
+    listItems: async ({ items }) => {
       if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
       return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
     },
@@ -79,23 +79,23 @@ const readRows = async (path: string): Promise<readonly Row[]> => {
   }
 }
 
-const indexStocks = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
+const indexStocks = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {
   const stocks = listEntries(rows, 'Symbol', 'ISIN')
   const times = new Map<string, number>()
   for (const { key } of stocks) times.set(key, (times.get(key) ?? 0) + 1)
-  const names = fileNamesOf(stocks)
+  const names = createFileNames(stocks)
   // Stocks that share a symbol appear under their file names, so that their rows stay distinct.
   return new Map(stocks.flatMap(({ key }, index) => (times.get(key) === 1 ? [[names[index] as string, { symbol: key, sid: '' }]] : [])))
 }
 
-const indexIndices = (rows: readonly Row[]): ReadonlyMap<string, Item> => {
+const indexIndices = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {
   const indices = listEntries(rows, 'Sym', 'Sid')
-  const names = fileNamesOf(indices, { mayReplace: true })
+  const names = createFileNames(indices, { mayReplace: true })
   return new Map(indices.map(({ key, id }, index) => [names[index] as string, { symbol: key, sid: id }]))
 }
 
 /** Entries with a key and an id, without duplicates: those for which a run writes files. */
-const listEntries = (rows: readonly Row[], key: string, id: string): readonly Named[] => {
-  const all = rows.map((row) => ({ key: textOf(row[key]), id: textOf(row[id]) })).filter((one) => one.key !== '' && one.id !== '')
+const listEntries = (rows: readonly Row[], key: string, id: string): readonly NamedEntry[] => {
+  const all = rows.map((row) => ({ key: readText(row[key]), id: readText(row[id]) })).filter((one) => one.key !== '' && one.id !== '')
   return [...new Map(all.map((one) => [`${one.key}\n${one.id}`, one])).values()]
 }

@@ -1,14 +1,14 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBResult } from '@duckdb/node-api'
-import { DamagedFile, messageOf, UsageError } from '../model/errors.js'
+import { DamagedFileError, formatError, UsageError } from '../model/errors.js'
 import { catalogue } from './catalogue.js'
-import { type Duck, openDuck } from './duckdb.js'
-import { type Folder, folderAt } from './folder.js'
-import { listed, named } from './sql.js'
-import { statementOf } from './statement.js'
+import { type DuckDb, openDuckDb } from './duckdb.js'
+import { openFolder, type TableFolder } from './folder.js'
+import { quoteList, quoteName } from './sql.js'
+import { parseStatement } from './statement.js'
 import type { Table } from './table.js'
-import { selectOf } from './view.js'
+import { buildSelect } from './view.js'
 
 /** A running statement. */
 export interface QueryResult {
@@ -24,13 +24,17 @@ export interface QueryResult {
  * @throws UsageError for a statement that is wrong or not permitted
  * @throws DamagedFileError for a file that cannot be read
  */
-export const ask = async (sql: string, out: string, onBegin: (interrupt: () => void) => void = () => undefined): Promise<QueryResult> => {
-  const folder = await folderAt(out)
-  const duck = await openDuck({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
+export const runQuery = async (
+  sql: string,
+  out: string,
+  onBegin: (interrupt: () => void) => void = () => undefined,
+): Promise<QueryResult> => {
+  const folder = await openFolder(out)
+  const duck = await openDuckDb({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
   onBegin(() => duck.connection.interrupt())
   try {
-    const statement = await statementOf(duck.connection, sql)
-    const selects = await Promise.all(statement.tables.map(async (table) => [table, await selectOf(table, folder)] as const))
+    const statement = await parseStatement(duck.connection, sql)
+    const selects = await Promise.all(statement.tables.map(async (table) => [table, await buildSelect(table, folder)] as const))
     const files = await listPaths(statement.tables, folder)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder)))
       throw new UsageError(`${out} contains no outputs; name another folder with --out, or create them with "scripstream run --out ${out}"`)
@@ -39,31 +43,31 @@ export const ask = async (sql: string, out: string, onBegin: (interrupt: () => v
     return { result: await duck.connection.stream(statement.sql), close: duck.close }
   } catch (error) {
     duck.close()
-    throw errorOf(error)
+    throw toQueryError(error)
   }
 }
 
-const listPaths = async (some: readonly Table[], folder: Folder): Promise<readonly string[]> =>
-  (await Promise.all(some.map(folder.filesOf))).flat().flatMap(({ found }) => found)
+const listPaths = async (some: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
+  (await Promise.all(some.map(folder.listFiles))).flat().flatMap(({ paths: found }) => found)
 
 /** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
-const isEmpty = async (folder: Folder): Promise<boolean> => (await listPaths(catalogue, folder).catch(() => undefined))?.length === 0
+const isEmpty = async (folder: TableFolder): Promise<boolean> => (await listPaths(catalogue, folder).catch(() => undefined))?.length === 0
 
 /** From now on the database opens these files only, loads no extension, and its configuration is locked. */
-const restrictAccess = async ({ connection }: Duck, files: readonly string[]): Promise<void> => {
-  await connection.run(`SET allowed_paths = ${listed(files)}`)
+const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]): Promise<void> => {
+  await connection.run(`SET allowed_paths = ${quoteList(files)}`)
   await connection.run('SET enable_external_access = false')
   await connection.run('SET lock_configuration = true')
 }
 
-const createView = async ({ connection }: Duck, { name }: Table, select: string): Promise<void> => {
-  await connection.run(`CREATE VIEW ${named(name)} AS ${select}`)
+const createView = async ({ connection }: DuckDb, { name }: Table, select: string): Promise<void> => {
+  await connection.run(`CREATE VIEW ${quoteName(name)} AS ${select}`)
 }
 
 /** Converts DuckDB's error; keeps its message with the line and the position. */
-export const errorOf = (error: unknown): unknown => {
+export const toQueryError = (error: unknown): unknown => {
   if (!(error instanceof Error) || error.name !== 'Error') return error
-  if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFile(messageOf(error), { cause: error })
+  if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFileError(formatError(error), { cause: error })
   return new UsageError(
     error.message
       .replace('Failed to extract statements: ', '')

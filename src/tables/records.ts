@@ -1,18 +1,18 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { CANDLE_HEADER } from './candles.js'
 import type { LabelledFiles } from './folder.js'
-import { listed, named, pathOf, quoted } from './sql.js'
+import { quoteList, quoteName, quoteText, toJsonPath } from './sql.js'
 import type { Table } from './table.js'
 
 /** `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not have six numbers. */
-export type Reading = 'any' | 'sound'
+export type CsvMode = 'any' | 'sound'
 
 /**
  * The SELECT over the files, with `filename` and `label`. Candles: cells as text. Others: `record` as JSON, and `document` if records are
  * in a list of a document.
  */
-export const recordsOf = (table: Table, { found, label }: LabelledFiles, reading: Reading = 'any'): string => {
-  const labelSql = label === undefined ? 'NULL' : quoted(label)
+export const buildRecordSelect = (table: Table, { paths: found, label }: LabelledFiles, reading: CsvMode = 'any'): string => {
+  const labelSql = label === undefined ? 'NULL' : quoteText(label)
   switch (table.shape) {
     case 'candles':
       return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? buildCandleSource(found) : buildCsvSource(found, CANDLE_HEADER)}`
@@ -37,29 +37,29 @@ const buildJsonSource = ({ shape }: Table, files: readonly string[]): string => 
   // DuckDB allocates twice `maximum_object_size`, so pass the size of the largest document.
   const largest = shape === 'document' ? Math.max(...files.map((file) => statSync(file).size)) : 0
   const format = shape === 'array' ? 'array' : 'unstructured'
-  return `read_json_objects(${listed(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
+  return `read_json_objects(${quoteList(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
 }
 
 /** The records under a key of a document; a single record counts as a list of one. */
 const buildList = (key: string): string => {
-  const path = pathOf(key)
-  return `CASE WHEN json_type(json, ${path}) = 'OBJECT' THEN [json_extract(json, ${path})] ELSE json_extract(json, ${pathOf(`$."${key}"[*]`)}) END`
+  const path = toJsonPath(key)
+  return `CASE WHEN json_type(json, ${path}) = 'OBJECT' THEN [json_extract(json, ${path})] ELSE json_extract(json, ${toJsonPath(`$."${key}"[*]`)}) END`
 }
 
 /** All cells as text; missing cells are NULL. */
 const buildCsvSource = (files: readonly string[], header: readonly string[]): string => {
-  const columns = header.map((name) => `${quoted(name)}: 'VARCHAR'`).join(', ')
-  return `read_csv(${listed(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
+  const columns = header.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ')
+  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
 }
 
 /** Volume is read as DOUBLE (exact up to 2^53), because as BIGINT DuckDB would round 12.7. */
 const buildCandleSource = (files: readonly string[]): string => {
-  const columns = CANDLE_HEADER.map((name) => `${quoted(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
-  return `read_csv(${listed(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
+  const columns = CANDLE_HEADER.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
+  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
 }
 
 const buildRecord = (header: readonly string[]): string =>
-  `json_object(${header.map((name) => `${quoted(name.trim())}, trim(${named(name)})`).join(', ')})`
+  `json_object(${header.map((name) => `${quoteText(name.trim())}, trim(${quoteName(name)})`).join(', ')})`
 
 const HEADER_BYTES = 4_096
 

@@ -25,7 +25,7 @@ const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:
  *
  * @throws UsageError for any other statement
  */
-export const statementOf = async (connection: DuckDBConnection, sql: string): Promise<Statement> => {
+export const parseStatement = async (connection: DuckDBConnection, sql: string): Promise<Statement> => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
   const tree = await parseTree(connection, query)

@@ -3,13 +3,13 @@ export type SqlType = 'VARCHAR' | 'DOUBLE' | 'BIGINT' | 'DATE' | 'TIMESTAMP' | '
 /** Converts the SQL of a text to the SQL of the column's value, if a cast alone cannot. */
 export type Conversion = (text: string) => string
 
-export interface Column {
+export interface TableColumn {
   readonly name: string
   readonly type: SqlType
   /** What it contains: unit, time zone, when it is empty. */
   readonly comment: string
   readonly from: ColumnSource
-  readonly reading?: Conversion
+  readonly convert?: Conversion
 }
 
 /**
@@ -22,7 +22,7 @@ export type ColumnSource =
   | { readonly file: 'symbol' | 'sid' | 'label' }
 
 /** Files of a table, by their path below the output folder. `{exch}` is an exchange, `{item}` the file name of an item. */
-export interface Files {
+export interface TableFiles {
   readonly path: string
   /** A value for all rows of these files. */
   readonly label?: string
@@ -35,19 +35,19 @@ export interface Table {
   readonly comment: string
   /** The file format: a JSON array, one JSON document, CSV with any header, or CSV of candles. */
   readonly shape: 'array' | 'document' | 'csv' | 'candles'
-  readonly files: readonly Files[]
+  readonly files: readonly TableFiles[]
   /** If each record contains lists of rows: the keys of these lists. */
   readonly lists?: readonly string[]
   /** Keys of the records that another table contains. */
   readonly elsewhere?: readonly string[]
   /** Which list names the items of the files. */
   readonly items?: 'stocks' | 'indices'
-  readonly columns: readonly Column[]
+  readonly columns: readonly TableColumn[]
   /** Columns that identify a row; of rows with the same key the last in the file wins. */
   readonly key?: readonly string[]
 }
 
-type Field = (name: string, from: string | ColumnSource, comment: string, reading?: Conversion) => Column
+type Field = (name: string, from: string | ColumnSource, comment: string, reading?: Conversion) => TableColumn
 
 const field =
   (type: SqlType): Field =>
@@ -56,7 +56,7 @@ const field =
     type,
     comment,
     from: typeof from === 'string' ? { row: [from] } : from,
-    ...(reading === undefined ? {} : { reading }),
+    ...(reading === undefined ? {} : { convert: reading }),
   })
 
 export const text = field('VARCHAR')

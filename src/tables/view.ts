@@ -1,33 +1,35 @@
-import { columnsOf } from './catalogue.js'
-import type { Folder, Item } from './folder.js'
-import { type Reading, recordsOf } from './records.js'
-import { named, pathOf, quoted } from './sql.js'
-import { type Column, EXTRA, type Table } from './table.js'
+import { listColumns } from './catalogue.js'
+import type { TableFolder, TableItem } from './folder.js'
+import { buildRecordSelect, type CsvMode } from './records.js'
+import { quoteName, quoteText, toJsonPath } from './sql.js'
+import { EXTRA, type Table, type TableColumn } from './table.js'
 
 /**
  * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is NULL there and appears in
  * `extra`. Without files there are no rows.
  */
-export const selectOf = async (table: Table, folder: Folder, reading?: Reading): Promise<string> => {
-  const groups = (await folder.filesOf(table)).filter(({ found }) => found.length > 0)
+export const buildSelect = async (table: Table, folder: TableFolder, reading?: CsvMode): Promise<string> => {
+  const groups = (await folder.listFiles(table)).filter(({ paths: found }) => found.length > 0)
   if (groups.length === 0) return buildEmptySelect(table)
-  const item = buildItem(table, await folder.itemsOf(table))
-  const values = table.columns.map((column) => `${buildValue(column, table, item)} AS ${named(column.name)}`)
+  const item = buildItem(table, await folder.listItems(table))
+  const values = table.columns.map((column) => `${buildValue(column, table, item)} AS ${quoteName(column.name)}`)
   const extra = table.shape === 'candles' ? [] : [`${buildExtra(table)} AS ${EXTRA.name}`]
-  return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => recordsOf(table, files, reading)).join(' UNION ALL ')})`
+  return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => buildRecordSelect(table, files, reading)).join(' UNION ALL ')})`
 }
 
 const buildEmptySelect = (table: Table): string =>
-  `SELECT ${columnsOf(table)
-    .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${named(name)}`)
+  `SELECT ${listColumns(table)
+    .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteName(name)}`)
     .join(', ')} WHERE false`
 
 /** The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other items. */
-const buildItem = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'symbol' | 'sid', string> => {
+const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Record<'symbol' | 'sid', string> => {
   const [, after = ''] = files[0]?.path.split('{item}') ?? []
   const name = `left(parse_filename(filename), -${after.length})`
   const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
-    pairs.length === 0 ? otherwise : `coalesce(MAP {${pairs.map((pair) => pair.map(quoted).join(': ')).join(', ')}}[${name}], ${otherwise})`
+    pairs.length === 0
+      ? otherwise
+      : `coalesce(MAP {${pairs.map((pair) => pair.map(quoteText).join(': ')).join(', ')}}[${name}], ${otherwise})`
   const all = [...items]
   return {
     symbol: chosen(
@@ -41,18 +43,18 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, Item>): Record<'
   }
 }
 
-const buildValue = (column: Column, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
+const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
   const { from, type } = column
   if ('file' in from) return from.file === 'label' ? 'label' : item[from.file]
   const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
-  if (shape === 'candles') return buildCast(column, named(keys[0] ?? ''))
-  if (type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${pathOf(key)}), 'null')`))
-  return buildCast(column, buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${pathOf(key)})`)))
+  if (shape === 'candles') return buildCast(column, quoteName(keys[0] ?? ''))
+  if (type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
+  return buildCast(column, buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${toJsonPath(key)})`)))
 }
 
 const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
-const buildCast = ({ type, reading }: Column, text: string): string => {
+const buildCast = ({ type, convert: reading }: TableColumn, text: string): string => {
   if (reading !== undefined) return `TRY(${reading(text)})`
   switch (type) {
     case 'VARCHAR':
@@ -79,23 +81,23 @@ const buildExtra = (table: Table): string => {
 }
 
 const buildRest = (where: 'record' | 'document', table: Table): string => {
-  const readers = new Map<string, readonly Column[]>()
+  const readers = new Map<string, readonly TableColumn[]>()
   for (const column of table.columns)
     for (const key of listKeys(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
-  const removals = [...readers].map(([key, columns]) => `${quoted(key)}, ${buildRemoval(key, columns, where)}`)
+  const removals = [...readers].map(([key, columns]) => `${quoteText(key)}, ${buildRemoval(key, columns, where)}`)
   const holdsLists = (where === 'document') === (table.lists !== undefined)
-  const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoted(key)}, NULL`) : []
+  const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoteText(key)}, NULL`) : []
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
-const listKeys = (where: 'record' | 'document', { from }: Column): readonly string[] => {
+const listKeys = (where: 'record' | 'document', { from }: TableColumn): readonly string[] => {
   if ('row' in from) return where === 'record' ? from.row : []
   return 'document' in from && where === 'document' ? from.document : []
 }
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
-const buildRemoval = (key: string, columns: readonly Column[], where: string): string => {
-  if (columns.some(({ type, reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
-  const text = `json_extract_string(${where}, ${pathOf(key)})`
-  return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${pathOf(key)}) END`
+const buildRemoval = (key: string, columns: readonly TableColumn[], where: string): string => {
+  if (columns.some(({ type, convert: reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
+  const text = `json_extract_string(${where}, ${toJsonPath(key)})`
+  return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${toJsonPath(key)}) END`
 }

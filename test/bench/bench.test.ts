@@ -1,42 +1,44 @@
 import { describe, expect, it } from 'vitest'
-import { boundOf } from './harness/bound.js'
-import { createSameness, wrongFiles, wrongRequests } from './harness/check.js'
+import { computeBound } from './harness/bound.js'
+import { createSameRunCheck, findWrongFiles, findWrongRequests } from './harness/check.js'
 import { type Figure, isMet, median } from './harness/figure.js'
-import { optionsOf } from './options.js'
-import { fixed, latencyOf, logNormal } from './provider/latency.js'
-import { EVENING, marketOf, NEXT_EVENING } from './provider/market.js'
-import { chartOf } from './report/chart.js'
-import { merged, type ScalePoint } from './report/results.js'
-import { machinesText, tableOf } from './report/table.js'
+import { parseOptions } from './options.js'
+import { computeLatency, fixed, logNormal } from './provider/latency.js'
+import { createBenchTimeline, FIRST_RUN_AT, NEXT_RUN_AT } from './provider/market.js'
+import { drawChart } from './report/chart.js'
+import { mergeByKey, type ScalePoint } from './report/results.js'
+import { formatMachines, formatTable } from './report/table.js'
 
 const counts = { requests: 30, duplicates: 0, maxInFlight: 1, latencyMs: 1_500, measuredMs: 1_500 }
 const stats = { violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 }
-const { stocks } = marketOf(30)(Date.parse(EVENING))
+const { stocks } = createBenchTimeline(30)(Date.parse(FIRST_RUN_AT))
 
 describe('the bound', () => {
   it('is the sum of phase 1 plus the longest stream after it', () => {
     const once = { ...counts, requests: 1, latencyMs: 50 }
     const asked = { master: once, fundamental: counts, listing_dates: once, announcements: counts, ohlcv: counts }
-    expect(boundOf(asked, stocks, fixed(50))).toBeCloseTo(50 + (30 * 50) / 20 + 50 + (30 * 50) / 15)
+    expect(computeBound(asked, stocks, fixed(50))).toBeCloseTo(50 + (30 * 50) / 20 + 50 + (30 * 50) / 15)
   })
 
   it('counts the longer of the two requests of a filing', () => {
     const latency = logNormal(100)
-    const longer = stocks.map(({ ISIN }) => Math.max(latencyOf(latency, 'lodr', ISIN), latencyOf(latency, 'company_filings', ISIN)))
+    const longer = stocks.map(({ ISIN }) =>
+      Math.max(computeLatency(latency, 'lodr', ISIN), computeLatency(latency, 'company_filings', ISIN)),
+    )
     const wanted = longer.reduce((sum, ms) => sum + ms, 0) / 20
-    expect(boundOf({ lodr: counts, company_filings: counts }, stocks, latency)).toBeCloseTo(wanted)
+    expect(computeBound({ lodr: counts, company_filings: counts }, stocks, latency)).toBeCloseTo(wanted)
   })
 
   it('adds the index candles after the list of indices', () => {
     const asked = { indices: { ...counts, latencyMs: 50 }, index_ohlcv: { ...counts, latencyMs: 194 * 50 } }
-    expect(boundOf(asked, stocks, fixed(50))).toBeCloseTo(50 + (194 * 50) / 15)
+    expect(computeBound(asked, stocks, fixed(50))).toBeCloseTo(50 + (194 * 50) / 15)
   })
 })
 
 describe('the latency', () => {
   it('is the same for the same request, and has the given mean', () => {
-    const all = marketOf(5_000)(Date.parse(EVENING)).stocks.map(({ ISIN }) => latencyOf(logNormal(100), 'news', ISIN))
-    expect(all[7]).toBe(latencyOf(logNormal(100), 'news', marketOf(8)(Date.parse(EVENING)).stocks[7]?.ISIN ?? ''))
+    const all = createBenchTimeline(5_000)(Date.parse(FIRST_RUN_AT)).stocks.map(({ ISIN }) => computeLatency(logNormal(100), 'news', ISIN))
+    expect(all[7]).toBe(computeLatency(logNormal(100), 'news', createBenchTimeline(8)(Date.parse(FIRST_RUN_AT)).stocks[7]?.ISIN ?? ''))
     expect(all.reduce((sum, ms) => sum + ms, 0) / all.length).toBeCloseTo(100, -1)
     expect(Math.max(...all)).toBeGreaterThan(300)
   })
@@ -45,29 +47,29 @@ describe('the latency', () => {
 describe('the checks', () => {
   const endpoints = { news: counts }
 
-  it('pass a run with one request for every stock', () => expect(wrongRequests({ ...stats, endpoints }, 30)).toEqual([]))
+  it('pass a run with one request for every stock', () => expect(findWrongRequests({ ...stats, endpoints }, 30)).toEqual([]))
 
   it.each([
     ['too few', { requests: 29 }, '29 requests of news instead of 30'],
     ['one twice', { duplicates: 1 }, '1 repeated requests of news'],
     ['too many at once', { maxInFlight: 16 }, '16 requests of news at once instead of 15'],
   ])('report requests: %s', (_, wrong, said) => {
-    expect(wrongRequests({ ...stats, endpoints: { news: { ...counts, ...wrong } } }, 30)).toEqual([said])
+    expect(findWrongRequests({ ...stats, endpoints: { news: { ...counts, ...wrong } } }, 30)).toEqual([said])
   })
 
   it('report a request that the provider does not know', () => {
-    expect(wrongRequests({ ...stats, endpoints, violations: ['news: asks about no stock'] }, 30)).toEqual(['news: asks about no stock'])
+    expect(findWrongRequests({ ...stats, endpoints, violations: ['news: asks about no stock'] }, 30)).toEqual(['news: asks about no stock'])
   })
 
   it('report a missing file', () => {
     const folders = { company_filings: 24, market_news: 26, ohlcv_data: 30, 'ohlcv_data/indices': 194 }
     const outputs = { files: 0, bytes: 0, hash: '', folders }
-    expect(wrongFiles(outputs, 30)).toEqual([])
-    expect(wrongFiles({ ...outputs, folders: { ...folders, ohlcv_data: 29 } }, 30)).toEqual(['29 files in ohlcv_data instead of 30'])
+    expect(findWrongFiles(outputs, 30)).toEqual([])
+    expect(findWrongFiles({ ...outputs, folders: { ...folders, ohlcv_data: 29 } }, 30)).toEqual(['29 files in ohlcv_data instead of 30'])
   })
 
   it('report two different runs of one configuration', () => {
-    const same = createSameness()
+    const same = createSameRunCheck()
     const outputs = { files: 1, bytes: 1, folders: {}, hash: 'a' }
     same('50 ms', outputs, { ...stats, endpoints })
     same('50 ms', outputs, { ...stats, endpoints })
@@ -86,8 +88,8 @@ describe('the figures', () => {
   })
 
   it('are printed with those of before, if there are any', () => {
-    expect(tableOf([figure])).toContain('| wall | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
-    expect(tableOf([figure], [{ ...figure, values: [9] }])).toContain('| wall | 9 s | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
+    expect(formatTable([figure])).toContain('| wall | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
+    expect(formatTable([figure], [{ ...figure, values: [9] }])).toContain('| wall | 9 s | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
   })
 
   it('are marked if most others were measured on another machine', () => {
@@ -95,12 +97,12 @@ describe('the figures', () => {
       { ...figure, name: 'one', machine: 'small' },
       ...['two', 'three'].map((name) => ({ ...figure, name, machine: 'large' })),
     ]
-    expect(tableOf(figures)).toMatch(/\| one¹ \|.*\n\| two \|.*\n\| three \|/)
-    expect(machinesText(figures)).toBe('Measured on large; rows with ¹ on small.')
+    expect(formatTable(figures)).toMatch(/\| one¹ \|.*\n\| two \|.*\n\| three \|/)
+    expect(formatMachines(figures)).toBe('Measured on large; rows with ¹ on small.')
   })
 
   it('replace earlier figures of the same name', () => {
-    expect(merged(['a1', 'b1'], ['b2', 'c2'], (text) => text.charAt(0))).toEqual(['a1', 'b2', 'c2'])
+    expect(mergeByKey(['a1', 'b1'], ['b2', 'c2'], (text) => text.charAt(0))).toEqual(['a1', 'b2', 'c2'])
   })
 })
 
@@ -109,19 +111,24 @@ it('draws every point within its panel', () => {
     const rest = { runs: 1, boundS: 0.5, cpuS: 1, peakRssMb: count / 10, requests: 1, outputMb: 1 }
     return { stocks: count, latencyMs: 50, wallS, ...rest }
   }
-  const circles = [...chartOf([point(100, 0.6), point(1_000, 70)]).matchAll(/cx="(.*?)" cy="(.*?)"/g)]
+  const circles = [...drawChart([point(100, 0.6), point(1_000, 70)]).matchAll(/cx="(.*?)" cy="(.*?)"/g)]
   expect(circles).toHaveLength(4)
   for (const [, x, y] of circles) expect([Number(x) >= 56, Number(x) <= 364, Number(y) >= 44, Number(y) <= 296]).not.toContain(false)
 })
 
 it('uses the next trading day for the next daily run', () => {
-  expect(marketOf(0)(Date.parse(NEXT_EVENING)).tradingDays('2026-02-12', '2026-02-28')).toEqual(['2026-02-12', '2026-02-13'])
+  expect(createBenchTimeline(0)(Date.parse(NEXT_RUN_AT)).tradingDays('2026-02-12', '2026-02-28')).toEqual(['2026-02-12', '2026-02-13'])
 })
 
 it('parses the command line, and names what is wrong in it', () => {
-  expect(optionsOf(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
-  expect(optionsOf(['scale', '--stocks', '1,3'])).toMatchObject({ command: 'scale', runs: 1, factors: [1, 3], latenciesMs: [5, 50, 200] })
-  expect(() => optionsOf(['--runs', 'many'])).toThrow('many is not a number')
-  expect(() => optionsOf(['scales'])).toThrow('unknown command: scales')
-  expect(() => optionsOf(['--quick', '--write'])).toThrow('--quick cannot be combined with --write')
+  expect(parseOptions(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
+  expect(parseOptions(['scale', '--stocks', '1,3'])).toMatchObject({
+    command: 'scale',
+    runs: 1,
+    factors: [1, 3],
+    latenciesMs: [5, 50, 200],
+  })
+  expect(() => parseOptions(['--runs', 'many'])).toThrow('many is not a number')
+  expect(() => parseOptions(['scales'])).toThrow('unknown command: scales')
+  expect(() => parseOptions(['--quick', '--write'])).toThrow('--quick cannot be combined with --write')
 })

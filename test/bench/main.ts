@@ -6,19 +6,19 @@ import type { Context, Figure } from './harness/figure.js'
 import { measurements } from './measurements/index.js'
 import { measureScale } from './measurements/scale.js'
 import { measureTurns } from './measurements/turns.js'
-import { type BenchOptions, optionsOf, USAGE } from './options.js'
-import { chartOf } from './report/chart.js'
-import { byName, merged, on, readResults, withScale, writeResults } from './report/results.js'
-import { scaleTableOf, tableOf } from './report/table.js'
+import { type BenchOptions, parseOptions, USAGE } from './options.js'
+import { drawChart } from './report/chart.js'
+import { addMachine, getName, mergeByKey, readResults, replaceScale, writeResults } from './report/results.js'
+import { formatScaleTable, formatTable } from './report/table.js'
 import { measureTrouble } from './trouble/index.js'
 
 // The compiled file is two folders deeper than the source.
-const kept = (name: string): string => fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
-const RESULTS = kept('results.json')
-const TROUBLE = kept('outages.json')
-const CHART = kept('scale.svg')
+const toBenchFile = (name: string): string => fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
+const RESULTS = toBenchFile('results.json')
+const TROUBLE = toBenchFile('outages.json')
+const CHART = toBenchFile('scale.svg')
 
-const machine = (): string => {
+const describeMachine = (): string => {
   const all = cpus()
   return `${all.length} × ${all[0]?.model.trim() ?? 'CPU'}, Node ${process.versions.node}, ${process.platform}, ${new Date().toISOString().slice(0, 10)}`
 }
@@ -32,22 +32,23 @@ const measureAll = async ({ only, quick, write }: BenchOptions, contextFor: (nam
     console.error(`${name}: ${summary}`)
     figures.push(...(await run(contextFor(name))))
   }
-  console.log(`${machine()}\n\n${tableOf(figures, quick || write === 'before' ? [] : results.before)}`)
-  if (write === 'now') writeResults(RESULTS, { ...results, figures: merged(results.figures, on(machine(), figures), byName) })
-  if (write === 'before') writeResults(RESULTS, { ...results, before: merged(results.before, figures, byName) })
+  console.log(`${describeMachine()}\n\n${formatTable(figures, quick || write === 'before' ? [] : results.before)}`)
+  if (write === 'now')
+    writeResults(RESULTS, { ...results, figures: mergeByKey(results.figures, addMachine(describeMachine(), figures), getName) })
+  if (write === 'before') writeResults(RESULTS, { ...results, before: mergeByKey(results.before, figures, getName) })
 }
 
 const measureSeries = async ({ write, factors, latenciesMs }: BenchOptions, context: Context): Promise<void> => {
   const points = await measureScale(context, { factors, latenciesMs })
-  console.log(`${machine()}\n\n${scaleTableOf(points)}`)
+  console.log(`${describeMachine()}\n\n${formatScaleTable(points)}`)
   if (write === undefined) return
-  const results = withScale(readResults(RESULTS), points, machine())
+  const results = replaceScale(readResults(RESULTS), points, describeMachine())
   writeResults(RESULTS, results)
-  writeFileSync(CHART, chartOf(results.scale))
+  writeFileSync(CHART, drawChart(results.scale))
 }
 
 const main = async (): Promise<void> => {
-  const options = optionsOf(process.argv.slice(2))
+  const options = parseOptions(process.argv.slice(2))
   if (options.help) return console.log(USAGE)
   if (options.list) {
     for (const { name, summary } of measurements) console.log(`${name.padEnd(12)} ${summary}`)
@@ -73,9 +74,9 @@ const measure = async (options: BenchOptions, contextFor: (name: string) => Cont
   if (command === undefined) return measureAll(options, contextFor)
   const context = contextFor(command)
   if (command === 'scale') return measureSeries(options, context)
-  if (command !== 'turns') return measureTrouble(command, options, { context, path: TROUBLE, machine: machine() })
+  if (command !== 'turns') return measureTrouble(command, options, { context, path: TROUBLE, machine: describeMachine() })
   const { stocks = context.quick ? 80 : 2_775, latencyMs } = trouble
-  console.log(`${machine()}\n\n${tableOf(await measureTurns(context, { stocks, latencyMs, against }))}`)
+  console.log(`${describeMachine()}\n\n${formatTable(await measureTurns(context, { stocks, latencyMs, against }))}`)
 }
 
 await main().catch((error: unknown) => {

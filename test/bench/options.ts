@@ -63,10 +63,10 @@ outages, slow-lines, endless-429, large-bodies: runs with faults. --write stores
 const commands = ['scale', 'turns', ...troubleCommands] as const
 
 /** Parses the command line; throws an error that names the wrong part. */
-export const optionsOf = (args: readonly string[]): BenchOptions => {
-  const { values, positionals } = parse(args)
+export const parseOptions = (args: readonly string[]): BenchOptions => {
+  const { values, positionals } = parseFlags(args)
   const [given, ...others] = positionals
-  const command = given === undefined ? undefined : oneOf(commands, given)
+  const command = given === undefined ? undefined : findChoice(commands, given)
   if (others.length > 0 || (given !== undefined && command === undefined))
     throw new Error(`unknown command: ${positionals.join(' ')}\n\n${USAGE}`)
   if (values.quick && (values.write || values.before)) throw new Error('--quick cannot be combined with --write or --before')
@@ -78,25 +78,25 @@ export const optionsOf = (args: readonly string[]): BenchOptions => {
     list: values.list,
     help: values.help,
     only: values.only?.split(','),
-    runs: values.runs === undefined ? (values.quick || isScale ? 1 : 5) : (numbers(values.runs)[0] as number),
+    runs: values.runs === undefined ? (values.quick || isScale ? 1 : 5) : (parseNumbers(values.runs)[0] as number),
     product: resolve(values.product),
     against: resolve(values.against ?? '.'),
     write: values.before ? 'before' : values.write ? 'now' : undefined,
-    factors: numbers(isScale ? (values.stocks ?? '1,3,10') : '1'),
-    latenciesMs: numbers(values.latencies ?? '5,50,200'),
+    factors: parseNumbers(isScale ? (values.stocks ?? '1,3,10') : '1'),
+    latenciesMs: parseNumbers(values.latencies ?? '5,50,200'),
     trouble: {
-      stocks: values.stocks === undefined || isScale ? undefined : numbers(values.stocks)[0],
-      latencyMs: numbers(values.latencies ?? (command === 'turns' ? '50' : '5'))[0] as number,
-      kinds: choices(outageKinds, values.kinds),
-      seconds: numbers(values.seconds),
-      starts: choices(outageStarts, values.starts?.replaceAll('-', ' ')),
-      megabits: numbers(values.megabits),
+      stocks: values.stocks === undefined || isScale ? undefined : parseNumbers(values.stocks)[0],
+      latencyMs: parseNumbers(values.latencies ?? (command === 'turns' ? '50' : '5'))[0] as number,
+      kinds: parseChoices(outageKinds, values.kinds),
+      seconds: parseNumbers(values.seconds),
+      starts: parseChoices(outageStarts, values.starts?.replaceAll('-', ' ')),
+      megabits: parseNumbers(values.megabits),
       endpoints: values.endpoints.split(','),
     },
   }
 }
 
-const parse = (args: readonly string[]) =>
+const parseFlags = (args: readonly string[]) =>
   parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -120,18 +120,18 @@ const parse = (args: readonly string[]) =>
     },
   })
 
-const oneOf = <T extends string>(known: readonly T[], name: string): T | undefined => known.find((one) => one === name)
+const findChoice = <T extends string>(known: readonly T[], name: string): T | undefined => known.find((one) => one === name)
 
-const choices = <T extends string>(known: readonly T[], text: string | undefined): readonly T[] =>
+const parseChoices = <T extends string>(known: readonly T[], text: string | undefined): readonly T[] =>
   text === undefined
     ? known
     : text.split(',').map((part) => {
-        const choice = oneOf(known, part)
+        const choice = findChoice(known, part)
         if (choice === undefined) throw new Error(`${part} is not one of ${known.join(', ')}\n\n${USAGE}`)
         return choice
       })
 
-const numbers = (text: string): readonly number[] =>
+const parseNumbers = (text: string): readonly number[] =>
   text.split(',').map((part) => {
     const value = Number(part)
     if (!(value > 0)) throw new Error(`${part} is not a number above 0\n\n${USAGE}`)

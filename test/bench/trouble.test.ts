@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
-import { lossesOf, type TroubledRun } from './harness/troubled.js'
-import { optionsOf } from './options.js'
+import { computeLosses, type TroubledRun } from './harness/troubled.js'
+import { parseOptions } from './options.js'
 import { openFront } from './provider/front.js'
 import { createLine } from './provider/line.js'
 import { createOutages } from './provider/outage.js'
 import { createPadding } from './provider/padding.js'
-import { jsonResponse } from './provider/template.js'
-import { mergeTrouble, type OutageRow, outagesTable } from './report/trouble.js'
+import { createJsonResponse } from './provider/template.js'
+import { formatOutages, mergeTrouble, type OutageRow } from './report/trouble.js'
 
-const errorOf = async (port: number): Promise<string | undefined> => {
+const connectError = async (port: number): Promise<string | undefined> => {
   const socket = connect({ port, host: '127.0.0.1' })
   try {
     await once(socket, 'connect')
@@ -41,9 +41,9 @@ describe('an outage', () => {
     const closed = new Promise((resolve) => open.on('close', resolve))
     await outages.plan({ kind: 'killed', ms: 60_000 })
     await closed
-    expect(await errorOf(front.port)).toBe('ECONNREFUSED')
+    expect(await connectError(front.port)).toBe('ECONNREFUSED')
     await outages.plan(null)
-    expect(await errorOf(front.port)).toBeUndefined()
+    expect(await connectError(front.port)).toBeUndefined()
   })
 
   it('starts with the configured answer', async () => {
@@ -85,11 +85,11 @@ describe('a slow line', () => {
 it('pads an answer to the requested size as valid JSON with its rows', () => {
   const padding = createPadding()
   padding.set({ endpoint: 'news', bytes: 1_000 })
-  const text = Buffer.concat([...padding.piecesOf('news', jsonResponse({ data: [1] }))]).toString()
+  const text = Buffer.concat([...padding.splitIntoPieces('news', createJsonResponse({ data: [1] }))]).toString()
   const body = text.slice(text.indexOf('\r\n\r\n') + 4)
   expect(text).toContain(`content-length: ${body.length}\r\n`)
   expect(JSON.parse(body)).toEqual({ data: [1], padding: 'x'.repeat(1_000) })
-  expect(padding.piecesOf('lodr', jsonResponse({}))).toEqual([jsonResponse({})])
+  expect(padding.splitIntoPieces('lodr', createJsonResponse({}))).toEqual([createJsonResponse({})])
 })
 
 const script = (items: Readonly<Record<string, number>>, degraded = 0) => ({ items, degraded })
@@ -107,11 +107,11 @@ describe('the losses of a run', () => {
 
   it('are the items that succeeded only without the trouble, and the files that are missing or differ', () => {
     const run = runOf(3, { news: script({ success: 6, empty: 2, error: 2 }), lodr: script({ success: 5 }, 1) }, { a: '9', c: '3' })
-    expect(lossesOf(run, calm)).toEqual({ code: 3, lost: { news: 2 }, degraded: 1, filesDifferent: 3, extraRequests: 0 })
+    expect(computeLosses(run, calm)).toEqual({ code: 3, lost: { news: 2 }, degraded: 1, filesDifferent: 3, extraRequests: 0 })
   })
 
   it('are all items if a run printed no report', () => {
-    expect(lossesOf({ ...runOf(1, {}, {}), report: undefined }, calm).lost).toEqual({ news: 10, lodr: 5 })
+    expect(computeLosses({ ...runOf(1, {}, {}), report: undefined }, calm).lost).toEqual({ news: 10, lodr: 5 })
   })
 })
 
@@ -122,10 +122,10 @@ describe('the rows of outages', () => {
   }
 
   it('are printed next to those of before, with the result of the next run', () => {
-    expect(outagesTable([row], [{ ...row, lost: 2_661 }])).toContain(
+    expect(formatOutages([row], [{ ...row, lost: 2_661 }])).toContain(
       '| killed | phase 2 | 15 s | 2,661 | 7 | 1 | 6 | 3 | 1,234 | −2.3 s | 9 requests, 0 files different, exit 0 |',
     )
-    expect(outagesTable([{ ...row, code: null }])).toContain('| hangs |')
+    expect(formatOutages([{ ...row, code: null }])).toContain('| hangs |')
   })
 
   it('replace earlier rows of the same outage', () => {
@@ -139,9 +139,9 @@ describe('the rows of outages', () => {
 })
 
 it('parses the command line of the trouble commands, and names what is wrong in it', () => {
-  const { command, trouble } = optionsOf(['outages', '--stocks', '80', '--kinds', 'killed,dns', '--seconds', '5', '--starts', 'phase-2'])
+  const { command, trouble } = parseOptions(['outages', '--stocks', '80', '--kinds', 'killed,dns', '--seconds', '5', '--starts', 'phase-2'])
   expect([command, trouble]).toMatchObject(['outages', { stocks: 80, kinds: ['killed', 'dns'], seconds: [5], starts: ['phase 2'] }])
-  expect(optionsOf(['turns', '--against', '/old']).trouble).toMatchObject({ stocks: undefined, latencyMs: 50 })
-  expect(() => optionsOf(['outages', '--kinds', 'tired'])).toThrow('tired is not one of killed, frozen, 503, dns')
-  expect(() => optionsOf(['turns'])).toThrow('turns needs --against DIR')
+  expect(parseOptions(['turns', '--against', '/old']).trouble).toMatchObject({ stocks: undefined, latencyMs: 50 })
+  expect(() => parseOptions(['outages', '--kinds', 'tired'])).toThrow('tired is not one of killed, frozen, 503, dns')
+  expect(() => parseOptions(['turns'])).toThrow('turns needs --against DIR')
 })

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CandleColumns, SampleIndex, SampleMarket, SampleStock } from '../../src/model/market.js'
 import { streams } from '../../streams/index.js'
-import { type Row, type Samples, samplesOf } from '../bench/provider/samples.js'
+import { createSamples, type Row, type Samples } from '../bench/provider/samples.js'
 
 /**
  * The stored data of an item compared with the provider's right answers and with the earlier data, independent of the report: the right
@@ -22,7 +22,7 @@ export interface Folders {
 
 /** Determines the state of every stock in every stream over stocks, of every index, and of every list file. */
 export const accountOf = (folders: Folders, market: SampleMarket): Account => {
-  const samples = samplesOf(
+  const samples = createSamples(
     streams.flatMap(({ endpoints }) => endpoints),
     market,
   )

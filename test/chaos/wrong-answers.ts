@@ -1,5 +1,5 @@
+import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import type { CandleColumns, SampleMarket, SampleStock } from '../../src/model/market.js'
-import type { AnyEndpoint } from '../../src/provider/endpoint.js'
 import { streams } from '../../streams/index.js'
 import { seeded } from '../crash/support.js'
 

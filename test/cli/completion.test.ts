@@ -3,20 +3,20 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sectionNames } from '../../src/changes/change.js'
-import { checkNames } from '../../src/checks/finding.js'
+import { sectionNames } from '../../src/analysis/diff/change.js'
+import { checkNames } from '../../src/analysis/verify/finding.js'
 import { targetForms } from '../../src/cli/export/targets.js'
-import { programOf, runProgram } from '../../src/cli/program.js'
+import { createProgram, runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/index.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 mkdirSync(join(folder, 'shared'))
 
 const scriptFor = async (name: string): Promise<string> => {
-  const io = createShell()
-  expect(await runProgram(['completion', name], io, createParts(undefined, { streams }))).toBe(0)
+  const io = createTestIo()
+  expect(await runProgram(['completion', name], io, createTestDependencies(undefined, { streams }))).toBe(0)
   return io.out.text()
 }
 
@@ -87,10 +87,10 @@ describe('a prefix with a colon, which bash splits into its own word', () => {
 })
 
 /** Commands with their options, as the program declares them. */
-const declared = programOf({
+const declared = createProgram({
   args: [],
-  io: createShell(),
-  dependencies: createParts(undefined, { streams }),
+  io: createTestIo(),
+  dependencies: createTestDependencies(undefined, { streams }),
   act: () => Promise.resolve(),
 }).commands.map((command) => ({
   name: command.name(),

@@ -4,25 +4,25 @@ import { join } from 'node:path'
 import { lastValueFrom, map, toArray } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { canariesOf } from '../../src/cli/doctor/canaries.js'
-import type { Canary } from '../../src/cli/doctor/canary.js'
 import { doctorLines } from '../../src/cli/doctor/lines.js'
 import { localChecks } from '../../src/cli/doctor/local.js'
+import type { Probe } from '../../src/cli/doctor/probe.js'
+import { probeEndpoints } from '../../src/cli/doctor/probes.js'
 import { runProgram } from '../../src/cli/program.js'
-import { found } from '../../src/model/outcome.js'
-import { redactorOf } from '../../src/model/redact.js'
+import { json } from '../../src/http/answer.js'
+import { post } from '../../src/http/endpoint.js'
+import { dataEnvelope } from '../../src/http/shape.js'
+import type { Transport } from '../../src/http/transport.js'
+import { openConnections } from '../../src/http/undici.js'
+import { createResult } from '../../src/model/outcome.js'
+import { createRedactor } from '../../src/model/redact.js'
 import { type Row, Rows } from '../../src/model/row.js'
 import { Settings } from '../../src/model/settings.js'
 import { once } from '../../src/pipeline/work.js'
-import { json } from '../../src/provider/answer.js'
-import { post } from '../../src/provider/endpoint.js'
-import { openConnections } from '../../src/provider/http.js'
-import { dataOf } from '../../src/provider/shape.js'
-import type { Transport } from '../../src/provider/transport.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 import { folderWith } from '../tables/support.js'
-import { createParts, createShell, defineTestStream } from './support.js'
+import { createTestDependencies, createTestIo, defineTestStream } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 
@@ -38,14 +38,14 @@ afterAll(() => {
 })
 beforeEach(() => simulator.control({ faults: [], reset: true }))
 
-const probes = (transport: Transport = send, given: Partial<Settings> = {}): Promise<readonly Canary[]> => {
+const probes = (transport: Transport = send, given: Partial<Settings> = {}): Promise<readonly Probe[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
-    canariesOf(streams, { settings, transport, clock: Date.now, redact: redactorOf(settings), asOf: EVENING }).pipe(toArray()),
+    probeEndpoints(streams, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING }).pipe(toArray()),
   )
 }
 
-const not = (result: Canary['result'], all: readonly Canary[]) => all.filter((one) => one.result !== result)
+const not = (result: Probe['result'], all: readonly Probe[]) => all.filter((one) => one.result !== result)
 
 it('sends one request to every endpoint, fallbacks too, and finds no problem', async () => {
   const all = await probes()
@@ -175,7 +175,7 @@ describe('the exit code of doctor', () => {
       host: 'static',
       path: '/list',
       input: z.strictObject({}),
-      shape: dataOf({ a: 'number' }),
+      shape: dataEnvelope({ a: 'number' }),
       read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
       sample: () => row && { data: [row] },
     })
@@ -188,13 +188,13 @@ describe('the exit code of doctor', () => {
     const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
     onTestFinished(() => rmSync(out, { recursive: true }))
     const list = call(row)
-    const work = once(({ ask }) => ask(list, {}).pipe(map((rows) => found(rows))))
+    const work = once(({ ask }) => ask(list, {}).pipe(map((rows) => createResult(rows))))
     const stream = defineTestStream({ name: 'list', phase: 'enrichment', endpoints: [list], work })
     const provider = await serveSimulator({ endpoints: [list], stocks: 1, asOf: EVENING })
     onTestFinished(() => provider.close())
     const loadSettings = () => Settings.parse({ ...provider.settings, out })
-    const io = createShell()
-    expect(await runProgram(['doctor', '--json'], io, createParts(undefined, { streams: [stream], loadSettings }))).toBe(code)
+    const io = createTestIo()
+    expect(await runProgram(['doctor', '--json'], io, createTestDependencies(undefined, { streams: [stream], loadSettings }))).toBe(code)
     expect(JSON.parse(io.out.text())).toMatchObject({ ok: code === 0, calls: [{ endpoint: 'list' }] })
   })
 })

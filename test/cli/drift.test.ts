@@ -2,10 +2,10 @@ import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { runProgram } from '../../src/cli/program.js'
-import { summaryOf } from '../../src/cli/summary.js'
-import { trimmed } from '../../src/cli/terminal.js'
+import { createSummary } from '../../src/cli/summary.js'
+import { trimLine } from '../../src/cli/terminal.js'
 import type { Drift } from '../../src/model/report.js'
-import { createParts, createShell, reportsTo, runReport } from './support.js'
+import { createTestDependencies, createTestIo, reportsTo, runReport } from './support.js'
 
 const place = { stream: 'market-news', endpoint: 'news', answers: 55, of: 55, records: 150, ofRecords: 150, example: 'TCS' } as const
 const fresh: Drift = { ...place, kind: 'new', field: 'data.latest_news[].language' }
@@ -16,8 +16,8 @@ const folderWith = (drift: readonly Drift[] | undefined): MemoryFiles =>
   new Map([['.scripstream/report.json', { text: JSON.stringify(runReport(drift === undefined ? {} : { drift })) }]])
 
 const told = async (files: MemoryFiles, ...args: readonly string[]) => {
-  const io = createShell()
-  const dependencies = createParts(undefined, { storage: reportsTo(() => of(undefined), files) })
+  const io = createTestIo()
+  const dependencies = createTestDependencies(undefined, { storage: reportsTo(() => of(undefined), files) })
   const code = await runProgram(['drift', ...args], io, dependencies)
   return { code, text: io.out.text(), err: io.err.text() }
 }
@@ -79,8 +79,8 @@ it('the summary of a run with all files but changed answers says so, and what to
     isReportStored: true,
     isSimulated: false,
   }
-  const lines = summaryOf(runReport({ outcome: 'partial', drift: [fresh, { ...gone, accepted: true }] }), context).map((line) =>
-    trimmed(line)
+  const lines = createSummary(runReport({ outcome: 'partial', drift: [fresh, { ...gone, accepted: true }] }), context).map((line) =>
+    trimLine(line)
       .map(([text]) => text)
       .join(''),
   )

@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import type { Signal } from '../../src/cli/signals.js'
+import type { ExitSignal } from '../../src/cli/signals.js'
 import { duckdb, folderWith } from '../tables/support.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 const sound = folderWith({ 'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021' }] })
 const damaged = folderWith({ 'master_isin_map.json': '[{' })
@@ -12,9 +12,9 @@ afterAll(() => {
   for (const folder of [sound, damaged]) rmSync(folder, { recursive: true })
 })
 
-const ended = async (args: readonly string[], signal?: Signal) => {
-  const io = createShell()
-  const code = runProgram(args, io, createParts())
+const ended = async (args: readonly string[], signal?: ExitSignal) => {
+  const io = createTestIo()
+  const code = runProgram(args, io, createTestDependencies())
   if (signal) io.signal$.next(signal)
   return { code: await code, help: io.out.text() }
 }

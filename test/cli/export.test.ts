@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { noteComplete } from '../../sinks/complete-run.js'
 import { runProgram } from '../../src/cli/program.js'
+import { writeRunSnapshot } from '../../src/storage/run-snapshot.js'
 import { folderWith, duckdb as isThere } from '../tables/support.js'
-import { createParts, createShell, runReport } from './support.js'
+import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 const FILES = ['A', 'B', 'C'].map((symbol) => `ohlcv_data/${symbol}.csv`)
 
@@ -14,7 +14,7 @@ const leftBehind = async (): Promise<string> => {
   const out = folderWith({ ...candles, 'master_isin_map.json': [{ Symbol: 'A' }], '.scripstream/report.json': {} })
   onTestFinished(() => rmSync(out, { recursive: true }))
   const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv', '.scripstream/report.json']
-  await noteComplete(
+  await writeRunSnapshot(
     join(out, '.scripstream/complete.json'),
     { run: 'r', asOf: 0, configuration: 'c', report: runReport() },
     { root: out, outputs },
@@ -27,8 +27,8 @@ const remove = (out: string, ...files: readonly string[]): void => {
 }
 
 const exportOf = async (out: string) => {
-  const io = createShell()
-  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], io, createParts())
+  const io = createTestIo()
+  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], io, createTestDependencies())
   return { code, said: io.err.text(), told: io.out.text() }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Finding } from '../../src/checks/finding.js'
-import { countsOf, type Verification } from '../../src/checks/verification.js'
+import type { Finding } from '../../src/analysis/verify/finding.js'
+import { countFindings, type Verification } from '../../src/analysis/verify/verification.js'
 import { findingLines } from '../../src/cli/findings.js'
 import { width } from '../../src/cli/text.js'
 
@@ -25,7 +25,7 @@ const verification: Verification = {
   candles: 6_113_488,
   sessions: { count: 2_722, last: '2026-02-12' },
   notes: ['No report of a run is there.'],
-  counts: countsOf(findings, ['files', 'large-moves', 'leftovers']),
+  counts: countFindings(findings, ['files', 'large-moves', 'leftovers']),
   findings,
   passed: [{ limit: 'errors', allowed: 0, found: 1 }],
 }
@@ -61,7 +61,7 @@ test('the summary fits its columns', () => {
 })
 
 test('a folder without findings takes one sentence', () => {
-  expect(textOf(200, { findings: [], counts: countsOf([], ['files']), notes: [], passed: [] })).toEqual([
+  expect(textOf(200, { findings: [], counts: countFindings([], ['files']), notes: [], passed: [] })).toEqual([
     'OK: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
   ])
 })

@@ -1,21 +1,21 @@
 import { createServer } from 'node:net'
 import { concat, EMPTY, NEVER, type Observable, of, Subject } from 'rxjs'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Dependencies } from '../../src/cli/dependencies.js'
 import { fleetText } from '../../src/cli/fleet.js'
-import type { Parts } from '../../src/cli/parts.js'
 import { runProgram } from '../../src/cli/program.js'
 import { createProgress } from '../../src/cli/progress.js'
-import { summaryOf } from '../../src/cli/summary.js'
-import { glyphsFor } from '../../src/cli/terminal.js'
+import { createSummary } from '../../src/cli/summary.js'
+import { chooseGlyphs } from '../../src/cli/terminal.js'
 import { width } from '../../src/cli/text.js'
 import type { CollectorOptions } from '../../src/collector.js'
 import type { FleetOptions, WorkerNews, WorkerOptions } from '../../src/fleet/index.js'
 import * as realFleet from '../../src/fleet/index.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { FleetState } from '../../src/model/report.js'
-import { createTally } from '../../src/model/tally.js'
+import { createRunStats } from '../../src/model/run-stats.js'
 import type { Engine } from '../../src/pipeline/engine.js'
-import { advance, createParts, createShell, runReport, type TestShell } from './support.js'
+import { advance, createTestDependencies, createTestIo, runReport, type TestIo } from './support.js'
 
 const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']
 const SECRET = 'hunter2'
@@ -32,7 +32,7 @@ const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () 
     collectors: [],
   }
   const engine: Engine = { begin: () => EMPTY }
-  const fleet: Parts['fleet'] = async () => ({
+  const fleet: Dependencies['fleet'] = async () => ({
     reachFleet: async (options) => void seen.reached.push(options),
     fleet: (options) => {
       seen.engines.push(options)
@@ -47,9 +47,9 @@ const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () 
   return { seen, engine, fleet }
 }
 
-const typed = async (args: readonly string[], changes: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}) => {
-  const io = createShell({ env })
-  const code = await runProgram(args, io, createParts(of(started, finished), changes))
+const typed = async (args: readonly string[], changes: Partial<Dependencies> = {}, env: NodeJS.ProcessEnv = {}) => {
+  const io = createTestIo({ env })
+  const code = await runProgram(args, io, createTestDependencies(of(started, finished), changes))
   return { code, out: io.out.text(), err: io.err.text() }
 }
 
@@ -57,7 +57,7 @@ const typed = async (args: readonly string[], changes: Partial<Parts> = {}, env:
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a run with a fleet', () => {
-  const collecting = (made: ReturnType<typeof fleetOf>): Partial<Parts> => ({
+  const collecting = (made: ReturnType<typeof fleetOf>): Partial<Dependencies> => ({
     fleet: made.fleet,
     createCollector: (options) => {
       made.seen.collectors.push(options)
@@ -109,8 +109,8 @@ describe('a run with a fleet', () => {
   test('lists its workers in the report', async () => {
     const fleet: FleetState = { workers: [{ name: 'a', items: 3, perSecond: 1.5, isThere: true }], stalled: 0 }
     const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ fleet }) })
-    const io = createShell()
-    expect(await runProgram(['run', ...PLACE, '--json'], io, createParts(event$, { fleet: fleetOf().fleet }))).toBe(0)
+    const io = createTestIo()
+    expect(await runProgram(['run', ...PLACE, '--json'], io, createTestDependencies(event$, { fleet: fleetOf().fleet }))).toBe(0)
     expect(JSON.parse(io.out.text())).toMatchObject({ fleet })
   })
 })
@@ -207,8 +207,8 @@ describe('the password of a fleet', () => {
   const args = ['run', '--engine', `redis://u:${SECRET}@10.0.0.5:6379`, '--blobs', '/mnt/market']
 
   test('is not in the resume command of a run that was stopped at once', async () => {
-    const io = createShell()
-    void runProgram(args, io, createParts(concat(of(started), NEVER), { fleet: fleetOf().fleet }))
+    const io = createTestIo()
+    void runProgram(args, io, createTestDependencies(concat(of(started), NEVER), { fleet: fleetOf().fleet }))
     await settled()
     io.signal$.next('SIGINT')
     io.signal$.next('SIGINT')
@@ -218,8 +218,8 @@ describe('the password of a fleet', () => {
 
   test.each([[[]], [['--json']]])('is not in the report of a run that failed %j', async (more) => {
     const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ outcome: 'failed', error: 'no list' }) })
-    const io = createShell()
-    expect(await runProgram([...args, ...more], io, createParts(event$, { fleet: fleetOf().fleet }))).toBe(1)
+    const io = createTestIo()
+    expect(await runProgram([...args, ...more], io, createTestDependencies(event$, { fleet: fleetOf().fleet }))).toBe(1)
     const all = io.out.text() + io.err.text()
     expect(all).toContain('no list')
     expect(all).not.toContain(SECRET)
@@ -230,8 +230,8 @@ describe('a worker', () => {
   const working = async (args: readonly string[] = []) => {
     const news$ = new Subject<WorkerNews>()
     const made = fleetOf(() => news$)
-    const io: TestShell = createShell()
-    const code = runProgram(['worker', ...PLACE, ...args], io, createParts(EMPTY, { fleet: made.fleet }))
+    const io: TestIo = createTestIo()
+    const code = runProgram(['worker', ...PLACE, ...args], io, createTestDependencies(EMPTY, { fleet: made.fleet }))
     await settled()
     return { news$, made, io, code }
   }
@@ -281,8 +281,8 @@ describe('a worker', () => {
   })
 
   test('names a misspelt variable', async () => {
-    const io = createShell({ env: { SCRIPSTREAM_HEADER: '{}' } })
-    void runProgram(['worker', ...PLACE], io, createParts(EMPTY, { fleet: fleetOf().fleet }))
+    const io = createTestIo({ env: { SCRIPSTREAM_HEADER: '{}' } })
+    void runProgram(['worker', ...PLACE], io, createTestDependencies(EMPTY, { fleet: fleetOf().fleet }))
     await settled()
     expect(io.err.text()).toContain('SCRIPSTREAM_HEADERS')
   })
@@ -305,12 +305,12 @@ describe('the line of a fleet', () => {
   ])('lists the active workers of %j', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
-    const io = createShell({ err: columns === undefined ? {} : { columns } })
-    const tally = createTally()
-    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: glyphsFor(env), scheduler: io.scheduler })
+    const io = createTestIo({ err: columns === undefined ? {} : { columns } })
+    const tally = createRunStats()
+    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler })
     for (const event of [started, { type: 'fleet', at: 0, fleet } as const]) {
       tally.record(event)
-      progress.tell(event)
+      progress.update(event)
     }
     advance(io.scheduler, 6_000)
     progress.end({ keep: true })
@@ -346,7 +346,7 @@ describe('the summary of a run with a fleet', () => {
   const sectionOf = (fleet: FleetState | undefined): string[] => {
     const report = runReport(fleet === undefined ? {} : { fleet })
     const context = { columns: 80, files: new Map(), out: './data', args: ['run'], isReportStored: true, isSimulated: false }
-    const lines = summaryOf(report, context).map((line) =>
+    const lines = createSummary(report, context).map((line) =>
       line
         .map(([text]) => text)
         .join('')

@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { programOf, runProgram } from '../../src/cli/program.js'
+import { createProgram, runProgram } from '../../src/cli/program.js'
 import { createCollector } from '../../src/collector.js'
 import { streams } from '../../streams/index.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
-const dependencies = createParts(undefined, { streams, createCollector })
+const dependencies = createTestDependencies(undefined, { streams, createCollector })
 /** The real program; its commands do nothing. */
-const dry = (args: readonly string[]) => programOf({ args, io: createShell(), dependencies, act: () => Promise.resolve() })
+const dry = (args: readonly string[]) => createProgram({ args, io: createTestIo(), dependencies, act: () => Promise.resolve() })
 const names = dry([]).commands.map((command) => command.name())
 
 const helpOf = async (...args: readonly string[]): Promise<string> => {
-  const io = createShell()
+  const io = createTestIo()
   await runProgram([...args, '--help'], io, dependencies)
   return io.out.text()
 }

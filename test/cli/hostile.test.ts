@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { runProgram } from '../../src/cli/program.js'
 import { createCollector } from '../../src/collector.js'
+import type { Transport } from '../../src/http/transport.js'
 import { StorageError, TransportError } from '../../src/model/errors.js'
-import { jsonText, printable } from '../../src/model/json-text.js'
-import type { Transport } from '../../src/provider/transport.js'
+import { escapeUnprintable, formatJson } from '../../src/model/json-text.js'
 import { streams } from '../../streams/index.js'
 import { EVENING, SETTINGS } from '../streams/support.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 // What a terminal, a log viewer or a pager might act upon; the line end is ours.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
@@ -51,8 +51,8 @@ const transportThat = ({ symbol, says, failure }: Said): Transport => {
 
 const run = async (args: readonly string[], what: Said, columns?: number) => {
   const files: MemoryFiles = new Map()
-  const io = createShell({ err: columns === undefined ? {} : { columns }, env: {} })
-  const dependencies = createParts(undefined, {
+  const io = createTestIo({ err: columns === undefined ? {} : { columns }, env: {} })
+  const dependencies = createTestDependencies(undefined, {
     streams,
     storage: () => memory(files),
     createCollector: (options) =>
@@ -83,7 +83,7 @@ describe('hostile names and failure texts of a provider', () => {
         expect(UNSAFE.exec(err.replace(OWN_MOVES, ''))?.[0]).toBeUndefined()
         expect(UNSAFE.exec(report)?.[0]).toBeUndefined()
         expect(out.length + err.length).toBeGreaterThan(100)
-        if (args.includes('--json')) expect(jsonText(JSON.parse(out), 2)).toBe(out.trimEnd())
+        if (args.includes('--json')) expect(formatJson(JSON.parse(out), 2)).toBe(out.trimEnd())
         if (args.includes('--log-level')) for (const line of err.split('\n').filter((text) => text.startsWith('{'))) JSON.parse(line)
       }),
       { numRuns: 60, seed: 7 },
@@ -113,10 +113,10 @@ describe('printed JSON', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (text) => {
         const document = { [text]: [text] }
-        expect(JSON.parse(jsonText(document))).toEqual(document)
-        expect(JSON.parse(jsonText(document, 2))).toEqual(document)
-        expect(UNSAFE.test(jsonText(document))).toBe(false)
-        expect(printable(jsonText(document))).toBe(jsonText(document))
+        expect(JSON.parse(formatJson(document))).toEqual(document)
+        expect(JSON.parse(formatJson(document, 2))).toEqual(document)
+        expect(UNSAFE.test(formatJson(document))).toBe(false)
+        expect(escapeUnprintable(formatJson(document))).toBe(formatJson(document))
       }),
       { numRuns: 1_000, seed: 7 },
     )

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { EMPTY, firstValueFrom, lastValueFrom, Subject, tap } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import { footprintOf, latencyIn, limitIn, timeOf, wholeTime } from '../../src/cli/plan/estimate.js'
-import { type Forecast, type Forecasting, forecastOf } from '../../src/cli/plan/forecast.js'
+import { type Bounds, sumBounds } from '../../src/cli/plan/bounds.js'
+import { estimateFootprint, estimateRunTime, estimateTime, measureLatency, measureRateLimit } from '../../src/cli/plan/estimate.js'
+import { createForecast, type Forecast, type ForecastInput } from '../../src/cli/plan/forecast.js'
 import type { Demand } from '../../src/cli/plan/requests.js'
-import { type Span, sumOf } from '../../src/cli/plan/span.js'
 import { runProgram } from '../../src/cli/program.js'
 import { createCollector, type RunOptions } from '../../src/collector.js'
 import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
-import { createParts, createShell, defineTestStream, scriptReport } from './support.js'
+import { createTestDependencies, createTestIo, defineTestStream, scriptReport } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 const NEXT_EVENING = EVENING + 24 * 3_600_000
@@ -34,9 +34,9 @@ beforeEach(() => simulator.control({ reset: true, faults: [] }))
 
 const settingsOf = (changes: Partial<Settings> = {}): Settings => ({ ...Settings.parse({ ...simulator.settings, out }), ...changes })
 
-const planned = (run: Forecasting['run'] = {}, changes: Partial<Settings> = {}): Promise<Forecast> =>
+const planned = (run: ForecastInput['run'] = {}, changes: Partial<Settings> = {}): Promise<Forecast> =>
   firstValueFrom(
-    forecastOf({
+    createForecast({
       ...{ streams, settings: settingsOf(changes), stored: folder(out).stored, stocks: STOCKS, latency: undefined, now },
       run: { asOf: now, ...run },
     }),
@@ -46,9 +46,9 @@ const ran = (run: RunOptions = {}, changes: Partial<Settings> = {}) =>
   lastValueFrom(createCollector({ settings: settingsOf(changes) }).run({ asOf: now, ...run }))
 
 /** The planned requests of each endpoint, by name. */
-const callsIn = ({ streams: all }: Forecast): ReadonlyMap<string, Span> => {
+const callsIn = ({ streams: all }: Forecast): ReadonlyMap<string, Bounds> => {
   const spans = all.flatMap(({ demand: { calls } }) => [...calls].map(([{ name }, span]) => [name, span] as const))
-  return new Map(spans.map(([name]) => [name, sumOf(spans.flatMap(([other, span]) => (other === name ? [span] : [])))]))
+  return new Map(spans.map(([name]) => [name, sumBounds(spans.flatMap(([other, span]) => (other === name ? [span] : [])))]))
 }
 
 /** Checks the sent requests against a plan: each endpoint within its bounds. */
@@ -66,10 +66,10 @@ const expectAsked = (forecast: Forecast): number => {
   return asked.reduce((total, [, requests]) => total + requests, 0)
 }
 
-const requestsOf = (forecast: Forecast, name: string): Span | undefined =>
+const requestsOf = (forecast: Forecast, name: string): Bounds | undefined =>
   forecast.streams.find(({ stream }) => stream.name === name)?.requests
 
-const same = (value: number): Span => ({ least: value, most: value })
+const same = (value: number): Bounds => ({ least: value, most: value })
 
 describe('a plan', () => {
   it('counts the requests of a first run exactly', async () => {
@@ -98,7 +98,7 @@ describe('a plan', () => {
       ['all-ohlcv', same(STOCKS)],
       ['indices-ohlcv', same(indices)],
     ])
-    const all = sumOf(forecast.streams.map(({ requests }) => requests))
+    const all = sumBounds(forecast.streams.map(({ requests }) => requests))
     expect(total).toBeGreaterThanOrEqual(all.least)
     expect(total).toBeLessThanOrEqual(all.most)
     expect(forecast.stocks?.known).toBe('given')
@@ -168,7 +168,7 @@ describe('the time of a plan', () => {
       workers: 10,
       work: { ...(of === '' ? {} : { of }), parts: [], each: () => EMPTY },
     })
-  const demandOf = (name: string, requests: Span, rounds = requests, most: Span = same(1)): Demand => {
+  const demandOf = (name: string, requests: Bounds, rounds = requests, most: Bounds = same(1)): Demand => {
     const one = { ...stream(name, 'enrichment'), endpoints: streams[0].endpoints }
     return {
       stream: one,
@@ -182,11 +182,11 @@ describe('the time of a plan', () => {
   }
 
   test('of a stream is its rounds divided among its workers, at least its longest item and within the rate limit', () => {
-    expect(timeOf(demandOf('news', same(100)), { workers: 10, latencyMs: 50 })).toEqual(same(500))
-    expect(timeOf(demandOf('filings', same(200), same(100)), { workers: 10, latencyMs: 50 })).toEqual(same(500))
+    expect(estimateTime(demandOf('news', same(100)), { workers: 10, latencyMs: 50 })).toEqual(same(500))
+    expect(estimateTime(demandOf('filings', same(200), same(100)), { workers: 10, latencyMs: 50 })).toEqual(same(500))
     const deals = demandOf('deals', { least: 3, most: 9 }, { least: 3, most: 9 }, { least: 3, most: 9 })
-    expect(timeOf(deals, { workers: 10, latencyMs: 50 })).toEqual({ least: 150, most: 450 })
-    expect(timeOf(demandOf('news', same(100)), { workers: 10, latencyMs: 50, perSecond: 20 })).toEqual(same(5_000))
+    expect(estimateTime(deals, { workers: 10, latencyMs: 50 })).toEqual({ least: 150, most: 450 })
+    expect(estimateTime(demandOf('news', same(100)), { workers: 10, latencyMs: 50, perSecond: 20 })).toEqual(same(5_000))
   })
 
   test('of a run is phase 1 stream by stream, then the longest parallel chain', () => {
@@ -197,47 +197,47 @@ describe('the time of a plan', () => {
       { stream: stream('news', 'enrichment'), time: same(100) },
       { stream: stream('after', 'candles', 'list'), time: same(70) },
     ]
-    expect(wholeTime(timed)).toEqual({ least: 130, most: 600 })
-    expect(wholeTime(timed.slice(0, 1))).toEqual(same(10))
-    expect(wholeTime([])).toEqual(same(0))
+    expect(estimateRunTime(timed)).toEqual({ least: 130, most: 600 })
+    expect(estimateRunTime(timed.slice(0, 1))).toEqual(same(10))
+    expect(estimateRunTime([])).toEqual(same(0))
   })
 
   test('uses the latency of the last run if it is conclusive', () => {
     const [news, filings] = [demandOf('news', same(100)), demandOf('filings', same(200), same(100))]
     const items = { success: 80, empty: 15, skipped: 20, rate_limit: 0, error: 5 }
     const shown = { news: scriptReport({ durationMs: 1_000, requests: 100, items }), filings: scriptReport({ durationMs: 3_000, items }) }
-    expect(latencyIn({ scripts: shown }, [news, filings], () => 10)).toBe(100)
-    expect(latencyIn({ scripts: shown }, [news, filings], () => 40)).toBeUndefined()
+    expect(measureLatency({ scripts: shown }, [news, filings], () => 10)).toBe(100)
+    expect(measureLatency({ scripts: shown }, [news, filings], () => 40)).toBeUndefined()
     const partial = { news: scriptReport({ outcome: 'partial', durationMs: 1_000, items }) }
-    expect(latencyIn({ scripts: partial }, [news], () => 10)).toBe(100)
+    expect(measureLatency({ scripts: partial }, [news], () => 10)).toBe(100)
     const mostLost = { news: scriptReport({ outcome: 'partial', durationMs: 1_000, items: { ...items, success: 5, error: 80 } }) }
-    expect(latencyIn({ scripts: mostLost }, [news], () => 10)).toBeUndefined()
+    expect(measureLatency({ scripts: mostLost }, [news], () => 10)).toBeUndefined()
     const limited = { news: scriptReport({ durationMs: 2_000, requests: 110, rateLimited: 10, items }) }
-    expect(latencyIn({ scripts: limited }, [news], () => 10)).toBeUndefined()
-    expect(limitIn({ scripts: limited }, news.stream)).toBe(50)
-    expect(limitIn({ scripts: shown }, news.stream)).toBeUndefined()
+    expect(measureLatency({ scripts: limited }, [news], () => 10)).toBeUndefined()
+    expect(measureRateLimit({ scripts: limited }, news.stream)).toBe(50)
+    expect(measureRateLimit({ scripts: shown }, news.stream)).toBeUndefined()
   })
 
   test('comes with a size: from the last run by its items, else from a captured run', () => {
     const demand = demandOf('market-news', same(100))
     const items = { success: 40, empty: 10, skipped: 0, rate_limit: 0, error: 0 }
     const last = { scripts: { 'market-news': scriptReport({ bytes: 5_000, items }) } }
-    expect(footprintOf(demand, 100, last)).toEqual({ bytes: 10_000, from: 'last run' })
-    expect(footprintOf(demand, 100, undefined)).toEqual({ bytes: 1_330_000, from: 'captured' })
-    expect(footprintOf(demandOf('own-stream', same(1)), 100, undefined)).toBeUndefined()
+    expect(estimateFootprint(demand, 100, last)).toEqual({ bytes: 10_000, from: 'last run' })
+    expect(estimateFootprint(demand, 100, undefined)).toEqual({ bytes: 1_330_000, from: 'captured' })
+    expect(estimateFootprint(demandOf('own-stream', same(1)), 100, undefined)).toBeUndefined()
   })
 })
 
 describe('the command', () => {
   const empty = mkdtempSync(join(tmpdir(), 'scripstream-'))
   afterAll(() => rmSync(empty, { recursive: true }))
-  const dependencies = createParts(undefined, {
+  const dependencies = createTestDependencies(undefined, {
     streams,
     loadSettings: ({ flags }) => Settings.parse({ urls: { news: 'https://news.test/base' }, ...flags }),
     storage: (settings) => folder(settings.out),
   })
   const told = async (args: readonly string[], columns: number) => {
-    const io = createShell({ out: { columns } })
+    const io = createTestIo({ out: { columns } })
     await runProgram(['plan', '--out', empty, ...args], io, dependencies)
     expect(io.err.text()).toBe('')
     return io.out.text()

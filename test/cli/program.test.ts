@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import { outliveReader } from '../../src/cli/terminal.js'
+import { ignoreBrokenPipe } from '../../src/cli/terminal.js'
 import { createRecorder } from './screen.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 const type = async (...args: string[]) => {
-  const io = createShell()
-  const code = await runProgram(args, io, createParts())
+  const io = createTestIo()
+  const code = await runProgram(args, io, createTestDependencies())
   return { code, out: io.out.text(), err: io.err.text() }
 }
 
@@ -100,13 +100,13 @@ describe('list and graph', () => {
 describe('a reader that closes the pipe', () => {
   test.each(['EPIPE', 'EIO'])('does not end the run (%s)', (code) => {
     const { stream } = createRecorder()
-    outliveReader(stream)
+    ignoreBrokenPipe(stream)
     expect(() => stream.emit('error', Object.assign(new Error('gone'), { code }))).not.toThrow()
   })
 
   test('differs from a full disk, which is an error', () => {
     const { stream } = createRecorder()
-    outliveReader(stream)
+    ignoreBrokenPipe(stream)
     expect(() => stream.emit('error', Object.assign(new Error('full'), { code: 'ENOSPC' }))).toThrow('full')
   })
 })

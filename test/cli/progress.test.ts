@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createProgress, type Progress, type ProgressMode, resolveMode } from '../../src/cli/progress.js'
-import { glyphsFor } from '../../src/cli/terminal.js'
+import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/progress.js'
+import { chooseGlyphs } from '../../src/cli/terminal.js'
 import { width } from '../../src/cli/text.js'
 import type { RunEvent, StreamStart } from '../../src/model/event.js'
-import { createTally } from '../../src/model/tally.js'
+import { createRunStats } from '../../src/model/run-stats.js'
 import { createRecorder, type RecorderOptions } from './screen.js'
-import { advance, createShell, type TestShell } from './support.js'
+import { advance, createTestIo, type TestIo } from './support.js'
 
 interface Show {
-  readonly io: TestShell
-  readonly progress: Progress
+  readonly io: TestIo
+  readonly progress: ProgressDisplay
   readonly tell: (...events: RunEvent[]) => void
 }
 
 const show = (mode: Exclude<ProgressMode, 'auto'>, err: RecorderOptions, env: NodeJS.ProcessEnv = {}): Show => {
-  const io = createShell({ err })
-  const tally = createTally()
-  const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: glyphsFor(env), scheduler: io.scheduler })
+  const io = createTestIo({ err })
+  const tally = createRunStats()
+  const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler })
   const tell = (...events: RunEvent[]): void => {
     for (const event of events) {
       tally.record(event)
-      progress.tell(event)
+      progress.update(event)
     }
   }
   return { io, progress, tell }

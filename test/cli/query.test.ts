@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
-import { print, type StatementInput, statementIn } from '../../src/cli/query/query.js'
-import { outliveReader } from '../../src/cli/terminal.js'
+import { chooseStatement, printResult, type StatementInput } from '../../src/cli/query/query.js'
+import { ignoreBrokenPipe } from '../../src/cli/terminal.js'
 import { UsageError } from '../../src/model/errors.js'
 
 describe('the statement of a query', () => {
@@ -24,25 +24,25 @@ describe('the statement of a query', () => {
     ['typed on a terminal for -', { typed: '-' }, terminal, 'from b'],
     ['piped in', {}, pipe, 'from b'],
     ['piped to - for --json', { typed: '-', json: true }, pipe, 'from b'],
-  ])('is taken %s', (_, input, stdin, sql) => expect(statementIn(given(input), stdin, holding('from b'))).toBe(sql))
+  ])('is taken %s', (_, input, stdin, sql) => expect(chooseStatement(given(input), stdin, holding('from b'))).toBe(sql))
 
   it('is undefined on a terminal, without reading stdin', () => {
-    expect(statementIn(given({}), terminal, unread)).toBeUndefined()
-    expect(statementIn(given({ json: true }), terminal, unread)).toBeUndefined()
+    expect(chooseStatement(given({}), terminal, unread)).toBeUndefined()
+    expect(chooseStatement(given({ json: true }), terminal, unread)).toBeUndefined()
   })
 
   it.each(['', ' \n'])('is missing if stdin is %j, and the error says what to do', (text) => {
     const message = /^query: no statement on stdin\n.*scripstream query "select …".*--json/
-    for (const typed of [undefined, '-']) expect(() => statementIn(given({ typed }), pipe, holding(text))).toThrow(message)
-    expect(() => statementIn(given({}), pipe, holding(text))).toThrow(UsageError)
+    for (const typed of [undefined, '-']) expect(() => chooseStatement(given({ typed }), pipe, holding(text))).toThrow(message)
+    expect(() => chooseStatement(given({}), pipe, holding(text))).toThrow(UsageError)
   })
 
   it('is undefined for --json alone, because the program may never close the pipe', () => {
-    expect(statementIn(given({ json: true }), pipe, unread)).toBeUndefined()
+    expect(chooseStatement(given({ json: true }), pipe, unread)).toBeUndefined()
   })
 
   it('is rejected from two sources', () => {
-    expect(() => statementIn(given({ typed: 'from a', file: 'x.sql' }), pipe, unread)).toThrow('not both')
+    expect(() => chooseStatement(given({ typed: 'from a', file: 'x.sql' }), pipe, unread)).toThrow('not both')
   })
 })
 
@@ -74,13 +74,13 @@ describe('a slow reader', () => {
         })
       },
     })
-    outliveReader(stdout)
+    ignoreBrokenPipe(stdout)
     return { stdout, texts, piled }
   }
 
   it.each(['csv', 'ndjson', 'json'] as const)('applies back-pressure: neither texts nor listeners pile up (%s)', async (format) => {
     const { stdout, texts, piled } = slowReader()
-    await print(answer().result, { format, rows: 40 }, { stdout })
+    await printResult(answer().result, { format, rows: 40 }, { stdout })
     expect(texts.length).toBeGreaterThanOrEqual(CHUNKS)
     expect(piled.filter(({ bytes }) => bytes > 0)).toEqual([])
     expect(new Set(piled.map(({ listeners }) => listeners)).size).toBe(1)
@@ -89,7 +89,7 @@ describe('a slow reader', () => {
   it('gets no more output after it has closed the pipe', async () => {
     const { stdout, texts } = slowReader(3)
     const { result, taken } = answer()
-    await print(result, { format: 'ndjson', rows: 40 }, { stdout })
+    await printResult(result, { format: 'ndjson', rows: 40 }, { stdout })
     expect([texts.length, taken()]).toEqual([3, 3])
   })
 })
@@ -117,7 +117,7 @@ describe('a result as csv', () => {
         done()
       },
     })
-    await print(result as unknown as DuckDBResult, { format, rows: 40 }, { stdout })
+    await printResult(result as unknown as DuckDBResult, { format, rows: 40 }, { stdout })
     return text
   }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { graphOf } from '../../src/cli/graph.js'
+import { formatGraph } from '../../src/cli/graph.js'
 import { listDocument, listLines } from '../../src/cli/list.js'
-import { BadAnswer } from '../../src/model/errors.js'
-import { get } from '../../src/provider/endpoint.js'
+import { get } from '../../src/http/endpoint.js'
+import { BadAnswerError } from '../../src/model/errors.js'
 import { defineTestStream, tinyRegistry } from './support.js'
 
 const sheet = get({
@@ -12,7 +12,7 @@ const sheet = get({
   path: '/d/{id}/tq?a=1&b="2"',
   input: z.object({ id: z.string() }),
   read: () => {
-    throw new BadAnswer('schema', 'never asked')
+    throw new BadAnswerError('schema', 'never asked')
   },
   sample: () => '',
 })
@@ -69,7 +69,7 @@ describe('list', () => {
 
 describe('graph', () => {
   test('draws phases, streams, their sources and files, and the barriers', () => {
-    expect(graphOf(registry).split('\n')).toEqual([
+    expect(formatGraph(registry).split('\n')).toEqual([
       'flowchart LR',
       '  subgraph core["phase 1: core (one after the other)"]',
       '    s_master_data["master-data<br/>1 worker"]',
@@ -92,8 +92,8 @@ describe('graph', () => {
 
   test('puts the streams of the first phase in a row', () => {
     const core = ['a', 'b', 'c'].map((name) => defineTestStream({ name, phase: 'core' }))
-    expect(graphOf(core)).toContain('\n    s_a --> s_b --> s_c\n  end\n  core --> barrier_last\n')
+    expect(formatGraph(core)).toContain('\n    s_a --> s_b --> s_c\n  end\n  core --> barrier_last\n')
   })
 
-  test('draws nothing for an empty registry', () => expect(graphOf([])).toBe('flowchart LR\n'))
+  test('draws nothing for an empty registry', () => expect(formatGraph([])).toBe('flowchart LR\n'))
 })

@@ -1,7 +1,7 @@
 import { firstValueFrom, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { retryOf } from '../../src/cli/retry.js'
-import { DamagedFile, UsageError } from '../../src/model/errors.js'
+import { planRetry } from '../../src/cli/retry.js'
+import { DamagedFileError, UsageError } from '../../src/model/errors.js'
 import { tinyRegistry } from './support.js'
 
 const damaged = Symbol('damaged')
@@ -10,7 +10,7 @@ const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 /** The result of `--retry-failed` in a folder with these documents. */
 const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
   firstValueFrom(
-    retryOf(
+    planRetry(
       {},
       {
         folder: {
@@ -20,7 +20,7 @@ const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
             text: () => of(undefined),
             document: (file) => {
               const found = documents[file.replace('.scripstream/', '')]
-              return found === damaged ? throwError(() => new DamagedFile(`${file} is damaged`)) : of(found)
+              return found === damaged ? throwError(() => new DamagedFileError(`${file} is damaged`)) : of(found)
             },
           },
         },

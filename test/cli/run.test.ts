@@ -1,15 +1,15 @@
 import { concat, EMPTY, NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import type { Parts } from '../../src/cli/parts.js'
+import type { Dependencies } from '../../src/cli/dependencies.js'
 import { runProgram } from '../../src/cli/program.js'
 import type { CollectorOptions, RunOptions } from '../../src/collector.js'
-import type { Sources } from '../../src/config.js'
+import type { SettingsSources } from '../../src/config.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunOutcome, RunReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/index.js'
-import { advance, createParts, createShell, reportsTo, runReport, type TestShell } from './support.js'
+import { advance, createTestDependencies, createTestIo, reportsTo, runReport, type TestIo } from './support.js'
 
 const started: RunEvent = {
   type: 'run-started',
@@ -24,15 +24,15 @@ const started: RunEvent = {
 }
 const finished = (outcome: RunOutcome): RunEvent => ({ type: 'run-finished', report: runReport({ outcome }) })
 
-const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Parts> = {}, io: TestShell = createShell()) => ({
+const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Dependencies> = {}, io: TestIo = createTestIo()) => ({
   io,
-  code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], io, createParts(event$, changes)),
+  code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], io, createTestDependencies(event$, changes)),
 })
 
 /** Dependencies that record their arguments. */
 const recording = () => {
   const seen: {
-    sources?: Sources
+    sources?: SettingsSources
     collector?: CollectorOptions
     run?: RunOptions
     simulator?: SimulatorOptions
@@ -48,7 +48,7 @@ const recording = () => {
       return Promise.resolve()
     },
   } as unknown as Simulator
-  const changes: Partial<Parts> = {
+  const changes: Partial<Dependencies> = {
     loadSettings: (sources) => {
       seen.sources = sources
       return Settings.parse(sources.flags ?? {})
@@ -139,7 +139,7 @@ describe('the exit code of a run', () => {
 })
 
 describe('an interrupted run', () => {
-  const interrupted = (args: string, changes: Partial<Parts> = {}) => {
+  const interrupted = (args: string, changes: Partial<Dependencies> = {}) => {
     const log: string[] = []
     const event$ = new Observable<RunEvent>((subscriber) => {
       subscriber.next(started)
@@ -234,7 +234,7 @@ describe('what a run prints', () => {
 
   test('leaves the bars on a terminal only if no summary follows there', async () => {
     const terminal = { columns: 80 }
-    const [both, piped] = [createShell({ out: terminal, err: terminal }), createShell({ err: terminal })]
+    const [both, piped] = [createTestIo({ out: terminal, err: terminal }), createTestIo({ err: terminal })]
     await run('', event$, {}, both).code
     await run('', event$, {}, piped).code
     expect(both.err.screen()).toEqual([''])
@@ -292,7 +292,7 @@ describe('the flags of a run', () => {
 
   test('log to stderr at the given level', async () => {
     const { changes } = recording()
-    const createCollector: Parts['createCollector'] = ({ log }) => ({
+    const createCollector: Dependencies['createCollector'] = ({ log }) => ({
       events: () => {
         log?.debug({}, 'too fine')
         log?.info({ stream: 'market-news' }, 'a line')
@@ -310,8 +310,8 @@ describe('the flags of a run', () => {
 describe('simulate', () => {
   const simulate = (args: string[]) => {
     const { seen, changes } = recording()
-    const io = createShell()
-    return { seen, io, code: runProgram(['simulate', ...args], io, createParts(EMPTY, changes)) }
+    const io = createTestIo()
+    return { seen, io, code: runProgram(['simulate', ...args], io, createTestDependencies(EMPTY, changes)) }
   }
 
   test('serves until a signal and prints the environment variables', async () => {
@@ -327,9 +327,9 @@ describe('simulate', () => {
   })
 
   test('reports a port that is in use', async () => {
-    const io = createShell()
+    const io = createTestIo()
     const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })
-    const dependencies = createParts(EMPTY, { serveSimulator: () => Promise.reject(taken) })
+    const dependencies = createTestDependencies(EMPTY, { serveSimulator: () => Promise.reject(taken) })
     expect(await runProgram(['simulate', '--port', '8080'], io, dependencies)).toBe(2)
     expect(io.err.text()).toMatch(/^error: --port: port 8080 is in use/)
   })

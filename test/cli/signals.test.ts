@@ -1,17 +1,17 @@
 import { EventEmitter } from 'node:events'
 import { Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import { exitCodeOf, type Signal, signalsOf, untilSignal } from '../../src/cli/signals.js'
+import { type ExitSignal, listenToSignals, toExitCode, untilSignal } from '../../src/cli/signals.js'
 
 describe('signals', () => {
   test('have the exit codes that shells expect', () => {
-    expect([exitCodeOf('SIGHUP'), exitCodeOf('SIGINT'), exitCodeOf('SIGTERM')]).toEqual([129, 130, 143])
+    expect([toExitCode('SIGHUP'), toExitCode('SIGINT'), toExitCode('SIGTERM')]).toEqual([129, 130, 143])
   })
 
   test('have listeners only while subscribed', () => {
     const emitter = new EventEmitter()
-    const seen: Signal[] = []
-    const listening = signalsOf(emitter).subscribe((signal) => seen.push(signal))
+    const seen: ExitSignal[] = []
+    const listening = listenToSignals(emitter).subscribe((signal) => seen.push(signal))
     emitter.emit('SIGTERM')
     emitter.emit('SIGINT')
     listening.unsubscribe()
@@ -21,7 +21,7 @@ describe('signals', () => {
 })
 
 describe('untilSignal', () => {
-  const watch = <T>(source$: Observable<T>, signal$ = new Subject<Signal>()) => {
+  const watch = <T>(source$: Observable<T>, signal$ = new Subject<ExitSignal>()) => {
     const log: unknown[] = []
     source$.pipe(untilSignal(signal$)).subscribe({
       next: (value) => log.push(value),
@@ -49,12 +49,14 @@ describe('untilSignal', () => {
   test('does not subscribe to the source if the signal is already there', () => {
     const log: unknown[] = []
     const source$ = new Observable<never>(() => void log.push('subscribed'))
-    source$.pipe(untilSignal(of<Signal>('SIGTERM'))).subscribe({ next: (value) => log.push(value), complete: () => log.push('complete') })
+    source$
+      .pipe(untilSignal(of<ExitSignal>('SIGTERM')))
+      .subscribe({ next: (value) => log.push(value), complete: () => log.push('complete') })
     expect(log).toEqual(['SIGTERM', 'complete'])
   })
 
   test('ends both when it is unsubscribed from', () => {
-    const [source$, signal$] = [new Subject<number>(), new Subject<Signal>()]
+    const [source$, signal$] = [new Subject<number>(), new Subject<ExitSignal>()]
     source$.pipe(untilSignal(signal$)).subscribe().unsubscribe()
     expect([source$.observed, signal$.observed]).toEqual([false, false])
   })

@@ -4,7 +4,7 @@ import { readTarget } from '../../src/cli/export/targets.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
 import { duckdb } from '../tables/support.js'
-import { createParts, createShell, runReport } from './support.js'
+import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 describe('a target', () => {
   it.each([
@@ -26,9 +26,9 @@ describe('a target', () => {
 
 describe.skipIf(!duckdb)('a sink that fails', () => {
   const told = async (...args: readonly string[]): Promise<{ readonly code: number; readonly err: string }> => {
-    const io = createShell()
+    const io = createTestIo()
     const event$ = of({ type: 'run-finished', report: runReport() } as const)
-    const code = await runProgram(['run', ...args], io, createParts(event$))
+    const code = await runProgram(['run', ...args], io, createTestDependencies(event$))
     return { code, err: io.err.text() }
   }
 

@@ -1,7 +1,7 @@
 import { firstValueFrom, from, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { ofOneSource } from '../../src/cli/source.js'
+import { guardRealVsSimulated } from '../../src/cli/source.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 
@@ -18,14 +18,14 @@ const folderAfter = async (...runs: readonly boolean[]) => {
   const files = new Map() as MemoryFiles
   const storage = memory(files)
   for (const isSimulated of runs) {
-    await firstValueFrom(event$.pipe(ofOneSource(storage, { out: './data', isSimulated }), toArray()))
+    await firstValueFrom(event$.pipe(guardRealVsSimulated(storage, { out: './data', isSimulated }), toArray()))
     files.set('master_isin_map.json', { text: '[]', asOf: 0 })
   }
   return storage
 }
 
 const runIn = async (storage: Awaited<ReturnType<typeof folderAfter>>, isSimulated: boolean): Promise<unknown> =>
-  firstValueFrom(event$.pipe(ofOneSource(storage, { out: './data', isSimulated }), toArray())).then(
+  firstValueFrom(event$.pipe(guardRealVsSimulated(storage, { out: './data', isSimulated }), toArray())).then(
     (events) => events.map(({ type }) => type),
     (error: unknown) => error,
   )
@@ -53,7 +53,9 @@ it('treats data without a record as real', async () => {
 it('records nothing for a run that does not start', async () => {
   const files = new Map() as MemoryFiles
   const refused$ = throwError(() => new UsageError('not set'))
-  await expect(firstValueFrom(refused$.pipe(ofOneSource(memory(files), { out: './data', isSimulated: false })))).rejects.toThrow('not set')
+  await expect(firstValueFrom(refused$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false })))).rejects.toThrow(
+    'not set',
+  )
   expect(files.size).toBe(0)
 })
 
@@ -66,6 +68,6 @@ it('recognizes simulated data without a master list', async () => {
 it('records nothing for a run that stores nothing', async () => {
   const files: MemoryFiles = new Map()
   const lost$ = from<RunEvent[]>([{ type: 'settled', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
-  await firstValueFrom(lost$.pipe(ofOneSource(memory(files), { out: './data', isSimulated: false })))
+  await firstValueFrom(lost$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false })))
   expect(files.size).toBe(0)
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { hintsOf } from '../../src/cli/hints.js'
-import { commandLine, withOnly } from '../../src/cli/rerun.js'
-import { type SummaryContext, summaryOf } from '../../src/cli/summary.js'
-import { trimmed } from '../../src/cli/terminal.js'
+import { findHints } from '../../src/cli/hints.js'
+import { buildOnlyArgs, formatCommandLine } from '../../src/cli/next-commands.js'
+import { createSummary, type SummaryContext } from '../../src/cli/summary.js'
+import { trimLine } from '../../src/cli/terminal.js'
 import { width } from '../../src/cli/text.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
-import { NOT_BEGUN } from '../../src/model/tally.js'
+import { NOT_STARTED } from '../../src/model/run-stats.js'
 import { runReport, scriptReport } from './support.js'
 
 const files: SummaryContext['files'] = new Map([
@@ -16,8 +16,8 @@ const files: SummaryContext['files'] = new Map([
 
 const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
   const context = { columns: 80, files, out: './data', args: ['run'], isReportStored: true, isSimulated: false, ...changes }
-  return summaryOf(report, context).map((line) =>
-    trimmed(line)
+  return createSummary(report, context).map((line) =>
+    trimLine(line)
       .map(([text]) => text)
       .join(''),
   )
@@ -39,7 +39,7 @@ const skipped = scriptReport({
   bytes: 0,
   items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
 })
-const notBegun = { ...skipped, error: NOT_BEGUN }
+const notBegun = { ...skipped, error: NOT_STARTED }
 
 describe('the summary of a complete run', () => {
   const report = runReport({ scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } } })
@@ -278,7 +278,7 @@ describe('the summary of an interrupted run', () => {
 
 describe('the command to run next', () => {
   test('quotes arguments for the shell', () => {
-    expect(commandLine(['run', '--symbols', 'M&M,TCS', '--out', "it's", ''])).toBe(
+    expect(formatCommandLine(['run', '--symbols', 'M&M,TCS', '--out', "it's", ''])).toBe(
       "scripstream run --symbols 'M&M,TCS' --out 'it'\\''s' ''",
     )
   })
@@ -288,11 +288,11 @@ describe('the command to run next', () => {
     ['postgres:postgres://me:se@cr/et@db/market', "'postgres:postgres://…@db/market'"],
     ['--sink=postgres://db/market?user=me&password=secret&ssl=on', "'--sink=postgres://db/market?user=me&password=…&ssl=on'"],
   ])('shows no credentials of an address: %s', (address, shown) => {
-    expect(commandLine(['run', address])).toBe(`scripstream run ${shown}`)
+    expect(formatCommandLine(['run', address])).toBe(`scripstream run ${shown}`)
   })
 
   test('replaces the selected streams', () => {
-    expect(withOnly(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y'])).toEqual([
+    expect(buildOnlyArgs(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y'])).toEqual([
       'run',
       '--json',
       '--only',
@@ -304,7 +304,7 @@ describe('the command to run next', () => {
 describe('the advice on a failure', () => {
   const hintsFor = (reason: string, items: Partial<ScriptReport['items']> = { error: 1 }): readonly string[] => {
     const counts = { success: 9, empty: 0, skipped: 0, rate_limit: 0, error: 0, ...items } as ScriptReport['items']
-    return hintsOf(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, problems: [{ item: 'A', reason }] }) } }))
+    return findHints(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, problems: [{ item: 'A', reason }] }) } }))
   }
 
   test.each([

@@ -1,7 +1,7 @@
 import { EMPTY, type Observable, of, Subject, VirtualTimeScheduler } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import type { Parts, Shell } from '../../src/cli/parts.js'
-import type { Signal } from '../../src/cli/signals.js'
+import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
+import type { ExitSignal } from '../../src/cli/signals.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
@@ -15,15 +15,15 @@ export const advance = (scheduler: VirtualTimeScheduler, to: number): void => {
   scheduler.flush()
 }
 
-export interface TestShell extends Shell {
+export interface TestIo extends ProcessIo {
   readonly out: Recorder
   readonly err: Recorder
   readonly scheduler: VirtualTimeScheduler
-  readonly signal$: Subject<Signal>
+  readonly signal$: Subject<ExitSignal>
   readonly exits: number[]
 }
 
-export const createShell = (options: { out?: RecorderOptions; err?: RecorderOptions; env?: NodeJS.ProcessEnv } = {}): TestShell => {
+export const createTestIo = (options: { out?: RecorderOptions; err?: RecorderOptions; env?: NodeJS.ProcessEnv } = {}): TestIo => {
   const out = createRecorder(options.out)
   const err = createRecorder(options.err)
   const exits: number[] = []
@@ -71,14 +71,14 @@ export const tinyRegistry: readonly StreamDefinition[] = [
 
 /** A folder in memory that passes its reports to a listener. */
 export const reportsTo =
-  (listen: (report: RunReport) => Observable<void>, files: MemoryFiles = new Map()): Parts['storage'] =>
+  (listen: (report: RunReport) => Observable<void>, files: MemoryFiles = new Map()): Dependencies['storage'] =>
   () => {
     const { stored, keep } = memory(files)
     return { stored, keep: (name, document) => (name === 'report.json' ? listen(document as RunReport) : keep(name, document)) }
   }
 
 /** Fake dependencies; the collector emits the given events. */
-export const createParts = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Parts> = {}): Parts => ({
+export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Dependencies> = {}): Dependencies => ({
   version: '1.2.3',
   streams: tinyRegistry,
   optionalPackages: [],

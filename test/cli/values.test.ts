@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { readAsOf, readJsonFile, readStreams, readSymbols, readWhole } from '../../src/cli/values.js'
-import { closest } from '../../src/model/closest.js'
+import { readAsOf, readInteger, readJsonFile, readStreams, readSymbols } from '../../src/cli/values.js'
+import { findClosest } from '../../src/model/closest.js'
 import { UsageError } from '../../src/model/errors.js'
 
 const fileWith = (content: string): string => {
@@ -72,7 +72,7 @@ describe('--only and --skip', () => {
   test('reject an empty list', () => expect(() => readStreams('--only', ' ,', known)).toThrow(UsageError))
 
   test('find the closest name in spite of case and swapped letters', () => {
-    expect([closest('MARKET-NEWS', known), closest('all-indcies', known), closest('', known)]).toEqual([
+    expect([findClosest('MARKET-NEWS', known), findClosest('all-indcies', known), findClosest('', known)]).toEqual([
       'market-news',
       'all-indices',
       undefined,
@@ -82,11 +82,11 @@ describe('--only and --skip', () => {
 
 describe('whole numbers', () => {
   test('are taken within their bounds, both included', () => {
-    expect([readWhole('--port', '0', 0, 65_535), readWhole('--port', '65535', 0, 65_535)]).toEqual([0, 65_535])
+    expect([readInteger('--port', '0', 0, 65_535), readInteger('--port', '65535', 0, 65_535)]).toEqual([0, 65_535])
   })
 
   test.each(['-1', '65536', '1.5', '1e3', '0x10', ' 1', '', 'abc'])('"%s" is refused', (text) => {
-    expect(() => readWhole('--port', text, 0, 65_535)).toThrow(/^--port: .* is not a whole number from 0 to 65535$/)
+    expect(() => readInteger('--port', text, 0, 65_535)).toThrow(/^--port: .* is not a whole number from 0 to 65535$/)
   })
 })
 

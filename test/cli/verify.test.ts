@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { Settings } from '../../src/model/settings.js'
 import { streams } from '../../streams/index.js'
-import { createParts, createShell } from './support.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 /** A folder with one stock, whose one candle is there twice. */
 const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
@@ -16,9 +16,9 @@ writeFileSync(join(out, 'ohlcv_data/INFY.csv'), `Timestamp,Open,High,Low,Close,V
 afterAll(() => rmSync(out, { recursive: true }))
 
 const verified = async (limits: Readonly<Record<string, number>>, ...args: readonly string[]) => {
-  const io = createShell()
+  const io = createTestIo()
   const loadSettings = () => Settings.parse({ out, verify: limits })
-  const code = await runProgram(['verify', ...args], io, createParts(undefined, { streams, loadSettings }))
+  const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
   return { code, text: io.out.text(), err: io.err.text() }
 }
 

@@ -4,7 +4,7 @@ import { createCollector, TransportError } from 'scripstream'
 import { serveSimulator } from 'scripstream/simulator'
 import { type MemoryFiles, memory } from 'scripstream/sinks'
 import { streams } from 'scripstream/streams'
-import { type Trial, trialOf } from 'scripstream/testing'
+import { createTrial, type Trial } from 'scripstream/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Delivery, deliveryShares } from './delivery.js'
 
@@ -23,12 +23,12 @@ describe('delivery shares, on marbles', () => {
     'are asked stock by stock, each by its ISIN, and come as they are answered',
     marbles(({ cold, expectObservable, flush }) => {
       const answers = { INE000000001: cold('---(a|)', { a: day(200, 80) }), INE000000002: cold('-(b|)', { b: day(0, 0) }) }
-      const trial = trialOf(deliveryShares, {
+      const trial = createTrial(deliveryShares, {
         answers: ({ body }) => answers[(body as { data: { isin: keyof typeof answers } }).data.isin],
       })
       expectObservable(told(trial)).toBe('-b-(a|)', { a: 'ALPHA success 40', b: 'BETA empty' })
       flush()
-      expect(trial.asked.map(({ at, path }) => `${at} ${path}`)).toEqual(['0 /staticscanx/delivery', '0 /staticscanx/delivery'])
+      expect(trial.requests.map(({ at, path }) => `${at} ${path}`)).toEqual(['0 /staticscanx/delivery', '0 /staticscanx/delivery'])
     }),
   )
 
@@ -36,7 +36,7 @@ describe('delivery shares, on marbles', () => {
     'are asked again after a failure that may pass: twice, after 0.4 and 0.8 s',
     marbles(({ cold, expectObservable }) => {
       const inTurn = [cold('a|', { a: 503 }), cold('#', undefined, new TransportError('reset', 'gone')), cold('(a|)', { a: day(10, 5) })]
-      const trial = trialOf(deliveryShares, { stocks: stocks(1), answers: () => inTurn.shift() ?? NEVER })
+      const trial = createTrial(deliveryShares, { stocks: stocks(1), answers: () => inTurn.shift() ?? NEVER })
       expectObservable(told(trial)).toBe('1125ms (a|)', { a: 'ALPHA success 50' })
     }),
   )
@@ -45,7 +45,7 @@ describe('delivery shares, on marbles', () => {
     'are given up one by one: a stock that is another’s answer is lost, its neighbour is not',
     marbles(({ cold, expectObservable }) => {
       const foreign = { data: [{ isin: 'INE000000001', day: '2026-02-12', traded: 1, delivered: 1 }] }
-      const trial = trialOf(deliveryShares, { answers: () => cold('(a|)', { a: foreign }), settings: { retries: 0 } })
+      const trial = createTrial(deliveryShares, { answers: () => cold('(a|)', { a: foreign }), settings: { retries: 0 } })
       expectObservable(told(trial)).toBe('(ab|)', { a: 'ALPHA success 100', b: 'BETA error' })
     }),
   )
@@ -54,7 +54,7 @@ describe('delivery shares, on marbles', () => {
     'are no longer asked once nobody wants them',
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const answer$ = cold('-----a|', { a: day(1, 1) })
-      expectObservable(told(trialOf(deliveryShares, { stocks: stocks(1), answers: () => answer$ })), '^--!').toBe('-')
+      expectObservable(told(createTrial(deliveryShares, { stocks: stocks(1), answers: () => answer$ })), '^--!').toBe('-')
       expectSubscriptions(answer$.subscriptions).toBe('^--!')
     }),
   )

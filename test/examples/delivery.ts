@@ -1,5 +1,5 @@
 import { map } from 'rxjs'
-import { defineStream, found, json, ofStock, ownedBy, perStock, post, type Row, Rows } from 'scripstream'
+import { assertSameIsin, createResult, defineStream, json, perStock, post, type Row, Rows, toStockRecord } from 'scripstream'
 import { z } from 'zod'
 
 /** How much of a day's traded shares changed hands for good. `share` is delivered ÷ traded, in percent. */
@@ -16,7 +16,7 @@ const delivery = post({
   host: 'static',
   path: '/staticscanx/delivery',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }) => ownedBy(isin, json(Rows)(text).data ?? []),
+  read: (text, { data: { isin } }) => assertSameIsin(isin, json(Rows)(text).data ?? []),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('delivery', isin)
     return { data: market.tradingDays('2026-02-01', '2026-12-31').map((day) => ({ day, traded: 1_000, delivered: random.int(100, 900) })) }
@@ -35,9 +35,9 @@ export const deliveryShares = defineStream({
     ask(delivery, { data: { isin: stock.ISIN } }).pipe(
       map((rows) => rows.filter(({ traded }) => Number(traded) > 0)),
       map((rows) =>
-        found(
+        createResult(
           rows.map(({ day, traded, delivered }) =>
-            ofStock<Delivery & Row>(stock, { day, share: (100 * Number(delivered)) / Number(traded) }),
+            toStockRecord<Delivery & Row>(stock, { day, share: (100 * Number(delivered)) / Number(traded) }),
           ),
         ),
       ),

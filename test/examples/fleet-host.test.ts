@@ -5,10 +5,10 @@ import { serveSimulator } from 'scripstream/simulator'
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../e2e/command.js'
-import { noRedis, onRedis, meeting as ownFleet } from '../fleet/support.js'
+import { markNeedsRedis, noRedis, createTestFleet as ownFleet } from '../fleet/support.js'
 import { collect, work } from './fleet-host.js'
 
-it.skipIf(noRedis)(onRedis('runs a collector and a worker in one process'), async () => {
+it.skipIf(noRedis)(markNeedsRedis('runs a collector and a worker in one process'), async () => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 5 })
   onTestFinished(() => simulator.close())
   const out = emptyFolder()

@@ -5,7 +5,7 @@ import { lastValueFrom, of, Subject } from 'rxjs'
 import { createCollector, StorageError } from 'scripstream'
 import { serveSimulator } from 'scripstream/simulator'
 import { marketNews, masterData, streams } from 'scripstream/streams'
-import { scriptedProvider, scriptedUrls } from 'scripstream/testing'
+import { createScriptedProvider, scriptedUrls } from 'scripstream/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Post, postTo, webhook } from './webhook.js'
 
@@ -64,7 +64,7 @@ it('slows the stream down while the hook is slow', () => {
     DispSym: `S${place} Limited`,
     Sid: place + 1,
   }))
-  const { transport, asked } = scriptedProvider(({ host }) =>
+  const { transport, requests: asked } = createScriptedProvider(({ host }) =>
     of({
       data:
         host === 'analytics'

@@ -1,43 +1,43 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { blobsIn, packed, unpacked } from '../../src/fleet/blobs.js'
-import { idOf, type Outcome, putAway, takenBack } from '../../src/fleet/outcome.js'
-import { type Candle, candlesIn } from '../../src/model/candle.js'
-import type { RowList, Settled } from '../../src/model/outcome.js'
+import { createBlobStore, decodeRows, encodeRows } from '../../src/fleet/blobs.js'
+import { loadRows, storeRows, toJobId, type WorkerOutcome } from '../../src/fleet/outcome.js'
+import { type Candle, createCsvCandles } from '../../src/model/candle.js'
+import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { temporaryFolder } from '../sinks/support.js'
-import { itemOf } from './support.js'
+import { createItem } from './support.js'
 
 const LINES = '1770575400,1,2.50,0.5,1.1,100\n1770661800,1.1,3,1,2e-7,0\n'
-const CANDLES = candlesIn(Buffer.from(LINES), 2)
+const CANDLES = createCsvCandles(Buffer.from(LINES), 2)
 const ROWS = [
   { Symbol: 'M&M', 'a "b"': 'ए\u2028é', 10: [1, null, 0.1], 2: {} },
   { __proto__: null, empty: '', deep: [{ x: [] }] },
 ]
 
-const BY: Pick<Outcome, 'by' | 'requestCounts'> = { by: 'a', requestCounts: [1, 0, 0] }
+const BY: Pick<WorkerOutcome, 'by' | 'requestCounts'> = { by: 'a', requestCounts: [1, 0, 0] }
 const RUN = '20260212T143000Z-0001'
 
 /** Stores an outcome as a worker and loads it as the driver; `meanwhile` can damage the blob in between. */
-const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = () => undefined): Promise<Settled> => {
+const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = () => undefined): Promise<ItemOutcome> => {
   const root = temporaryFolder()
-  const blobs = blobsIn(root)
-  const item = itemOf('M&M')
-  const settled: Settled = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
-  const told = await putAway('market-news', { run: RUN, item }, settled, blobs)
+  const blobs = createBlobStore(root)
+  const item = createItem('M&M')
+  const settled: ItemOutcome = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
+  const told = await storeRows('market-news', { run: RUN, item }, settled, blobs)
   // The queue stores it as JSON.
-  const outcome = JSON.parse(JSON.stringify({ ...BY, ...told })) as Outcome
+  const outcome = JSON.parse(JSON.stringify({ ...BY, ...told })) as WorkerOutcome
   expect(JSON.stringify(outcome).length).toBeLessThan(300)
   const folder = join(root, RUN, 'market-news')
   for (const name of readdirSync(folder).filter((one) => one.startsWith('M%26M-'))) meanwhile(join(folder, name))
-  return takenBack('market-news', { run: RUN, item }, outcome, blobs)
+  return loadRows('market-news', { run: RUN, item }, outcome, blobs)
 }
 
 describe('storing and loading an outcome', () => {
   it('returns the same rows and all other fields', async () => {
     const { rows, ...rest } = await thereAndBack(ROWS)
     expect(JSON.stringify(rows)).toBe(JSON.stringify(ROWS))
-    expect(rest).toEqual({ item: itemOf('M&M'), status: 'success', degraded: 'a page', whole: true, remark: 'new' })
+    expect(rest).toEqual({ item: createItem('M&M'), status: 'success', degraded: 'a page', whole: true, remark: 'new' })
   })
 
   it('returns CSV rows byte for byte', async () => {
@@ -49,11 +49,11 @@ describe('storing and loading an outcome', () => {
 
   it('writes no blob for zero rows', async () => {
     const root = temporaryFolder()
-    const item = itemOf('A')
-    const told = await putAway('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, blobsIn(root))
+    const item = createItem('A')
+    const told = await storeRows('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, createBlobStore(root))
     expect(told).toEqual({ status: 'empty' })
     expect(readdirSync(root)).toEqual([])
-    expect(await takenBack('s', { run: RUN, item }, { ...BY, ...told }, blobsIn(root))).toEqual({ item, status: 'empty', rows: [] })
+    expect(await loadRows('s', { run: RUN, item }, { ...BY, ...told }, createBlobStore(root))).toEqual({ item, status: 'empty', rows: [] })
   })
 
   it.each([
@@ -64,7 +64,7 @@ describe('storing and loading an outcome', () => {
     ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /the file has 1 rows instead of 2/],
   ])('fails the item with a reason if the blob %s', async (_, meanwhile, words) => {
     const settled = await thereAndBack(ROWS, meanwhile)
-    expect(settled).toMatchObject({ item: itemOf('M&M'), status: 'error', rows: [] })
+    expect(settled).toMatchObject({ item: createItem('M&M'), status: 'error', rows: [] })
     expect(settled.reason).toMatch(/^cannot read the rows of worker a from the shared folder: /)
     expect(settled.reason).toMatch(words)
   })
@@ -72,17 +72,17 @@ describe('storing and loading an outcome', () => {
 
 describe('encoding rows', () => {
   it('decodes what it encoded, and rejects a wrong number of rows', () => {
-    const { form, bytes } = packed(ROWS)
+    const { format: form, bytes } = encodeRows(ROWS)
     expect(form).toBe('json')
-    expect(unpacked(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
-    expect(() => unpacked(Buffer.from(bytes), form, 3)).toThrow('the file has 2 rows instead of 3')
+    expect(decodeRows(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
+    expect(() => decodeRows(Buffer.from(bytes), form, 3)).toThrow('the file has 2 rows instead of 3')
   })
 })
 
 describe('blobs', () => {
   it('are written atomically over an existing file, without leftover files', async () => {
     const root = temporaryFolder()
-    const blobs = blobsIn(root)
+    const blobs = createBlobStore(root)
     await blobs.write('run/stream/a', Buffer.from('first'))
     await Promise.all(Array.from({ length: 20 }, (_, place) => blobs.write('run/stream/a', Buffer.from(`${place}`.repeat(1_000)))))
     expect(readdirSync(join(root, 'run', 'stream'))).toEqual(['a'])
@@ -92,9 +92,9 @@ describe('blobs', () => {
 
   it('are written again after their folder was removed', async () => {
     const root = temporaryFolder()
-    const blobs = blobsIn(root)
+    const blobs = createBlobStore(root)
     await blobs.write('run/stream/a', Buffer.from('first'))
-    await blobs.drop('run')
+    await blobs.removeRun('run')
     expect(readdirSync(root)).toEqual([])
     await expect(blobs.write('run/stream/a', Buffer.from('second'))).rejects.toMatchObject({ code: 'ENOENT' })
     await blobs.write('run/stream/a', Buffer.from('second'))
@@ -105,7 +105,7 @@ describe('blobs', () => {
 describe('the job id of an item', () => {
   it('is not a number, has no colon, and is unique', () => {
     const names = ['1', '0', 'A', 'a', 'M&M', 'A:B', 'A%3AB', 'A/B', 'ए', 'all']
-    const ids = names.map((name) => idOf(itemOf(name)))
+    const ids = names.map((name) => toJobId(createItem(name)))
     expect(new Set(ids).size).toBe(names.length)
     for (const id of ids) expect(id).toMatch(/^i[^:]+$/)
   })
@@ -120,7 +120,7 @@ describe('removing a run', () => {
     for (const kept of [join(elsewhere, 'kept'), join(root, 'kept')]) writeFileSync(kept, '')
     symlinkSync(elsewhere, join(root, RUN, 'linked'))
     symlinkSync(elsewhere, join(root, 'link'))
-    for (const run of [RUN, RUN, 'link', 'never was', '', '.', '..', '../..']) await blobsIn(root).drop(run)
+    for (const run of [RUN, RUN, 'link', 'never was', '', '.', '..', '../..']) await createBlobStore(root).removeRun(run)
     expect(readdirSync(root)).toEqual(['kept'])
     expect(existsSync(join(elsewhere, 'kept'))).toBe(true)
   })

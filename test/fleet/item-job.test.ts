@@ -1,23 +1,23 @@
 import { defer, firstValueFrom, map, type Observable, of, throwError } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { blobsIn } from '../../src/fleet/blobs.js'
-import type { Held } from '../../src/fleet/hold.js'
-import { itemJob, nothingTold } from '../../src/fleet/item-job.js'
-import type { Outcome } from '../../src/fleet/outcome.js'
-import type { WorkerSite } from '../../src/fleet/site.js'
-import { NothingAnswered } from '../../src/model/errors.js'
-import { found } from '../../src/model/outcome.js'
-import { redactorOf } from '../../src/model/redact.js'
-import { askedOnce } from '../../src/pipeline/asked-once.js'
+import { createBlobStore } from '../../src/fleet/blobs.js'
+import { createUnreported, runItemJob } from '../../src/fleet/item-job.js'
+import type { WorkerOutcome } from '../../src/fleet/outcome.js'
+import type { HostBackoff } from '../../src/fleet/shared-backoffs.js'
+import type { WorkerRun } from '../../src/fleet/worker-run.js'
+import { createDriftWatch, type DriftWatch } from '../../src/http/drift.js'
+import type { HttpReply } from '../../src/http/transport.js'
+import { createLimiters } from '../../src/limiter/limiter-registry.js'
+import { NothingAnsweredError } from '../../src/model/errors.js'
+import { createResult } from '../../src/model/outcome.js'
+import { createRedactor } from '../../src/model/redact.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { oncePerRun } from '../../src/pipeline/once-per-run.js'
 import { perStock } from '../../src/pipeline/work.js'
-import { createDriftWatch, type DriftWatch } from '../../src/provider/drift.js'
-import { createGates } from '../../src/provider/gate/gates.js'
-import type { HttpReply } from '../../src/provider/transport.js'
 import { temporaryFolder } from '../sinks/support.js'
-import { callOf, row, status, tiny } from '../support/tiny.js'
-import { type FakeHolds, fakeHolds, settingsOf, stockItem } from './support.js'
+import { createCall, row, status, tiny } from '../support/tiny.js'
+import { createFakeBackoffs, createSettings, createStockItem, type FakeBackoffs } from './support.js'
 
 const STATIC = 'http://provider.test'
 const PAUSE_MS = 2_000
@@ -27,26 +27,26 @@ const SECRET = 'key-of-this-worker'
 class RequeueError extends Error {}
 
 interface Bench {
-  readonly job: (symbol: string, stream?: StreamDefinition) => Promise<Outcome>
+  readonly job: (symbol: string, stream?: StreamDefinition) => Promise<WorkerOutcome>
   readonly requested: readonly string[]
-  readonly paused: readonly Held[]
-  readonly backoffs: FakeHolds
+  readonly paused: readonly HostBackoff[]
+  readonly backoffs: FakeBackoffs
   readonly checks: () => number
   readonly drift: DriftWatch
 }
 
 /** The dependencies of a worker, with a provider that the test controls. */
-const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = fakeHolds(PAUSE_MS)): Bench => {
-  const settings = settingsOf({
+const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = createFakeBackoffs(PAUSE_MS)): Bench => {
+  const settings = createSettings({
     ...{ urls: { static: STATIC, news: 'http://other.test' }, retries: 2, backoffMs: 10, throttleMs: PAUSE_MS },
     headers: { 'x-key': SECRET },
   })
   const requested: string[] = []
-  const paused: Held[] = []
+  const paused: HostBackoff[] = []
   const drift = createDriftWatch()
   let checks = 0
-  const workerRun: WorkerSite = {
-    ...{ run: 'run', asOf: 5, accept: [], settings, redact: redactorOf(settings) },
+  const workerRun: WorkerRun = {
+    ...{ run: 'run', asOf: 5, accept: [], settings, redact: createRedactor(settings) },
     storage: memory(),
     transport: ({ url, body = '{}' }) => {
       const { of: whom } = JSON.parse(body) as { readonly of: string }
@@ -56,10 +56,10 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = fakeH
         return answer(call)
       })
     },
-    gates: createGates(settings),
+    gates: createLimiters(settings),
     drift,
-    shared: askedOnce(),
-    sharedAgain: askedOnce(),
+    shared: oncePerRun(),
+    sharedInSecondPass: oncePerRun(),
     ended: new Map(),
     emit: () => undefined,
     watch: undefined,
@@ -68,17 +68,18 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = fakeH
     close: () => undefined,
   }
   const tools = {
-    ...{ by: 'a', blobs: blobsIn(temporaryFolder()), unreported: nothingTold(), backoffs },
+    ...{ by: 'a', blobs: createBlobStore(temporaryFolder()), unreported: createUnreported(), backoffs },
     stallDetector: {
       check: () => {
         checks += 1
       },
     },
-    pauseQueues: async (backoff: Held) => void paused.push(backoff),
+    pauseQueues: async (backoff: HostBackoff) => void paused.push(backoff),
     createRequeueError: () => new RequeueError(),
   }
   return {
-    job: (symbol, stream = tiny('news')) => firstValueFrom(itemJob(stream, { run: 'run', item: stockItem(symbol) }, workerRun, tools)),
+    job: (symbol, stream = tiny('news')) =>
+      firstValueFrom(runItemJob(stream, { run: 'run', item: createStockItem(symbol) }, workerRun, tools)),
     ...{ requested, paused, backoffs, drift, checks: () => checks },
   }
 }
@@ -116,9 +117,9 @@ describe('runItemJob', () => {
 
   it('reports warnings', async () => {
     const noticing = tiny('news', {
-      work: perStock((_, { notice }) => {
-        notice('nothing new')
-        return of(found([]))
+      work: perStock((_, { warn }) => {
+        warn('nothing new')
+        return of(createResult([]))
       }),
     })
     const { job } = bench(() => of(row))
@@ -133,11 +134,11 @@ describe('runItemJob', () => {
 
   it('redacts the credentials of this machine', async () => {
     const quoting = tiny('news', {
-      work: perStock((stock, { notice }) => {
-        notice(`asked with ${SECRET}`)
+      work: perStock((stock, { warn }) => {
+        warn(`asked with ${SECRET}`)
         return stock.Symbol === 'A'
-          ? throwError(() => new NothingAnswered(`${SECRET} is not known`))
-          : of(found([{ Symbol: stock.Symbol }], `${SECRET} is too old`))
+          ? throwError(() => new NothingAnsweredError(`${SECRET} is not known`))
+          : of(createResult([{ Symbol: stock.Symbol }], `${SECRET} is too old`))
       }),
     })
     const { job } = bench(() => of(row))
@@ -162,7 +163,7 @@ describe('an item whose host answers 429', () => {
     expect(paused).toEqual([{ address: STATIC, generation: 1, ms: PAUSE_MS, isFinal: false }])
     expect(backoffs.refused).toEqual([STATIC])
     expect(requested).toEqual(['news A'])
-    backoffs.hold(STATIC, 0)
+    backoffs.startBackoff(STATIC, 0)
     const again = job('A')
     await vi.advanceTimersByTimeAsync(PAUSE_MS)
     expect(await again).toMatchObject({ status: 'success', requestCounts: [2, 0, 1] })
@@ -170,17 +171,17 @@ describe('an item whose host answers 429', () => {
 
   it('is requeued without a request if the fleet backs off from the host already', async () => {
     const { job, backoffs, requested, paused } = bench(() => of(row))
-    backoffs.hold(STATIC, 500)
+    backoffs.startBackoff(STATIC, 500)
     await expect(job('A')).rejects.toThrow(RequeueError)
     expect(requested).toEqual([])
     expect(paused).toEqual([])
   })
 
   it('does not affect items of other hosts', async () => {
-    const other = { ...callOf('other'), host: 'news' as const }
+    const other = { ...createCall('other'), host: 'news' as const }
     const elsewhere = tiny('elsewhere', {
       endpoints: [other],
-      work: perStock((stock, { ask }) => ask(other, { of: stock.Symbol }).pipe(map((rows) => found(rows)))),
+      work: perStock((stock, { ask }) => ask(other, { of: stock.Symbol }).pipe(map((rows) => createResult(rows)))),
     })
     const { job, requested } = bench((call) => of(call.startsWith('news') ? status(429) : row))
     await expect(job('A')).rejects.toThrow(RequeueError)
@@ -189,11 +190,11 @@ describe('an item whose host answers 429', () => {
   })
 
   it('fails with rate_limit when the whole fleet has got only 429 for too long, and pauses no queue', async () => {
-    const { job, paused, requested, backoffs } = bench(() => of(status(429)), fakeHolds(PAUSE_MS, true))
+    const { job, paused, requested, backoffs } = bench(() => of(status(429)), createFakeBackoffs(PAUSE_MS, true))
     const lost = { status: 'rate_limit', reason: expect.stringContaining('rate-limited the whole fleet for too long') }
     expect(await job('A')).toMatchObject(lost)
     expect(paused).toEqual([])
-    expect(backoffs.of(STATIC).isFinal).toBe(true)
+    expect(backoffs.find(STATIC).isFinal).toBe(true)
     expect(await job('B')).toMatchObject(lost)
     expect(requested).toEqual(['news A'])
   })
@@ -202,7 +203,9 @@ describe('an item whose host answers 429', () => {
 describe('a request that several items share', () => {
   it('is sent again after the back-off for the waiting items, even if the first item was requeued', async () => {
     const sharing = tiny('news', {
-      work: perStock((_, { ask, shared }) => shared('list', () => ask(callOf('list'), { of: 'all' })).pipe(map((rows) => found(rows)))),
+      work: perStock((_, { ask, shared }) =>
+        shared('list', () => ask(createCall('list'), { of: 'all' })).pipe(map((rows) => createResult(rows))),
+      ),
     })
     let answered = 0
     const answer = (): Observable<HttpReply> => defer(() => of(answered++ === 0 ? status(429) : row))
@@ -210,7 +213,7 @@ describe('a request that several items share', () => {
     const [first, second] = [job('A', sharing), job('B', sharing)]
     const others = second.then((outcome) => outcome.status)
     await expect(first).rejects.toThrow(RequeueError)
-    backoffs.hold(STATIC, 0)
+    backoffs.startBackoff(STATIC, 0)
     expect(requested).toEqual(['list all'])
     await vi.advanceTimersByTimeAsync(PAUSE_MS)
     await vi.advanceTimersByTimeAsync(10)

@@ -1,8 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { temporariesIn, treeOf } from '../crash/support.js'
-import { type FleetPlace, fleetPlace, joined, LONG_MS, overCaps, reportIn, requests, STOCKS } from './processes.js'
-import { inRealTime, isShort, noRedis, onRedis, until } from './support.js'
+import {
+  countRequests,
+  createFleetPlace,
+  type FleetPlace,
+  findExceededLimits,
+  LONG_MS,
+  readReport,
+  STOCKS,
+  waitUntilJoined,
+} from './processes.js'
+import { isShort, markNeedsRedis, markRealTime, noRedis, waitUntil } from './support.js'
 
 const NEWS = ['--only', 'market-news,company-filings']
 /** How long a worker is stopped: longer than the job lock plus the interval of the check for stalled items. */
@@ -30,20 +39,20 @@ const isAtWork = async ({ redis, prefix }: FleetPlace, stream: string, worker: s
   return names.includes(worker)
 }
 
-describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a driver that is killed'), () => {
   it(
     'lets its workers continue, and the same command resumes without repeating a request',
     async () => {
-      const place = await fleetPlace({ latencyMs: 200 })
+      const place = await createFleetPlace({ latencyMs: 200 })
       const workers = [place.worker('a'), place.worker('b')]
-      await joined(workers)
+      await waitUntilJoined(workers)
       const killed = place.driver(NEWS)
-      await until(async () => requests(place, 'news') > 5 && (await areHandedOut(place)))
+      await waitUntil(async () => countRequests(place, 'news') > 5 && (await areHandedOut(place)))
       killed.child.kill('SIGKILL')
       await killed.ended
-      await until(() => requests(place, 'news') >= STOCKS && inFlight(place) === 0)
+      await waitUntil(() => countRequests(place, 'news') >= STOCKS && inFlight(place) === 0)
       // The last outcomes must be in the queue.
-      await until(async () => (await place.redis.keys(`${place.prefix}*:lock`)).length === 0)
+      await waitUntil(async () => (await place.redis.keys(`${place.prefix}*:lock`)).length === 0)
       const asked = place.simulator.stats().endpoints
       const { code, stderr } = await place.driver(NEWS).ended
       expect(code, stderr).toBe(0)
@@ -51,23 +60,23 @@ describe.skipIf(noRedis)(onRedis('a driver that is killed'), () => {
       expect(Object.entries(again).map(([name, { requests: count }]) => [name, count])).toEqual(
         Object.entries(asked).map(([name, { requests: count }]) => [name, count]),
       )
-      expect(reportIn(place.out).outcome).toBe('complete')
-      expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
+      expect(readReport(place.out).outcome).toBe('complete')
+      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
       expect(temporariesIn(place.out)).toEqual([])
     },
     LONG_MS,
   )
 })
 
-describe.skipIf(noRedis)(onRedis('a run of different streams'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a run of different streams'), () => {
   it(
     'removes the items of the previous run, so that no worker processes them',
     async () => {
-      const place = await fleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
+      const place = await createFleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
       const worker = place.worker('a')
-      await joined([worker])
+      await waitUntilJoined([worker])
       const killed = place.driver(NEWS)
-      await until(() => (place.simulator.stats().endpoints.news?.inFlight ?? 0) >= 3)
+      await waitUntil(() => (place.simulator.stats().endpoints.news?.inFlight ?? 0) >= 3)
       killed.child.kill('SIGKILL')
       worker.child.kill('SIGKILL')
       await killed.ended
@@ -84,15 +93,15 @@ describe.skipIf(noRedis)(onRedis('a run of different streams'), () => {
   )
 })
 
-describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker and a driver that are killed')), () => {
+describe.skipIf(noRedis || isShort)(markNeedsRedis(markRealTime('a worker and a driver that are killed')), () => {
   it(
     `lose nothing: the same command resumes, and the items of the worker are reassigned within ${REDELIVERED_MS / 1_000} s`,
     async () => {
-      const place = await fleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
+      const place = await createFleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
       const workers = [place.worker('a'), place.worker('b')] as const
-      await joined(workers)
+      await waitUntilJoined(workers)
       const killed = place.driver(NEWS)
-      await until(() => isAtWork(place, 'market-news', 'a'))
+      await waitUntil(() => isAtWork(place, 'market-news', 'a'))
       // By then the worker has sent the requests of its items and got no answer yet.
       await pause(300)
       const died = performance.now()
@@ -100,11 +109,11 @@ describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker and a driver th
       workers[0].child.kill('SIGKILL')
       await killed.ended
       const again = place.driver(NEWS)
-      await until(() => Object.values(place.simulator.stats().endpoints.news?.items ?? {}).some((times) => times > 1))
+      await waitUntil(() => Object.values(place.simulator.stats().endpoints.news?.items ?? {}).some((times) => times > 1))
       expect(performance.now() - died).toBeLessThan(REDELIVERED_MS)
       const { code, stderr } = await again.ended
       expect(code, stderr).toBe(0)
-      const { fleet, outcome, scripts } = reportIn(place.out)
+      const { fleet, outcome, scripts } = readReport(place.out)
       expect(outcome).toBe('complete')
       expect(fleet?.stalled).toBeGreaterThan(0)
       expect(scripts['market-news']?.items).toMatchObject({ error: 0, rate_limit: 0 })
@@ -112,33 +121,33 @@ describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker and a driver th
       const { items = {} } = place.simulator.stats().endpoints.news ?? {}
       expect(Math.max(...Object.values(items))).toBe(2)
       expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(4)
-      expect(overCaps(place)).toEqual([])
-      expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
+      expect(findExceededLimits(place)).toEqual([])
+      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
     },
     LONG_MS,
   )
 })
 
-describe.skipIf(noRedis || isShort)(onRedis(inRealTime('a worker that stalls')), () => {
+describe.skipIf(noRedis || isShort)(markNeedsRedis(markRealTime('a worker that stalls')), () => {
   it(
     `for ${FREEZE_MS / 1_000} s, then continues, exceeds no concurrency limit and loses nothing`,
     async () => {
-      const place = await fleetPlace({ latencyMs: 700, env: { SCRIPSTREAM_WORKERS: 'market-news=2' } })
+      const place = await createFleetPlace({ latencyMs: 700, env: { SCRIPSTREAM_WORKERS: 'market-news=2' } })
       const [frozen, other] = [place.worker('frozen'), place.worker('other')]
-      await joined([frozen, other])
+      await waitUntilJoined([frozen, other])
       const driver = place.driver(['--only', 'market-news'])
-      await until(() => requests(place, 'news') >= 4)
+      await waitUntil(() => countRequests(place, 'news') >= 4)
       frozen.child.kill('SIGSTOP')
       await pause(FREEZE_MS)
-      const before = requests(place, 'news')
+      const before = countRequests(place, 'news')
       frozen.child.kill('SIGCONT')
       const { code, stderr } = await driver.ended
       expect(code, stderr).toBe(0)
-      expect(before).toBeLessThan(requests(place, 'news'))
+      expect(before).toBeLessThan(countRequests(place, 'news'))
       const { maxInFlight, items } = place.simulator.stats().endpoints.news ?? { maxInFlight: 0, items: {} }
       expect(maxInFlight).toBe(2)
       expect(Object.keys(items).length).toBe(STOCKS)
-      const { fleet, scripts } = reportIn(place.out)
+      const { fleet, scripts } = readReport(place.out)
       expect(fleet?.stalled).toBeGreaterThan(0)
       expect(scripts['market-news']?.items).toMatchObject({ error: 0, rate_limit: 0 })
       for (const { child } of [frozen, other]) child.kill('SIGTERM')

@@ -6,8 +6,8 @@ import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { treeOf } from '../crash/support.js'
 import { emptyFolder } from '../e2e/command.js'
-import { fleetPlace, joined, LONG_MS, reportIn, requests } from './processes.js'
-import { until } from './support.js'
+import { countRequests, createFleetPlace, LONG_MS, readReport, waitUntilJoined } from './processes.js'
+import { waitUntil } from './support.js'
 
 const noServer = spawnSync('redis-server', ['--version']).status !== 0
 const OUTAGE_MS = 5_000
@@ -50,27 +50,27 @@ describe.skipIf(noServer)(
       `for ${OUTAGE_MS / 1_000} s pauses the run, which continues afterwards and loses nothing`,
       async () => {
         const server = await ownServer()
-        const place = await fleetPlace({
+        const place = await createFleetPlace({
           server: server.address,
           latencyMs: 300,
           env: { SCRIPSTREAM_WORKERS: 'market-news=4,company-filings=4' },
         })
         const workers = [place.worker('a'), place.worker('b')]
-        await joined(workers)
+        await waitUntilJoined(workers)
         const driver = place.driver(STREAMS)
-        await until(() => requests(place, 'news') >= 8)
+        await waitUntil(() => countRequests(place, 'news') >= 8)
         await server.end()
         await pause(OUTAGE_MS)
-        const before = requests(place, 'news')
+        const before = countRequests(place, 'news')
         await server.begin()
         const back = performance.now()
-        await until(() => requests(place, 'news') > before)
+        await waitUntil(() => countRequests(place, 'news') > before)
         expect(performance.now() - back).toBeLessThan(12_000)
         const { code, stderr } = await driver.ended
         expect(code, stderr).toBe(0)
-        expect(reportIn(place.out).outcome).toBe('complete')
+        expect(readReport(place.out).outcome).toBe('complete')
         expect(place.simulator.stats().endpoints.news?.maxInFlight).toBeLessThanOrEqual(4)
-        expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(STREAMS)))
+        expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(STREAMS)))
         // Stopping workers do not wait for a server that is down.
         await server.end()
         for (const { child } of workers) child.kill('SIGTERM')

@@ -5,7 +5,7 @@ import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 import { type Ended, emptyFolder, endOf, provider, run, start } from '../e2e/command.js'
-import { type Meeting, meeting, until } from './support.js'
+import { createTestFleet, type TestFleet, waitUntil } from './support.js'
 
 /** Number of stocks and latency; `npm run test:fleet` uses higher values. */
 export const STOCKS = Number(process.env.STOCKS ?? 24)
@@ -13,29 +13,29 @@ export const LATENCY_MS = Number(process.env.LATENCY ?? 20)
 /** Timeout of a test with this many stocks. */
 export const LONG_MS = 60_000 + STOCKS * LATENCY_MS * 20
 
-export const FIRST_EVENING = '2026-02-12T20:00:00+05:30'
+export const FIRST_RUN_AT = '2026-02-12T20:00:00+05:30'
 /** A stock split takes effect on this day. */
-export const SECOND_EVENING = '2026-02-13T20:00:00+05:30'
+export const SECOND_RUN_AT = '2026-02-13T20:00:00+05:30'
 
-export interface Running {
+export interface RunningProcess {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   /** Its stderr so far. */
-  readonly said: () => string
+  readonly stderr: () => string
 }
 
-export interface FleetPlace extends Meeting {
+export interface FleetPlace extends TestFleet {
   readonly simulator: Simulator
   readonly out: string
   readonly blobs: string
-  readonly worker: (name: string, flags?: readonly string[]) => Running
+  readonly worker: (name: string, flags?: readonly string[]) => RunningProcess
   /** A driver, which starts or resumes a run. */
-  readonly driver: (flags?: readonly string[]) => Running
+  readonly driver: (flags?: readonly string[]) => RunningProcess
   /** The same run in one process, into a separate folder. */
-  readonly embedded: (flags?: readonly string[], out?: string) => Promise<string>
+  readonly runInProcess: (flags?: readonly string[], out?: string) => Promise<string>
 }
 
-const running = (args: readonly string[], place: { cwd: string; env: Record<string, string> }): Running => {
+const startProcess = (args: readonly string[], place: { cwd: string; env: Record<string, string> }): RunningProcess => {
   const child = start(args, place)
   let said = ''
   child.stderr.on('data', (text: Buffer) => {
@@ -46,45 +46,45 @@ const running = (args: readonly string[], place: { cwd: string; env: Record<stri
     child.kill('SIGCONT')
     child.kill('SIGKILL')
   })
-  return { child, ended: endOf(child), said: () => said }
+  return { child, ended: endOf(child), stderr: () => said }
 }
 
 /** A simulator, a fleet prefix and folders, all removed after the test. */
-export const fleetPlace = async (
+export const createFleetPlace = async (
   options: { readonly server?: string; readonly latencyMs?: number; readonly env?: Record<string, string> } = {},
 ): Promise<FleetPlace> => {
   const { simulator, env } = await provider({
-    ...{ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_EVENING), latencyMs: options.latencyMs ?? LATENCY_MS },
+    ...{ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_RUN_AT), latencyMs: options.latencyMs ?? LATENCY_MS },
   })
   const [cwd, out, blobs] = [emptyFolder(), emptyFolder(), emptyFolder()]
-  const met = meeting(options.server)
+  const met = createTestFleet(options.server)
   const place = { cwd, env: { ...env, SCRIPSTREAM_THROTTLE_MS: '1000', ...options.env } }
   const fleet = ['--engine', met.address, '--blobs', blobs, '--allow-volatile']
   return {
     ...met,
     ...{ simulator, out, blobs },
-    worker: (name, flags = []) => running(['worker', '--name', name, ...fleet, ...flags], place),
-    driver: (flags = []) => running(['run', '--as-of', FIRST_EVENING, '--json', '--out', out, ...fleet, ...flags], place),
-    embedded: async (flags = [], into = emptyFolder()) => {
-      const { code, stderr } = await run(['run', '--as-of', FIRST_EVENING, '--out', into, ...flags], place)
+    worker: (name, flags = []) => startProcess(['worker', '--name', name, ...fleet, ...flags], place),
+    driver: (flags = []) => startProcess(['run', '--as-of', FIRST_RUN_AT, '--json', '--out', out, ...fleet, ...flags], place),
+    runInProcess: async (flags = [], into = emptyFolder()) => {
+      const { code, stderr } = await run(['run', '--as-of', FIRST_RUN_AT, '--out', into, ...flags], place)
       if (code !== 0) throw new Error(stderr)
       return into
     },
   }
 }
 
-export const reportIn = (out: string): RunReport => JSON.parse(readFileSync(`${out}/.scripstream/report.json`, 'utf8')) as RunReport
+export const readReport = (out: string): RunReport => JSON.parse(readFileSync(`${out}/.scripstream/report.json`, 'utf8')) as RunReport
 
 /** Resolves once workers have joined. */
-export const joined = (workers: readonly Running[]): Promise<void> =>
-  until(() => workers.every(({ said }) => said().includes('works for the fleet')))
+export const waitUntilJoined = (workers: readonly RunningProcess[]): Promise<void> =>
+  waitUntil(() => workers.every(({ stderr: said }) => said().includes('works for the fleet')))
 
 /** Number of requests to an endpoint so far. */
-export const requests = ({ simulator }: Pick<FleetPlace, 'simulator'>, endpoint: string): number =>
+export const countRequests = ({ simulator }: Pick<FleetPlace, 'simulator'>, endpoint: string): number =>
   simulator.stats().endpoints[endpoint]?.requests ?? 0
 
 /** Endpoints that had more requests in flight than their streams allow. */
-export const overCaps = ({ simulator }: Pick<FleetPlace, 'simulator'>): readonly string[] =>
+export const findExceededLimits = ({ simulator }: Pick<FleetPlace, 'simulator'>): readonly string[] =>
   Object.entries(simulator.stats().endpoints).flatMap(([name, { maxInFlight }]) => {
     const cap = streams
       .filter(({ endpoints }) => endpoints.some((endpoint) => endpoint.name === name))

@@ -2,9 +2,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readFleetAddress } from '../../src/fleet/address.js'
 import { loadPackages } from '../../src/fleet/packages.js'
-import { connect } from '../../src/fleet/redis.js'
+import { connectToRedis } from '../../src/fleet/redis.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
-import { noRedis, onRedis, SERVER } from './support.js'
+import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
 const GOOD = { redis_version: '7.0.15', aof_enabled: '1', maxmemory_policy: 'noeviction' }
 
@@ -34,7 +34,7 @@ const serverWith = async (facts: Readonly<Record<string, string>>): Promise<numb
 
 const connecting = async (port: number, allowVolatile = false): Promise<void> => {
   const address = readFleetAddress(`redis://:secret@127.0.0.1:${port}`)
-  const redis = await connect(address, await loadPackages(), { allowVolatile })
+  const redis = await connectToRedis(address, await loadPackages(), { allowVolatile })
   redis.disconnect()
 }
 
@@ -78,10 +78,10 @@ describe('the check of a Redis server', () => {
   })
 })
 
-describe.skipIf(noRedis)(onRedis('a Redis server that requires a password'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a Redis server that requires a password'), () => {
   it('is reported with its error, without the given password', async () => {
     const address = readFleetAddress(`${SERVER.replace('//', '//nobody:secret@')}`)
-    const reaching = connect(address, await loadPackages(), { allowVolatile: true })
+    const reaching = connectToRedis(address, await loadPackages(), { allowVolatile: true })
     await expect(reaching).rejects.toThrow(/cannot be used \(WRONGPASS/)
     await expect(reaching).rejects.not.toThrow('secret')
   })

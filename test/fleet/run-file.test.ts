@@ -1,20 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { blobsIn } from '../../src/fleet/blobs.js'
-import { readRun, tellRun } from '../../src/fleet/run-file.js'
+import { createBlobStore } from '../../src/fleet/blobs.js'
+import { readRunFile, writeRunFile } from '../../src/fleet/run-file.js'
 import { UsageError } from '../../src/model/errors.js'
 import { temporaryFolder } from '../sinks/support.js'
-import { settingsOf } from './support.js'
+import { createSettings } from './support.js'
 
 const RUN = '20260212T143000Z-0001'
 const HEADERS = { Authorization: 'Bearer secret', 'X-Key': 'secret' }
-const settings = settingsOf({ headers: HEADERS, exchange: 'BSE', workers: { 'market-news': 3 } })
+const settings = createSettings({ headers: HEADERS, exchange: 'BSE', workers: { 'market-news': 3 } })
 
 const told = async () => {
   const root = temporaryFolder()
-  const blobs = blobsIn(root)
-  await tellRun({ run: RUN, asOf: 5, accept: ['shrink'], settings }, blobs)
+  const blobs = createBlobStore(root)
+  await writeRunFile({ run: RUN, asOf: 5, accept: ['shrink'], settings }, blobs)
   return { blobs, root, file: join(root, RUN, 'run.json') }
 }
 
@@ -30,7 +30,7 @@ describe('the file of a run', () => {
   it("is read with this machine's own headers", async () => {
     const { blobs } = await told()
     const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }
-    expect(await readRun(RUN, blobs, own)).toEqual({
+    expect(await readRunFile(RUN, blobs, own)).toEqual({
       ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: ['Authorization', 'X-Key'] },
       settings: { ...settings, headers: own },
     })
@@ -38,14 +38,14 @@ describe('the file of a run', () => {
 
   it('is rejected on a machine that lacks headers, with their names', async () => {
     const { blobs } = await told()
-    const reading = readRun(RUN, blobs, { 'x-key': 'mine' })
+    const reading = readRunFile(RUN, blobs, { 'x-key': 'mine' })
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow('this machine lacks headers of the run: Authorization. Set SCRIPSTREAM_HEADERS here too')
   })
 
   it('is reported as missing with the folder', async () => {
     const root = temporaryFolder()
-    const reading = readRun(RUN, blobsIn(root), {})
+    const reading = readRunFile(RUN, createBlobStore(root), {})
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow(`run ${RUN} is not in ${root}: `)
     await expect(reading).rejects.toThrow('Set --blobs to the shared folder of the driver')

@@ -5,41 +5,50 @@ import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/simulator/index.js'
 import { temporariesIn, treeOf } from '../crash/support.js'
 import { emptyFolder } from '../e2e/command.js'
-import { fleetPlace, joined, LONG_MS, overCaps, reportIn, requests, SECOND_EVENING, STOCKS } from './processes.js'
-import { inRealTime, isShort, noRedis, onRedis, until } from './support.js'
+import {
+  countRequests,
+  createFleetPlace,
+  findExceededLimits,
+  LONG_MS,
+  readReport,
+  SECOND_RUN_AT,
+  STOCKS,
+  waitUntilJoined,
+} from './processes.js'
+import { isShort, markNeedsRedis, markRealTime, noRedis, waitUntil } from './support.js'
 
-describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
+describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
   it(
     'writes the same files as one process in the first and the next daily run, and nothing else',
     async () => {
-      const place = await fleetPlace()
+      const place = await createFleetPlace()
       const { simulator, out, blobs, redis, prefix } = place
-      const alone = await place.embedded()
+      const alone = await place.runInProcess()
       const aloneFirst = treeOf(alone)
       simulator.control({ reset: true })
       const workers = ['a', 'b', 'c'].map((name) => place.worker(name))
-      await joined(workers)
+      await waitUntilJoined(workers)
       const first = await place.driver().ended
       expect(first.code, first.stderr).toBe(0)
       expect(treeOf(out)).toEqual(aloneFirst)
-      expect(overCaps(place)).toEqual([])
+      expect(findExceededLimits(place)).toEqual([])
       expect(simulator.stats().violations).toEqual([])
-      const { fleet, scripts } = reportIn(out)
+      const { fleet, scripts } = readReport(out)
       expect(fleet?.workers.map(({ name, isThere }) => [name, isThere])).toEqual(['a', 'b', 'c'].map((name) => [name, true]))
       const items = Object.values(scripts).flatMap((script) => Object.values(script.items))
       expect(fleet?.workers.reduce((sum, worker) => sum + worker.items, 0)).toBe(items.reduce((sum, count) => sum + count, 0))
       const asked = Object.values(simulator.stats().endpoints).reduce((sum, endpoint) => sum + endpoint.requests, 0)
       expect(Object.values(scripts).reduce((sum, script) => sum + script.requests, 0)).toBe(asked)
 
-      simulator.control({ asOf: Date.parse(SECOND_EVENING), reset: true })
-      await place.embedded(['--as-of', SECOND_EVENING], alone)
+      simulator.control({ asOf: Date.parse(SECOND_RUN_AT), reset: true })
+      await place.runInProcess(['--as-of', SECOND_RUN_AT], alone)
       simulator.control({ reset: true })
-      const second = await place.driver(['--as-of', SECOND_EVENING]).ended
+      const second = await place.driver(['--as-of', SECOND_RUN_AT]).ended
       expect(second.code, second.stderr).toBe(0)
       expect(treeOf(out)).toEqual(treeOf(alone))
-      expect(reportIn(out).scripts['all-ohlcv']?.rewritten).toEqual(reportIn(alone).scripts['all-ohlcv']?.rewritten)
-      expect(reportIn(out).scripts['all-ohlcv']?.rewritten?.length).toBeGreaterThan(0)
-      expect(overCaps(place)).toEqual([])
+      expect(readReport(out).scripts['all-ohlcv']?.rewritten).toEqual(readReport(alone).scripts['all-ohlcv']?.rewritten)
+      expect(readReport(out).scripts['all-ohlcv']?.rewritten?.length).toBeGreaterThan(0)
+      expect(findExceededLimits(place)).toEqual([])
 
       for (const { child } of workers) child.kill('SIGTERM')
       for (const { ended } of workers) expect(await ended).toMatchObject({ code: 0 })
@@ -53,13 +62,13 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
   )
 
   it.skipIf(isShort)(
-    inRealTime('gives items to a worker that joins late, and rejects one with another folder'),
+    markRealTime('gives items to a worker that joins late, and rejects one with another folder'),
     async () => {
       // The run must take longer than starting a process on a busy machine.
-      const place = await fleetPlace({ latencyMs: 400, env: { SCRIPSTREAM_WORKERS: 'indices-ohlcv=6' } })
+      const place = await createFleetPlace({ latencyMs: 400, env: { SCRIPSTREAM_WORKERS: 'indices-ohlcv=6' } })
       const first = place.worker('a')
       const driver = place.driver(['--only', 'market-news,company-filings,all-ohlcv,indices-ohlcv'])
-      await until(() => requests(place, 'news') > 3)
+      await waitUntil(() => countRequests(place, 'news') > 3)
       const elsewhere = place.worker('wrong', ['--blobs', emptyFolder()])
       const late = place.worker('late')
       const refused = await elsewhere.ended
@@ -67,10 +76,10 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
       expect(refused.stderr).toMatch(/run \S+ is not in \/.+ Set --blobs to the shared folder of the driver/)
       const { code, stderr } = await driver.ended
       expect(code, stderr).toBe(0)
-      const { fleet, outcome } = reportIn(place.out)
+      const { fleet, outcome } = readReport(place.out)
       expect(outcome).toBe('complete')
       expect(fleet?.workers.find(({ name }) => name === 'late')?.items).toBeGreaterThan(STOCKS / 4)
-      expect(overCaps(place)).toEqual([])
+      expect(findExceededLimits(place)).toEqual([])
       first.child.kill('SIGTERM')
       late.child.kill('SIGTERM')
       expect([(await first.ended).code, (await late.ended).code]).toEqual([0, 0])
@@ -79,27 +88,27 @@ describe.skipIf(noRedis)(onRedis(`a run on a fleet (${STOCKS} stocks)`), () => {
   )
 })
 
-describe.skipIf(noRedis)(onRedis('a driver whose shared folder cannot be written'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a driver whose shared folder cannot be written'), () => {
   it('reports it as a configuration error', async () => {
-    const place = await fleetPlace()
+    const place = await createFleetPlace()
     const file = join(emptyFolder(), 'file')
     writeFileSync(file, '')
     const { code, stderr } = await place.driver(['--only', 'master-data', '--blobs', file]).ended
     expect(code).toBe(1)
-    expect(reportIn(place.out).error).toContain(`cannot use the shared folder ${file}: ENOTDIR`)
+    expect(readReport(place.out).error).toContain(`cannot use the shared folder ${file}: ENOTDIR`)
     expect(stderr).not.toContain('unexpected')
   })
 })
 
-describe.skipIf(noRedis)(onRedis('a worker that is stopped'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a worker that is stopped'), () => {
   it(
     'finishes its active items, and leaves the others to other workers',
     async () => {
-      const place = await fleetPlace({ latencyMs: 300 })
+      const place = await createFleetPlace({ latencyMs: 300 })
       const [leaving, staying] = [place.worker('leaving'), place.worker('staying')]
-      await joined([leaving, staying])
+      await waitUntilJoined([leaving, staying])
       const driver = place.driver(['--only', 'market-news'])
-      await until(() => requests(place, 'news') > 5)
+      await waitUntil(() => countRequests(place, 'news') > 5)
       leaving.child.kill('SIGTERM')
       const { code, stderr } = await leaving.ended
       expect(code, stderr).toBe(0)
@@ -108,32 +117,32 @@ describe.skipIf(noRedis)(onRedis('a worker that is stopped'), () => {
       const { items = {} } = place.simulator.stats().endpoints.news ?? {}
       expect(Object.values(items)).toEqual(Object.values(items).map(() => 1))
       expect(Object.keys(items).length).toBe(STOCKS)
-      expect(reportIn(place.out).fleet?.stalled).toBe(0)
+      expect(readReport(place.out).fleet?.stalled).toBe(0)
     },
     LONG_MS,
   )
 })
 
-describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a host that answers 429 to one worker'), () => {
   it.skipIf(isShort)(
-    inRealTime('gets no request after half a second, while other hosts do; no item is lost or loses an attempt'),
+    markRealTime('gets no request after half a second, while other hosts do; no item is lost or loses an attempt'),
     async () => {
-      const place = await fleetPlace({ latencyMs: 100, env: { SCRIPSTREAM_WORKERS: 'company-filings=3' } })
+      const place = await createFleetPlace({ latencyMs: 100, env: { SCRIPSTREAM_WORKERS: 'company-filings=3' } })
       const { simulator, redis, prefix } = place
       const workers = ['a', 'b', 'c'].map((name) => place.worker(name))
-      await joined(workers)
+      await waitUntilJoined(workers)
       const driver = place.driver(['--only', 'market-news,company-filings'])
-      await until(() => requests(place, 'news') > 0)
+      await waitUntil(() => countRequests(place, 'news') > 0)
       const refusing: Fault = { on: 'news', mode: 'status', status: 429, retryAfter: 4 }
       simulator.control({ faults: [refusing, { on: '*', mode: 'slow', ms: 500 }] })
       const refusals = (): number => simulator.stats().endpoints.news?.statuses[429] ?? 0
-      await until(() => refusals() > 0)
+      await waitUntil(() => refusals() > 0)
       await pause(500)
       const others = (): number =>
         Object.entries(simulator.stats().endpoints).reduce((sum, [name, { requests: count }]) => sum + (name === 'news' ? 0 : count), 0)
-      const [silent, before] = [requests(place, 'news'), others()]
+      const [silent, before] = [countRequests(place, 'news'), others()]
       await pause(2_000)
-      expect(requests(place, 'news')).toBe(silent)
+      expect(countRequests(place, 'news')).toBe(silent)
       expect(others()).toBeGreaterThan(before)
       const jobs = (await redis.keys(`${prefix}*:market-news:i*`)).filter((key) => !/:(id|lock)$/.test(key))
       expect(jobs.length).toBe(STOCKS)
@@ -144,9 +153,9 @@ describe.skipIf(noRedis)(onRedis('a host that answers 429 to one worker'), () =>
       simulator.control({ faults: [] })
       const { code, stderr } = await driver.ended
       expect(code, stderr).toBe(0)
-      const { scripts } = reportIn(place.out)
+      const { scripts } = readReport(place.out)
       expect(scripts['market-news']?.rateLimited).toBe(refusals())
-      expect(overCaps(place)).toEqual([])
+      expect(findExceededLimits(place)).toEqual([])
     },
     LONG_MS,
   )

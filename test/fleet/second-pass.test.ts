@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { treeOf } from '../crash/support.js'
-import { fleetPlace, joined, LONG_MS, reportIn, requests, STOCKS } from './processes.js'
-import { noRedis, onRedis } from './support.js'
+import { countRequests, createFleetPlace, LONG_MS, readReport, STOCKS, waitUntilJoined } from './processes.js'
+import { markNeedsRedis, noRedis } from './support.js'
 
 const ATTEMPTS = 3
 const NEWS = ['--only', 'market-news']
 
-describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
+describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
   it(
     'fetches each item that failed for a temporary reason once more, and loses none',
     async () => {
-      const place = await fleetPlace()
+      const place = await createFleetPlace()
       const workers = [place.worker('a'), place.worker('b')]
-      await joined(workers)
+      await waitUntilJoined(workers)
       place.simulator.control({ faults: [{ on: 'news', mode: 'truncate', times: ATTEMPTS }] })
       const { code, stderr } = await place.driver(NEWS).ended
       expect(code, stderr).toBe(0)
       expect(stderr).toContain(`market-news: retrying ${STOCKS} items`)
-      expect(requests(place, 'news')).toBe(STOCKS * (ATTEMPTS + 1))
-      expect(reportIn(place.out)).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } } })
-      expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
+      expect(countRequests(place, 'news')).toBe(STOCKS * (ATTEMPTS + 1))
+      expect(readReport(place.out)).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } } })
+      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
     },
     LONG_MS,
   )
@@ -27,21 +27,21 @@ describe.skipIf(noRedis)(onRedis('a second pass on a fleet'), () => {
   it(
     'is followed by a run that fetches only the missing items',
     async () => {
-      const place = await fleetPlace()
+      const place = await createFleetPlace()
       const workers = [place.worker('a')]
-      await joined(workers)
+      await waitUntilJoined(workers)
       const lost = place.simulator.market.stocks.slice(0, 3).map(({ ISIN }) => ISIN)
       place.simulator.control({ faults: [{ on: 'news', mode: 'status', status: 503, items: lost }] })
       const first = await place.driver(NEWS).ended
       expect(first.code, first.stderr).toBe(3)
-      expect(reportIn(place.out)).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': lost.length } })
+      expect(readReport(place.out)).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': lost.length } })
       place.simulator.control({ faults: [], reset: true })
       const second = await place.driver(NEWS).ended
       expect(second.code, second.stderr).toBe(0)
-      expect(requests(place, 'master')).toBe(0)
+      expect(countRequests(place, 'master')).toBe(0)
       // The folder of the run was removed at its end: the worker may request one item again until it exists.
-      expect([lost.length, lost.length + 1]).toContain(requests(place, 'news'))
-      expect(treeOf(place.out)).toEqual(treeOf(await place.embedded(NEWS)))
+      expect([lost.length, lost.length + 1]).toContain(countRequests(place, 'news'))
+      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
     },
     LONG_MS,
   )

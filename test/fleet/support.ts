@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
-import type { Held, Holds } from '../../src/fleet/hold.js'
+import type { HostBackoff, SharedBackoffs } from '../../src/fleet/shared-backoffs.js'
 import type { Item } from '../../src/model/outcome.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import type { Stock } from '../../src/model/stock.js'
 
 export const SERVER = 'redis://127.0.0.1:6379'
 
-const answers = async (): Promise<boolean> => {
+const isRedisUp = async (): Promise<boolean> => {
   const redis = new Redis(SERVER, { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null, connectTimeout: 1_000 })
   redis.on('error', () => undefined)
   try {
@@ -23,15 +23,15 @@ const answers = async (): Promise<boolean> => {
 }
 
 /** Whether tests that need a Redis server are skipped. */
-export const noRedis = !(await answers())
+export const noRedis = !(await isRedisUp())
 /** Whether slow real-time tests are skipped: they take long and are unreliable on a busy machine. `npm run test:fleet` runs them. */
 export const isShort = process.env.STOCKS === undefined
-export const inRealTime = (title: string): string => (isShort ? `${title} (in real time: npm run test:fleet)` : title)
+export const markRealTime = (title: string): string => (isShort ? `${title} (in real time: npm run test:fleet)` : title)
 
 /** Adds the reason to the title of a skipped test. */
-export const onRedis = (title: string): string => (noRedis ? `${title} (skipped: no Redis answers at ${SERVER})` : title)
+export const markNeedsRedis = (title: string): string => (noRedis ? `${title} (skipped: no Redis answers at ${SERVER})` : title)
 
-export interface Meeting {
+export interface TestFleet {
   readonly address: string
   readonly prefix: string
   /** A separate connection of the test. */
@@ -39,7 +39,7 @@ export interface Meeting {
 }
 
 /** A fleet with its own prefix; its keys are removed after the test. */
-export const meeting = (server = SERVER): Meeting => {
+export const createTestFleet = (server = SERVER): TestFleet => {
   const prefix = `test-${randomUUID().slice(0, 8)}`
   const redis = new Redis(server, { maxRetriesPerRequest: null })
   redis.on('error', () => undefined)
@@ -55,7 +55,7 @@ const clear = async (redis: Redis, prefix: string): Promise<void> => {
 }
 
 /** Polls until a condition is true; fails after `withinMs`. */
-export const until = async (holds: () => boolean | Promise<boolean>, withinMs = 40_000): Promise<void> => {
+export const waitUntil = async (holds: () => boolean | Promise<boolean>, withinMs = 40_000): Promise<void> => {
   const end = performance.now() + withinMs
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`condition still false after ${withinMs / 1_000} s: ${holds.toString()}`)
@@ -63,42 +63,43 @@ export const until = async (holds: () => boolean | Promise<boolean>, withinMs = 
   }
 }
 
-export const itemOf = (key: string, rank = 0, value: unknown = key): Item => ({ key, rank, fileName: key, value })
+export const createItem = (key: string, rank = 0, value: unknown = key): Item => ({ key, rank, fileName: key, value })
 
-export const stockItem = (symbol: string, rank = 0): Item<Stock> => ({
+export const createStockItem = (symbol: string, rank = 0): Item<Stock> => ({
   ...{ key: symbol, rank, fileName: symbol },
   value: { Symbol: symbol, ISIN: `IN${symbol}`, Name: symbol, Sid: symbol } as unknown as Stock,
 })
 
-export const settingsOf = (given: SettingsInput = {}): Settings => Settings.parse({ urls: { static: 'http://provider.test' }, ...given })
+export const createSettings = (given: SettingsInput = {}): Settings =>
+  Settings.parse({ urls: { static: 'http://provider.test' }, ...given })
 
-export interface FakeHolds extends Holds {
+export interface FakeBackoffs extends SharedBackoffs {
   /** Starts a back-off, as if a worker had got a 429. */
-  readonly hold: (address: string, ms: number, isFinal?: boolean) => void
+  readonly startBackoff: (address: string, ms: number, isFinal?: boolean) => void
   readonly served: readonly string[]
   readonly refused: readonly string[]
 }
 
 /** Back-offs without a Redis server. A 429 starts a back-off of `ms`. */
-export const fakeHolds = (ms: number, isFinal = false): FakeHolds => {
-  const known = new Map<string, Held>()
+export const createFakeBackoffs = (ms: number, isFinal = false): FakeBackoffs => {
+  const known = new Map<string, HostBackoff>()
   const [served, refused]: [string[], string[]] = [[], []]
-  const of = (address: string): Held => known.get(address) ?? { address, generation: 0, ms: 0, isFinal: false }
+  const of = (address: string): HostBackoff => known.get(address) ?? { address, generation: 0, ms: 0, isFinal: false }
   const hold = (address: string, length: number, final = false): void => {
     known.set(address, { address, generation: of(address).generation + 1, ms: length, isFinal: final })
   }
   return {
-    of,
-    hold,
+    find: of,
+    startBackoff: hold,
     served,
     refused,
-    refuse: async (address) => {
+    onRefused: async (address) => {
       refused.push(address)
       hold(address, ms, isFinal)
       return of(address)
     },
-    recall: async () => undefined,
-    serve: (address) => void served.push(address),
+    load: async () => undefined,
+    onServed: (address) => void served.push(address),
     close: () => undefined,
   }
 }

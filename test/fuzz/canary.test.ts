@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { lastValueFrom, type Observable, of, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { summaryOf } from '../../src/cli/summary.js'
+import { createSummary } from '../../src/cli/summary.js'
 import { createCollector } from '../../src/collector.js'
-import { BadAnswer, StorageError, TransportError } from '../../src/model/errors.js'
+import type { HttpReply, Transport } from '../../src/http/transport.js'
+import { BadAnswerError, StorageError, TransportError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
-import type { HttpReply, Transport } from '../../src/provider/transport.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 import { seed } from './payloads.js'
 
@@ -91,7 +91,7 @@ it('ten thousand errors of all kinds leak no secret to events, logs, report or s
     const finished = events.at(-1)
     if (finished?.type !== 'run-finished') throw new Error('no report')
     const context = { columns: 200, files: new Map(), out: './data', args: ['run'], isReportStored: true, isSimulated: false }
-    expect(traceIn(JSON.stringify(summaryOf(finished.report, context)))).toBeUndefined()
+    expect(traceIn(JSON.stringify(createSummary(finished.report, context)))).toBeUndefined()
     expect(logs.length).toBeGreaterThan(1_000)
     expect(JSON.stringify(finished.report)).toContain('[redacted]')
   }
@@ -106,7 +106,7 @@ it('a subscribed stream leaks no secret', async () => {
 }, 120_000)
 
 it.each([
-  ['a failed master list', new BadAnswer('schema', `refused ${TOKEN} at ${QUERY}`)],
+  ['a failed master list', new BadAnswerError('schema', `refused ${TOKEN} at ${QUERY}`)],
   ['a full disk', new StorageError(`no room for ${SHEET}`, { cause: new Error(TOKEN) })],
   ['a bug', new TypeError(`no ${TOKEN} at ${QUERY}`, { cause: new Error(`Bearer ${TOKEN}`) })],
 ])('%s that ends a run leaks no secret, in its stack and causes neither', async (_, failure) => {

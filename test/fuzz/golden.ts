@@ -1,9 +1,9 @@
 import { lastValueFrom, of } from 'rxjs'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import type { AnyEndpoint } from '../../src/provider/endpoint.js'
-import type { Transport } from '../../src/provider/transport.js'
-import { createAnswers } from '../../src/simulator/answers.js'
+import type { AnyEndpoint } from '../../src/http/endpoint.js'
+import type { Transport } from '../../src/http/transport.js'
+import { createAnswerCache } from '../../src/simulator/answers.js'
 import { createMarket } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/index.js'
@@ -23,7 +23,7 @@ const market = createMarket({ seed: 1, stocks: 8, asOf: EVENING, exchange: 'NSE'
 /** Collects every whole answer of a run in which the named endpoints fail. */
 const answersWithout = async (failing: readonly string[]): Promise<readonly Golden[]> => {
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-  const answer = createAnswers(Number.POSITIVE_INFINITY)
+  const answer = createAnswerCache(Number.POSITIVE_INFINITY)
   const golden: Golden[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
     const { hostname, pathname, search } = new URL(url)

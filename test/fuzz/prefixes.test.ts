@@ -1,10 +1,10 @@
 import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { BadAnswer } from '../../src/model/errors.js'
-import { createGates } from '../../src/provider/gate/gates.js'
-import type { HttpReply } from '../../src/provider/transport.js'
+import type { HttpReply } from '../../src/http/transport.js'
+import { createLimiters } from '../../src/limiter/limiter-registry.js'
+import { BadAnswerError } from '../../src/model/errors.js'
 import { streams } from '../../streams/index.js'
-import { askFreely, settingsOf } from '../provider/support.js'
+import { askFreely, settingsOf } from '../http/support.js'
 import { SETTINGS } from '../streams/support.js'
 import { type Golden, goldenAnswers } from './golden.js'
 
@@ -16,11 +16,11 @@ const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { re
   const ask = askFreely({
     transport,
     settings,
-    gates: createGates(settings),
+    limiters: createLimiters(settings),
     timeoutMs: 1_000,
     random: () => 0,
     clock: () => 0,
-    tell: () => undefined,
+    onRequestEvent: () => undefined,
   })
   let outcome = {}
   ask(endpoint, input).subscribe({
@@ -51,7 +51,7 @@ describe.each(named(golden.filter((one) => !isTable(one))))('an answer without a
     let refused = 0
     for (let length = 0; length < body.length; length += 1) {
       const { answer, error } = outcomeOf(one, { body: body.subarray(0, length), isUnframed: true })
-      if (error instanceof BadAnswer) refused += 1
+      if (error instanceof BadAnswerError) refused += 1
       else expect(JSON.stringify(answer), `${length} of ${body.length} bytes`).toBe(whole)
     }
     expect(refused).toBeGreaterThan(body.length / 4)

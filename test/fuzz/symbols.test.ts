@@ -2,10 +2,10 @@ import { posix, win32 } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { fileNamesOf } from '../../src/model/file-name.js'
-import { get, post } from '../../src/provider/endpoint.js'
-import { requestsTo } from '../../src/provider/request.js'
-import { settingsOf } from '../provider/support.js'
+import { get, post } from '../../src/http/endpoint.js'
+import { createRequestBuilder } from '../../src/http/request.js'
+import { createFileNames } from '../../src/model/file-name.js'
+import { settingsOf } from '../http/support.js'
 import { seed } from './payloads.js'
 
 const SYMBOLS = 100_000
@@ -45,7 +45,7 @@ describe('a hundred thousand hostile symbols', () => {
     ['that share one id', () => 'INE000000001', false],
     ['of indices, without any id', () => '', true],
   ])('%s have safe, distinct file names, also on file systems that ignore case and Unicode form', (_, idOf, mayReplace) => {
-    const names = fileNamesOf(
+    const names = createFileNames(
       all.map((key, place) => ({ key, id: idOf(place) })),
       { mayReplace },
     )
@@ -68,11 +68,11 @@ describe('a hundred thousand hostile symbols', () => {
       read: String,
     })
     const arrives = (SYM: string): boolean => {
-      const { SYM: inBody } = JSON.parse(requestsTo(body, settings, 1)({ SYM }).body ?? '') as { readonly SYM: string }
+      const { SYM: inBody } = JSON.parse(createRequestBuilder(body, settings, 1)({ SYM }).body ?? '') as { readonly SYM: string }
       if (inBody !== SYM) return false
       // No URL has these: UTF-8 has no lone surrogates, and dots are path steps.
       if (/\p{Surrogate}/u.test(SYM) || /(^|\/)\.{1,2}(\/|$)/.test(SYM)) return true
-      const { pathname, search } = new URL(requestsTo(address, settings, 1)({ SYM }).url)
+      const { pathname, search } = new URL(createRequestBuilder(address, settings, 1)({ SYM }).url)
       return decodeURIComponent(pathname) === `/base/x/_${SYM}.csv` && new URLSearchParams(search).get('q') === SYM
     }
     expect(all.filter((one) => !arrives(one))).toEqual([])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { faultOf, leapOf } from '../../src/market/candle-faults.js'
+import { findCandleFault, findImpossibleMove } from '../../src/market/candle-faults.js'
 import type { Candle } from '../../src/model/candle.js'
 
 const DAY = 86_400
@@ -16,7 +16,7 @@ describe('a candle', () => {
     { one: candle({ open: 95, close: 110 }) },
     { one: candle({ open: 110, close: 95 }) },
     { one: flat(0.05) },
-  ])('is possible: $one', ({ one }) => expect(faultOf(one)).toBeUndefined())
+  ])('is possible: $one', ({ one }) => expect(findCandleFault(one)).toBeUndefined())
 
   it.each([
     { change: { low: 0 }, fault: 'not above zero' },
@@ -29,29 +29,29 @@ describe('a candle', () => {
     { change: { volume: -1 }, fault: 'volume -1' },
     { change: { close: Number.NaN }, fault: 'not a number' },
     { change: { high: Number.POSITIVE_INFINITY }, fault: 'not a number' },
-  ])('is impossible with $change', ({ change, fault }) => expect(faultOf(candle(change))).toContain(fault))
+  ])('is impossible with $change', ({ change, fault }) => expect(findCandleFault(candle(change))).toContain(fault))
 })
 
 describe('the price move to a new candle', () => {
   const before = flat(100, 0)
 
   it.each([499, 300, 100, 50, 20, 12.05])('is possible from 100 to %d', (price) => {
-    expect(leapOf(before, flat(price))).toBeUndefined()
+    expect(findImpossibleMove(before, flat(price))).toBeUndefined()
   })
 
   it.each([10_000, 1_000, 500, 12, 10, 1])('is impossible from 100 to %d', (price) => {
-    expect(leapOf(before, flat(price))).toBe(`from a close of 100 to ${price}`)
+    expect(findImpossibleMove(before, flat(price))).toBe(`from a close of 100 to ${price}`)
   })
 
   it('is checked for each of the prices', () => {
-    expect(leapOf(before, candle({ time: DAY, high: 10_000 }))).toContain('to 10000')
-    expect(leapOf(before, candle({ time: DAY, low: 1 }))).toContain('to 1')
+    expect(findImpossibleMove(before, candle({ time: DAY, high: 10_000 }))).toContain('to 10000')
+    expect(findImpossibleMove(before, candle({ time: DAY, low: 1 }))).toContain('to 1')
   })
 
   it('may be anything after a long gap, within a rupee, or after a close of zero', () => {
-    expect(leapOf(before, flat(10_000, 30 * DAY))).toBeUndefined()
-    expect(leapOf(before, flat(10_000, 29 * DAY))).toBeDefined()
-    expect(leapOf(flat(0.1, 0), flat(1.05))).toBeUndefined()
-    expect(leapOf(flat(0, 0), flat(100))).toBeUndefined()
+    expect(findImpossibleMove(before, flat(10_000, 30 * DAY))).toBeUndefined()
+    expect(findImpossibleMove(before, flat(10_000, 29 * DAY))).toBeDefined()
+    expect(findImpossibleMove(flat(0.1, 0), flat(1.05))).toBeUndefined()
+    expect(findImpossibleMove(flat(0, 0), flat(100))).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { behindText, lastWeekday } from '../../src/market/last-session.js'
-import { instantOf } from '../../src/model/trading-day.js'
+import { describeLag, findLastWeekday } from '../../src/market/last-session.js'
+import { toInstant } from '../../src/model/trading-day.js'
 
 // 12 February 2026 is a Thursday.
 it.each([
@@ -12,12 +12,12 @@ it.each([
   { day: '2026-02-16', time: '08:00', last: '2026-02-13' },
   { day: '2026-02-16', time: '23:59', last: '2026-02-16' },
 ])('the last weekday whose session is over on $day at $time is $last', ({ day, time, last }) => {
-  expect(lastWeekday(instantOf(day, time))).toBe(last)
+  expect(findLastWeekday(toInstant(day, time))).toBe(last)
 })
 
 describe('the text about series that end', () => {
-  const evening = instantOf('2026-02-12', '20:00')
-  const says = (newest: Readonly<Record<string, number>>, now = evening) => behindText(new Map(Object.entries(newest)), now)
+  const evening = toInstant('2026-02-12', '20:00')
+  const says = (newest: Readonly<Record<string, number>>, now = evening) => describeLag(new Map(Object.entries(newest)), now)
 
   it('a day early names the day', () => {
     expect(says({ '2026-02-11': 2_771, '2025-12-31': 2 })).toBe(
@@ -32,9 +32,9 @@ describe('the text about series that end', () => {
 
   it('with the last session is absent, also for a weekend, and without series', () => {
     expect(says({ '2026-02-12': 90, '2026-02-11': 10 })).toBeUndefined()
-    expect(says({ '2026-02-11': 10 }, instantOf('2026-02-12', '12:00'))).toBeUndefined()
-    expect(says({ '2026-02-13': 10 }, instantOf('2026-02-15', '12:00'))).toBeUndefined()
-    expect(says({ '2026-02-14': 10 }, instantOf('2026-02-15', '12:00'))).toBeUndefined()
+    expect(says({ '2026-02-11': 10 }, toInstant('2026-02-12', '12:00'))).toBeUndefined()
+    expect(says({ '2026-02-13': 10 }, toInstant('2026-02-15', '12:00'))).toBeUndefined()
+    expect(says({ '2026-02-14': 10 }, toInstant('2026-02-15', '12:00'))).toBeUndefined()
     expect(says({})).toBeUndefined()
   })
 })

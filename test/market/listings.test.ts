@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { listingNotices } from '../../src/market/listings.js'
-import { type Stock, stockItems } from '../../src/model/stock.js'
+import { listingWarnings } from '../../src/market/listings.js'
+import { type Stock, toStockItems } from '../../src/model/stock.js'
 
 const stock = (symbol: string, place: number): Stock => ({
   Symbol: symbol,
@@ -18,32 +18,32 @@ const hasWord = (text: string, word: string): boolean => new RegExp(`(^|[ (])${w
 
 describe('the warnings about a new list of stocks', () => {
   it('are none if the same stocks are listed, in any order, or more', () => {
-    expect(listingNotices([A, B], [B, A, C])).toEqual([])
-    expect(listingNotices([], [A, B])).toEqual([])
+    expect(listingWarnings([A, B], [B, A, C])).toEqual([])
+    expect(listingWarnings([], [A, B])).toEqual([])
   })
 
   it('name the old and the new symbol of a renamed stock', () => {
-    expect(listingNotices([A, B], [{ ...A, Symbol: 'NEW' }, B])).toEqual([
+    expect(listingWarnings([A, B], [{ ...A, Symbol: 'NEW' }, B])).toEqual([
       'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
     ])
   })
 
   it('name the old and the new ISIN of a stock that keeps its symbol', () => {
-    expect(listingNotices([A, B], [{ ...A, ISIN: C.ISIN }, B])).toEqual([
+    expect(listingWarnings([A, B], [{ ...A, ISIN: C.ISIN }, B])).toEqual([
       'another ISIN: A has INE000000003 instead of INE000000001; their files continue under the symbol',
     ])
   })
 
   it('name the file of each stock if two share a symbol, and the earlier file', () => {
     const twice = [A, { ...B, Symbol: 'A' }]
-    expect(listingNotices([A, B], twice)).toEqual([
+    expect(listingWarnings([A, B], twice)).toEqual([
       'renamed: B is now A (files A~INE000000002); files under the old symbol stay as they are; the new symbol starts with new files',
       'file names: A (INE000000001) is A~INE000000001, was A, A (INE000000002) is A~INE000000002; files under earlier names stay as they are',
     ])
-    expect(listingNotices(twice, twice)).toEqual([
+    expect(listingWarnings(twice, twice)).toEqual([
       'file names: A (INE000000001) is A~INE000000001, A (INE000000002) is A~INE000000002; files under earlier names stay as they are',
     ])
-    expect(listingNotices(twice, [A])).toEqual([
+    expect(listingWarnings(twice, [A])).toEqual([
       'file names: A (INE000000001) is A, was A~INE000000001; files under earlier names stay as they are',
       'no longer listed: A (INE000000002, files A~INE000000002); their own files stay; their records are removed from files over all stocks',
     ])
@@ -51,7 +51,7 @@ describe('the warnings about a new list of stocks', () => {
 
   it('name a symbol that now belongs to another stock', () => {
     expect(
-      listingNotices(
+      listingWarnings(
         [A],
         [
           { ...A, Symbol: 'NEW' },
@@ -66,7 +66,7 @@ describe('the warnings about a new list of stocks', () => {
 
   it('name ten stocks of each kind of change, and count the others', () => {
     const many = Array.from({ length: 13 }, (_, place) => ({ ...stock(`S${10 + place}`, 0), ISIN: `INE0000000${10 + place}` }))
-    expect(listingNotices(many, [A])).toEqual([
+    expect(listingWarnings(many, [A])).toEqual([
       expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; their own files/),
     ])
   })
@@ -78,12 +78,12 @@ describe('the warnings about a new list of stocks', () => {
       .map((all) => all.map(({ symbol, place }) => stock(symbol, place)))
     const shuffled = list.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })))
     const filesOf = (stocks: readonly Stock[]): ReadonlyMap<string, Stock> =>
-      new Map(stockItems(stocks).map(({ fileName, value }) => [fileName, value]))
+      new Map(toStockItems(stocks).map(({ fileName, value }) => [fileName, value]))
 
     it('do not depend on their order', () => {
       fc.assert(
         fc.property(shuffled, shuffled, ([before, otherBefore], [now, otherNow]) => {
-          expect(listingNotices(otherBefore, otherNow)).toEqual(listingNotices(before, now))
+          expect(listingWarnings(otherBefore, otherNow)).toEqual(listingWarnings(before, now))
         }),
         { numRuns: 500 },
       )
@@ -93,7 +93,7 @@ describe('the warnings about a new list of stocks', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
           const [were, are] = [filesOf(before), filesOf(now)]
-          const said = listingNotices(before, now).join('\n')
+          const said = listingWarnings(before, now).join('\n')
           const changed = [...were].filter(([name, { ISIN, Symbol: symbol }]) => {
             const present = are.get(name)
             return present === undefined || (present.ISIN !== ISIN && present.Symbol !== symbol)
@@ -107,7 +107,7 @@ describe('the warnings about a new list of stocks', () => {
     it('name every stock whose ISIN or symbol changed or is gone', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
-          const said = listingNotices(before, now).join('\n')
+          const said = listingWarnings(before, now).join('\n')
           const lost = before.filter((one) => !now.some(({ ISIN, Symbol: symbol }) => ISIN === one.ISIN && symbol === one.Symbol))
           expect(lost.filter(({ ISIN, Symbol: symbol }) => !hasWord(said, ISIN) && !hasWord(said, symbol))).toEqual([])
         }),

@@ -105,7 +105,7 @@ describe('a list of many pages', () => {
           const { rows = [], total = 0 } = answers[(at - 1) % answers.length] ?? {}
           return { rows: [...rows, ...numbers(fresh).map((one) => 1_000 * at + one)], total }
         })
-        expect(pages).toBeLessThanOrEqual(Math.ceil(300 / SIZE) + thresholds.pagesBeyond)
+        expect(pages).toBeLessThanOrEqual(Math.ceil(300 / SIZE) + thresholds.maxExtraPages)
       }),
       { numRuns: 30 },
     )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dayNumberOf, isAnother, isErrorFactor, isMultiple, likenessOf } from '../../src/market/same-series.js'
+import { compareSeries, epochToDayNumber, isErrorFactor, isMultiple, isOtherInstrument } from '../../src/market/same-series.js'
 import type { Candle } from '../../src/model/candle.js'
 
 const DAY = 86_400
@@ -10,7 +10,7 @@ const paise = (price: number): number => Math.round(price * 100) / 100
 const seriesOf = (closes: readonly number[], stamp = 0): readonly Candle[] =>
   closes.map((close, place): Candle => [FIRST + place * DAY + stamp, close, close, close, close, 1])
 const stored = (closes: readonly number[]): ReadonlyMap<number, number> =>
-  new Map(seriesOf(closes).map(([time, , , , close]) => [dayNumberOf(time), close]))
+  new Map(seriesOf(closes).map(([time, , , , close]) => [epochToDayNumber(time), close]))
 
 /** Closes that move by up to 3 % a day, always by enough to be compared. */
 const walk = fc
@@ -31,7 +31,7 @@ describe('an answered history', () => {
     const factor = fc.constantFrom(100, 10, 2, 1, 0.9, 2 / 3, 0.5, 0.2, 0.1)
     const property = fc.property(walk, factor, fc.nat(120), (closes, k, until) => {
       const answered = closes.map((close, place) => (place < until ? paise(close * k) : close))
-      expect(isAnother(likenessOf(stored(closes), seriesOf(answered)))).toBe(false)
+      expect(isOtherInstrument(compareSeries(stored(closes), seriesOf(answered)))).toBe(false)
     })
     fc.assert(property, { seed: 1 })
   })
@@ -39,43 +39,43 @@ describe('an answered history', () => {
   it('is the stored series if a third of its days were corrected', () => {
     const property = fc.property(walk, (closes) => {
       const answered = closes.map((close, place) => (place % 6 === 0 ? paise(close * 1.01) : close))
-      expect(isAnother(likenessOf(stored(closes), seriesOf(answered)))).toBe(false)
+      expect(isOtherInstrument(compareSeries(stored(closes), seriesOf(answered)))).toBe(false)
     })
     fc.assert(property, { seed: 2 })
   })
 
   it('is another series if its moves differ', () => {
     const property = fc.property(walk, walk, (closes, others) => {
-      const likeness = likenessOf(stored(closes), seriesOf(others))
+      const likeness = compareSeries(stored(closes), seriesOf(others))
       fc.pre(likeness.same < likeness.moves / 5)
-      expect(isAnother(likeness)).toBe(true)
+      expect(isOtherInstrument(likeness)).toBe(true)
     })
     fc.assert(property, { seed: 3 })
     fc.assert(
-      fc.property(walk, (closes) => isAnother(likenessOf(stored(closes), seriesOf([...closes].reverse())))),
+      fc.property(walk, (closes) => isOtherInstrument(compareSeries(stored(closes), seriesOf([...closes].reverse())))),
       { seed: 4, numRuns: 20 },
     )
   })
 
   it('is compared day by day, whatever the time of its timestamps', () => {
     const closes = Array.from({ length: 30 }, (_, place) => 100 + (place % 7) * 3)
-    expect(likenessOf(stored(closes), seriesOf(closes, 9 * 3_600))).toMatchObject({ factor: 1, moves: 29, same: 29 })
+    expect(compareSeries(stored(closes), seriesOf(closes, 9 * 3_600))).toMatchObject({ factor: 1, moves: 29, same: 29 })
   })
 
   it('decides nothing if few days are in both, or nothing moves', () => {
     const ten = Array.from({ length: 10 }, (_, place) => 100 + place * 5)
-    expect(isAnother(likenessOf(stored(ten), seriesOf([...ten].reverse())))).toBe(false)
+    expect(isOtherInstrument(compareSeries(stored(ten), seriesOf([...ten].reverse())))).toBe(false)
     const flat = Array.from({ length: 50 }, () => 100)
-    expect(isAnother(likenessOf(stored(flat), seriesOf(flat.map((_, place) => 50 + place))))).toBe(false)
-    expect(likenessOf(new Map(), seriesOf(ten))).toEqual({ factor: 1, moves: 0, same: 0 })
-    expect(likenessOf(stored(ten), [])).toEqual({ factor: 1, moves: 0, same: 0 })
+    expect(isOtherInstrument(compareSeries(stored(flat), seriesOf(flat.map((_, place) => 50 + place))))).toBe(false)
+    expect(compareSeries(new Map(), seriesOf(ten))).toEqual({ factor: 1, moves: 0, same: 0 })
+    expect(compareSeries(stored(ten), [])).toEqual({ factor: 1, moves: 0, same: 0 })
   })
 
   it('has the factor of most of its days', () => {
     const closes = Array.from({ length: 30 }, (_, place) => 100 + place)
     const answered = closes.map((close, place) => (place < 20 ? close / 2 : close))
-    expect(likenessOf(stored(closes), seriesOf(answered)).factor).toBe(0.5)
-    expect(likenessOf(stored(closes), seriesOf(closes.map(() => 0))).factor).toBe(0)
+    expect(compareSeries(stored(closes), seriesOf(answered)).factor).toBe(0.5)
+    expect(compareSeries(stored(closes), seriesOf(closes.map(() => 0))).factor).toBe(0)
   })
 })
 

@@ -1,14 +1,14 @@
 import { posix, win32 } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fileNamesOf, type Named } from '../../src/model/file-name.js'
+import { createFileNames, type NamedEntry } from '../../src/model/file-name.js'
 
 const ISINS = ['INE101A01026', 'INE917I01010', 'INE009A01021']
-const named = (keys: readonly string[]): readonly Named[] =>
+const named = (keys: readonly string[]): readonly NamedEntry[] =>
   keys.map((key, place) => ({ key, id: ISINS[place] ?? `INE${String(place).padStart(9, '0')}` }))
-const namesOf = (...keys: readonly string[]): readonly string[] => fileNamesOf(named(keys))
+const namesOf = (...keys: readonly string[]): readonly string[] => createFileNames(named(keys))
 const nameOf = (key: string): string => namesOf(key)[0] ?? ''
-const indexNameOf = (key: string): string => fileNamesOf([{ key, id: '13' }], { mayReplace: true })[0] ?? ''
+const indexNameOf = (key: string): string => createFileNames([{ key, id: '13' }], { mayReplace: true })[0] ?? ''
 
 /** Safe as a file's name on Linux, macOS and Windows. */
 const isSafe = (name: string): boolean =>
@@ -99,7 +99,7 @@ describe('the file name of a stock', () => {
 
   it('does not depend on the order of the list', () => {
     const entries = named(['Abc', 'abc', 'a/b', 'CON', 'XYZ'])
-    expect([...fileNamesOf([...entries].reverse())].reverse()).toEqual(fileNamesOf(entries))
+    expect([...createFileNames([...entries].reverse())].reverse()).toEqual(createFileNames(entries))
   })
 
   it('is safe and unique for any list of hostile symbols', () => {
@@ -138,7 +138,7 @@ describe('the file name of a stock', () => {
     const entries = fc.uniqueArray(fc.record({ key, id }), { selector: (entry) => JSON.stringify([entry.key, entry.id]), maxLength: 25 })
     fc.assert(
       fc.property(entries, fc.boolean(), (list, mayReplace) => {
-        const names = fileNamesOf(list, { mayReplace })
+        const names = createFileNames(list, { mayReplace })
         expect(names).toHaveLength(list.length)
         expect(names.filter((name) => !isSafe(name))).toEqual([])
         expect(folded(names).size).toBe(list.length)
@@ -155,7 +155,7 @@ describe('the file name of a stock', () => {
       }),
       { numRuns: 1, seed: 1 },
     )
-    const names = fileNamesOf(named(keys))
+    const names = createFileNames(named(keys))
     expect(names.filter((name) => !isSafe(name))).toEqual([])
     expect(folded(names).size).toBe(10_000)
   })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactError, redactorOf, withoutSecrets } from '../../src/model/redact.js'
+import { createRedactor, redactError, redactRecord } from '../../src/model/redact.js'
 
 const TOKEN = 'tok-9f8e7d6c5b4a'
-const redact = redactorOf({
+const redact = createRedactor({
   headers: { authorization: `Bearer ${TOKEN}`, 'x-short': 'abc', 'x-pin': '4711' },
   sheetId: '1SheetId_-xyz',
   asmTabId: '0',
@@ -27,7 +27,7 @@ describe('a text', () => {
 
   it('is redacted of values that need quotes, blanks or other letters', () => {
     const value = 'say "ключ"\tand\\more  blanks'
-    const own = redactorOf({ headers: { 'x-own': value } })
+    const own = createRedactor({ headers: { 'x-own': value } })
     for (const text of [value, JSON.stringify({ value }), value.replace(/\s+/g, ' '), encodeURIComponent(value)])
       expect(own(`before ${text} after`)).toMatch(/^before (\{"value":")?\[redacted\]("\})? after$/)
   })
@@ -43,7 +43,7 @@ describe('a text', () => {
         fc.array(noise, { maxLength: 4 }),
         fc.nat(60),
         (secrets, noises, length) => {
-          const own = redactorOf({ headers: Object.fromEntries(secrets.map((value, place) => [`h${place}`, value])) })
+          const own = createRedactor({ headers: Object.fromEntries(secrets.map((value, place) => [`h${place}`, value])) })
           const cut = noises
             .map((text, place) => text + (secrets[place] ?? secrets[0]))
             .join('')
@@ -68,9 +68,9 @@ describe('a text', () => {
 
 describe('a record', () => {
   it('is redacted in its free texts, not in its identifiers', () => {
-    const own = redactorOf({ headers: { a: 'market-news', b: 'settled', c: 'success' } })
+    const own = createRedactor({ headers: { a: 'market-news', b: 'settled', c: 'success' } })
     const event = { type: 'settled', stream: 'market-news', item: 'market-news', status: 'success', reason: 'success of market-news' }
-    expect(withoutSecrets(event, own)).toEqual({ ...event, item: '[redacted]', reason: '[redacted] of [redacted]' })
+    expect(redactRecord(event, own)).toEqual({ ...event, item: '[redacted]', reason: '[redacted] of [redacted]' })
   })
 })
 

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addDays, addMonths, compactDmy, dashedDmy, dayAt, instantOf, readDay } from '../../src/model/trading-day.js'
+import { addDays, addMonths, formatCompactDmy, formatDashedDmy, readDay, toDay, toInstant } from '../../src/model/trading-day.js'
 
 const india = new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Kolkata', year: 'numeric', month: '2-digit', day: '2-digit' })
 const wall = new Intl.DateTimeFormat('en-GB', { timeZone: 'Asia/Kolkata', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 
 const DAY_MS = 86_400_000
 const instants = fc.integer({ min: Date.parse('1946-01-01'), max: Date.parse('2100-01-01') })
-const days = instants.map((instant) => dayAt(instant))
+const days = instants.map((instant) => toDay(instant))
 
 describe('a day in India', () => {
   it('is the date in India at any instant', () => {
     fc.assert(
-      fc.property(instants, (instant) => dayAt(instant) === india.format(instant)),
+      fc.property(instants, (instant) => toDay(instant) === india.format(instant)),
       { numRuns: 5_000 },
     )
   })
@@ -21,16 +21,16 @@ describe('a day in India', () => {
     ['2026-02-12T18:29:59.999Z', '2026-02-12'],
     ['2026-02-12T18:30:00Z', '2026-02-13'],
     ['2026-02-12T00:00:00Z', '2026-02-12'],
-  ])('at %s is %s', (instant, day) => expect(dayAt(Date.parse(instant))).toBe(day))
+  ])('at %s is %s', (instant, day) => expect(toDay(Date.parse(instant))).toBe(day))
 
   it('starts at midnight in India, and has any time of day', () => {
     const clock = fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 59 }))
     fc.assert(
       fc.property(days, clock, (day, [hours, minutes]) => {
         const time = `${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`
-        expect(wall.format(instantOf(day, time))).toBe(time)
-        expect(dayAt(instantOf(day, time))).toBe(day)
-        expect(instantOf(day)).toBe(instantOf(day, '00:00'))
+        expect(wall.format(toInstant(day, time))).toBe(time)
+        expect(toDay(toInstant(day, time))).toBe(day)
+        expect(toInstant(day)).toBe(toInstant(day, '00:00'))
       }),
     )
   })
@@ -43,7 +43,7 @@ describe('adding days', () => {
     expect(addDays('2026-01-01', -1)).toBe('2025-12-31')
     fc.assert(
       fc.property(days, fc.integer({ min: -3_000, max: 3_000 }), (day, count) => {
-        expect(addDays(day, count)).toBe(india.format(instantOf(day, '12:00') + count * DAY_MS))
+        expect(addDays(day, count)).toBe(india.format(toInstant(day, '12:00') + count * DAY_MS))
         expect(addDays(addDays(day, count), -count)).toBe(day)
       }),
     )
@@ -110,7 +110,7 @@ describe('reading a day', () => {
 
 describe('a day in a request', () => {
   it('is DD-MM-YYYY for deals and DDMMYYYY for archive files', () => {
-    expect(dashedDmy('2026-02-03')).toBe('03-02-2026')
-    expect(compactDmy('2026-02-03')).toBe('03022026')
+    expect(formatDashedDmy('2026-02-03')).toBe('03-02-2026')
+    expect(formatCompactDmy('2026-02-03')).toBe('03022026')
   })
 })

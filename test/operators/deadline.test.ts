@@ -1,6 +1,6 @@
 import { ignoreElements, merge, type Observable, tap } from 'rxjs'
 import { describe, it } from 'vitest'
-import { NothingAnswered, TransportError } from '../../src/model/errors.js'
+import { NothingAnsweredError, TransportError } from '../../src/model/errors.js'
 import { deadline, type Transfer } from '../../src/operators/deadline.js'
 import { marbles } from '../support/marbles.js'
 
@@ -79,7 +79,7 @@ describe('deadline', () => {
   it(
     'passes on an error unchanged',
     marbles((m) => {
-      const error = new NothingAnswered('no tier')
+      const error = new NothingAnsweredError('no tier')
       const source = m.cold<string>('--#', undefined, error)
       const expected = '             --#'
 

@@ -1,6 +1,6 @@
 import { type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { BadAnswer, HttpError, NothingAnswered, StorageError, TransportError } from '../../src/model/errors.js'
+import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, TransportError } from '../../src/model/errors.js'
 import { firstThatAnswers, type Tier } from '../../src/operators/first-that-answers.js'
 import { marbles } from '../support/marbles.js'
 
@@ -31,7 +31,7 @@ describe('firstThatAnswers', () => {
     'tries the next tier only after the previous one has failed',
     marbles((m) => {
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
-      const data = m.cold<string>(' ---#', undefined, new BadAnswer('html', 'a page'))
+      const data = m.cold<string>(' ---#', undefined, new BadAnswerError('html', 'a page'))
       const page = m.cold<string>(' -(c|)')
       const expected = '            ------(c|)'
       const tiers = [tier('sheet', sheet), tier('data', data), tier('page', page)]
@@ -49,7 +49,7 @@ describe('firstThatAnswers', () => {
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
       const page = m.cold<string>(' -#', undefined, new TransportError('reset', 'gone'))
       const expected = '            ---#'
-      const reasons = new NothingAnswered('sheet: the provider answered 404; page: reset: gone')
+      const reasons = new NothingAnsweredError('sheet: the provider answered 404; page: reset: gone')
 
       m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, reasons)
       m.expect(sheet).toHaveSubscriptions('^-!')
@@ -60,7 +60,7 @@ describe('firstThatAnswers', () => {
   it(
     'errors at once without tiers',
     marbles((m) => {
-      m.expect(firstThatAnswers<string>([])).toBeObservable('#', undefined, new NothingAnswered(''))
+      m.expect(firstThatAnswers<string>([])).toBeObservable('#', undefined, new NothingAnsweredError(''))
     }),
   )
 
@@ -80,7 +80,7 @@ describe('firstThatAnswers', () => {
   it(
     'treats a failure that a tier throws like one that it emits',
     marbles((m) => {
-      const tiers = [throwing('sheet', new NothingAnswered('no id')), tier('page', of('b'))]
+      const tiers = [throwing('sheet', new NothingAnsweredError('no id')), tier('page', of('b'))]
 
       m.expect(firstThatAnswers(tiers)).toBeObservable('(b|)')
     }),
@@ -102,7 +102,7 @@ describe('firstThatAnswers', () => {
     marbles((m) => {
       const told: string[] = []
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
-      const data = m.cold<string>(' ---#', undefined, new BadAnswer('html', 'a page'))
+      const data = m.cold<string>(' ---#', undefined, new BadAnswerError('html', 'a page'))
       const page = m.cold<string>(' -(c|)')
       const tiers = [tier('sheet', sheet), tier('data', data), tier('page', page)]
       firstThatAnswers(tiers, (failure) => told.push(`${m.scheduler.now()} ${failure}`)).subscribe()

@@ -1,6 +1,6 @@
 import { defer, NEVER } from 'rxjs'
 import { describe, it } from 'vitest'
-import { BadAnswer, HttpError, NothingAnswered, StorageError, Throttled, TransportError } from '../../src/model/errors.js'
+import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
 import { marbles } from '../support/marbles.js'
 
@@ -80,7 +80,7 @@ describe('retryFailures', () => {
   it(
     'retries at once after a 429: the limiter does the waiting',
     marbles((m) => {
-      const error = new Throttled(undefined)
+      const error = new ThrottledError(undefined)
       const source = m.cold<string>('--#', undefined, error)
       const subs = ['                          ^-!    ', '                          --^-!  ', '                          ----^-!']
       const expected = '            ------#'
@@ -105,7 +105,7 @@ describe('retryFailures', () => {
     }),
   )
 
-  const retried = [new HttpError(500), new HttpError(503), new TransportError('reset', 'gone'), new BadAnswer('html', 'a page')]
+  const retried = [new HttpError(500), new HttpError(503), new TransportError('reset', 'gone'), new BadAnswerError('html', 'a page')]
   for (const error of retried)
     it(
       `asks again after: ${error.message}`,
@@ -121,7 +121,7 @@ describe('retryFailures', () => {
     new HttpError(400),
     new HttpError(404),
     new TransportError('tls', 'no trust'),
-    new NothingAnswered('no tier'),
+    new NothingAnsweredError('no tier'),
     new StorageError('the disk is full'),
     new TypeError('a bug'),
   ]
@@ -139,7 +139,7 @@ describe('retryFailures', () => {
   it(
     'retries after 429s as often as permitted, even without retries',
     marbles((m) => {
-      const error = new Throttled(undefined)
+      const error = new ThrottledError(undefined)
       const source = m.cold<string>('-#', undefined, error)
 
       m.expect(source.pipe(retrying({ retries: 0, throttleRetries: 3 }))).toBeObservable('----#', undefined, error)
@@ -171,7 +171,7 @@ describe('retryFailures', () => {
   it(
     'counts waits and retries separately',
     marbles((m) => {
-      const [refused, failed, answer] = [new Throttled(undefined), new HttpError(503), m.cold<string>('-(a|)')]
+      const [refused, failed, answer] = [new ThrottledError(undefined), new HttpError(503), m.cold<string>('-(a|)')]
       const attempts = [refused, failed, refused, failed].map((error) => m.cold<string>('-#', undefined, error))
       const source = defer(() => attempts.shift() ?? answer)
 
@@ -182,7 +182,7 @@ describe('retryFailures', () => {
   it(
     'starts the counts again for each subscription',
     marbles((m) => {
-      const error = new Throttled(undefined)
+      const error = new ThrottledError(undefined)
       const source = m.cold<string>('#', undefined, error).pipe(retrying({ throttleRetries: 1 }))
 
       m.expect(source).toBeObservable('#', undefined, error)

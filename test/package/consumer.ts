@@ -1,12 +1,12 @@
 // An app with scripstream installed: compiled and run in its own project, without the types of Node.
 import { type Observable, of } from 'rxjs'
-import { createCollector, defineStream, type Engine, found, once, UsageError } from 'scripstream'
+import { createCollector, createResult, defineStream, type Engine, once, UsageError } from 'scripstream'
 import { fleet, fleetWorker, type WorkerNews, workerName } from 'scripstream/fleet'
 import { uniqueBy } from 'scripstream/operators'
 import { serveSimulator } from 'scripstream/simulator'
 import { type MemoryFiles, memory, type Sink } from 'scripstream/sinks'
 import { type Announcement, type NewsItem, streams } from 'scripstream/streams'
-import { trialOf } from 'scripstream/testing'
+import { createTrial } from 'scripstream/testing'
 
 const mine = defineStream({
   name: 'mine',
@@ -15,7 +15,7 @@ const mine = defineStream({
   workers: 1,
   timeoutMs: 1_000,
   endpoints: [],
-  work: once(() => of(found([{ answer: 42 }]))),
+  work: once(() => of(createResult([{ answer: 42 }]))),
   outputs: [{ shape: 'array-per-item', file: 'mine.json' }],
 })
 
@@ -50,7 +50,7 @@ news.subscribe({
     createCollector({ settings: provider.settings, streams: [mine], storage: memory(files) })
       .run()
       .subscribe(({ outcome }) => {
-        const trial = trialOf(mine, { answers: () => of(404) })
+        const trial = createTrial(mine, { answers: () => of(404) })
         trial.item$.pipe(uniqueBy(({ status }) => status)).subscribe((items) => {
           const told = { outcome, hasNews: titles.length > 0, files: [...files.keys()], tried: items.map(({ rows }) => rows) }
           console.log(JSON.stringify({ ...told, lacking, isUsageError: new UsageError('') instanceof Error }))

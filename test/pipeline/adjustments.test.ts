@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { EMPTY, lastValueFrom, type Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { DamagedFile } from '../../src/model/errors.js'
-import { instantOf } from '../../src/model/trading-day.js'
-import { adjustedSince, adjustmentsIn } from '../../src/pipeline/adjustments.js'
-import { askedOnce } from '../../src/pipeline/asked-once.js'
+import { DamagedFileError } from '../../src/model/errors.js'
+import { toInstant } from '../../src/model/trading-day.js'
+import { createAdjustmentFinder, parseAdjustments } from '../../src/pipeline/adjustments.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
+import { oncePerRun } from '../../src/pipeline/once-per-run.js'
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
 
@@ -13,16 +13,16 @@ const toolsOf = (documents: Readonly<Record<string, Observable<unknown>>>, after
   const notices: string[] = []
   const tools = {
     after: () => after,
-    shared: askedOnce(),
+    shared: oncePerRun(),
     stored: { document: (file: string) => documents[file] ?? of(undefined) },
-    notice: (text: string) => void notices.push(text),
-    asOf: instantOf('2026-02-12', '20:00'),
+    warn: (text: string) => void notices.push(text),
+    asOf: toInstant('2026-02-12', '20:00'),
   }
   return { tools: tools as unknown as Tools, notices }
 }
 
 const since = (rows: readonly unknown[], day: string, symbol = 'TCS') =>
-  lastValueFrom(adjustedSince(toolsOf({ 'history_corporate_actions.json': of(rows) }).tools, symbol)(day))
+  lastValueFrom(createAdjustmentFinder(toolsOf({ 'history_corporate_actions.json': of(rows) }).tools, symbol)(day))
 
 describe('the adjustments of a stock', () => {
   it.each([
@@ -51,7 +51,7 @@ describe('the adjustments of a stock', () => {
 
   it('are dated by the ex-date, else by the record date, else by the date of the action', () => {
     const dates = { RecDate: '2026-02-02', ActDate: '2026-02-03' }
-    const all = adjustmentsIn([
+    const all = parseAdjustments([
       [action('SPLIT', '2026-02-01', dates), action('BONUS', 'NA', dates), action('RIGHTS', null, { ActDate: '2026-02-03' })],
     ])
     expect(all.get('TCS')?.map(({ on }) => on)).toEqual(['2026-02-01', '2026-02-02', '2026-02-03'])
@@ -64,24 +64,25 @@ describe('the adjustments of a stock', () => {
   })
 
   it('are read from whatever shape without a failure', () => {
-    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void adjustmentsIn(lists)))
-    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void adjustmentsIn([[{ Sym: 'TCS', CorpAct }]])))
-    expect(adjustmentsIn([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
+    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void parseAdjustments(lists)))
+    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void parseAdjustments([[{ Sym: 'TCS', CorpAct }]])))
+    expect(parseAdjustments([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
   })
 
   it('are read from both lists, past and upcoming', async () => {
     const { tools } = toolsOf({ 'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]) })
-    expect(await lastValueFrom(adjustedSince(tools, 'TCS')('2026-02-11'))).toBe('split on 2026-02-12')
+    expect(await lastValueFrom(createAdjustmentFinder(tools, 'TCS')('2026-02-11'))).toBe('split on 2026-02-12')
   })
 
   it('are empty if a list is missing or damaged, with one warning', async () => {
-    expect(await lastValueFrom(adjustedSince(toolsOf({}).tools, 'TCS')('2026-02-11'))).toBeUndefined()
-    const damaged = throwError(() => new DamagedFile('history_corporate_actions.json is damaged'))
+    expect(await lastValueFrom(createAdjustmentFinder(toolsOf({}).tools, 'TCS')('2026-02-11'))).toBeUndefined()
+    const damaged = throwError(() => new DamagedFileError('history_corporate_actions.json is damaged'))
     const { tools, notices } = toolsOf({
       'history_corporate_actions.json': damaged,
       'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]),
     })
-    for (const symbol of ['TCS', 'TCS']) expect(await lastValueFrom(adjustedSince(tools, symbol)('2026-02-11'))).toBe('split on 2026-02-12')
+    for (const symbol of ['TCS', 'TCS'])
+      expect(await lastValueFrom(createAdjustmentFinder(tools, symbol)('2026-02-11'))).toBe('split on 2026-02-12')
     expect(notices).toEqual([expect.stringContaining('is damaged')])
   })
 
@@ -90,7 +91,7 @@ describe('the adjustments of a stock', () => {
     const documents: Record<string, Observable<unknown>> = {}
     const { tools } = toolsOf(documents, ended)
     const seen: unknown[] = []
-    adjustedSince(tools, 'TCS')('2026-02-11').subscribe((one) => seen.push(one))
+    createAdjustmentFinder(tools, 'TCS')('2026-02-11').subscribe((one) => seen.push(one))
     documents['history_corporate_actions.json'] = of([action('SPLIT', '2026-02-12')])
     expect(seen).toEqual([])
     ended.complete()

@@ -1,14 +1,16 @@
 import { concat, map, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { found } from '../../src/model/outcome.js'
+import { createResult } from '../../src/model/outcome.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
 import { once } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
-import { callOf, row, status, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { createCall, row, status, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 const following = tinyOnce('following', {
   after: ['news'],
-  work: once(({ ask, after }) => concat(after('news'), ask(callOf('following'), { of: 'all' }).pipe(map((rows) => found(rows))))),
+  work: once(({ ask, after }) =>
+    concat(after('news'), ask(createCall('following'), { of: 'all' }).pipe(map((rows) => createResult(rows)))),
+  ),
 })
 
 const cases: readonly { readonly title: string; readonly reply: typeof row; readonly options?: RunOptions; readonly at: number }[] = [
@@ -23,7 +25,7 @@ describe('work that comes after another stream', () => {
       title,
       marbles((m) => {
         const answers = (call: string) => timer(call.startsWith('news') ? 5 : 1).pipe(map(() => (call.startsWith('news') ? reply : row)))
-        const { run, asked } = tinyCollector(m, { streams: [tinyOnce('news'), following], answers })
+        const { run, requested: asked } = tinyCollector(m, { streams: [tinyOnce('news'), following], answers })
         const outcomes: unknown[] = []
         run(options).subscribe(({ scripts }) => outcomes.push(scripts.following?.outcome))
         m.flush()

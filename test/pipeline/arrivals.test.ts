@@ -4,10 +4,10 @@ import { lastValueFrom, map, switchMap } from 'rxjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import { found } from '../../src/model/outcome.js'
+import { createResult } from '../../src/model/outcome.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { perStock } from '../../src/pipeline/work.js'
-import { callOf, tiny, tinyMaster } from '../support/tiny.js'
+import { createCall, tiny, tinyMaster } from '../support/tiny.js'
 
 const STOCKS = ['A', 'B', 'C', 'D', 'E', 'F']
 const MASTER = { data: STOCKS.map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })) }
@@ -54,12 +54,12 @@ it('the limiter of the host learns of a refusal before the worker requests the n
 
 it('retries a bad answer that many stocks share, because the waiting stocks free a worker', async () => {
   const work = perStock((stock, { ask, shared }) =>
-    shared('token', () => ask(callOf('token'), { of: 'all' })).pipe(
-      switchMap(() => ask(callOf('news'), { of: stock.Symbol })),
-      map((rows) => found(rows)),
+    shared('token', () => ask(createCall('token'), { of: 'all' })).pipe(
+      switchMap(() => ask(createCall('news'), { of: stock.Symbol })),
+      map((rows) => createResult(rows)),
     ),
   )
-  const stream = tiny('news', { workers: 2, endpoints: [callOf('news'), callOf('token')], work })
+  const stream = tiny('news', { workers: 2, endpoints: [createCall('news'), createCall('token')], work })
   const { outcome, asked } = await run(stream, (call, nth) => (call === 'token all' && nth === 1 ? PAGE : ROW))
   expect(outcome).toBe('complete')
   expect(asked.filter((call) => call === 'token all')).toHaveLength(2)

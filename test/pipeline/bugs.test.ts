@@ -2,13 +2,13 @@ import { delay, EMPTY, EmptyError, ignoreElements, mergeMap, NEVER, type Observa
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
-import { type Found, found } from '../../src/model/outcome.js'
-import type { Kept } from '../../src/pipeline/journal.js'
+import { createResult, type ItemResult } from '../../src/model/outcome.js'
+import type { StoredItem } from '../../src/pipeline/journal.js'
 import type { Sink, Storage } from '../../src/pipeline/storage.js'
 import { once, perStock } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
+import { recordEvents } from '../support/record-events.js'
 import { tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
-import { told } from '../support/told.js'
 
 const bug = new TypeError('a bug')
 const throws = (error: Error) => (): never => {
@@ -20,11 +20,11 @@ const twice = 'Too many matching values'
 const sinking = (open: Sink): Storage => ({ ...memory(), open: () => open })
 
 describe('an unexpected error', () => {
-  const odd: readonly { readonly what: string; readonly work: () => Observable<Found>; readonly error: Error }[] = [
+  const odd: readonly { readonly what: string; readonly work: () => Observable<ItemResult>; readonly error: Error }[] = [
     { what: 'throws', work: throws(bug), error: bug },
     { what: 'emits an error that is none of ours', work: () => throwError(() => bug), error: bug },
     { what: 'ends without a result', work: () => EMPTY, error: new EmptyError() },
-    { what: 'has two results', work: () => of(found([1]), found([2])), error: new SequenceError(twice) },
+    { what: 'has two results', work: () => of(createResult([1]), createResult([2])), error: new SequenceError(twice) },
     { what: 'lacks a setting', work: throws(new UsageError('not set')), error: new UsageError('not set') },
   ]
   for (const { what, work, error } of odd)
@@ -46,7 +46,7 @@ describe('an unexpected error', () => {
       const kept: string[] = []
       const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('odd', { work: perStock(throws(bug)) })], storage })
-      const lines = told(m, collector.events())
+      const lines = recordEvents(m, collector.events())
       m.flush()
 
       expect(lines.slice(-3)).toStrictEqual(['0 stream-started odd', '0 items-known odd 1', '0 ERROR TypeError: a bug'])
@@ -63,7 +63,7 @@ describe('an unexpected error', () => {
 
       m.expect(collector.run()).toBeObservable('#', undefined, bug)
       m.flush()
-      expect(collector.asked).toStrictEqual(['0 master-data all'])
+      expect(collector.requested).toStrictEqual(['0 master-data all'])
     }),
   )
 
@@ -83,7 +83,7 @@ describe('a branch', () => {
     { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data stored 0 of 1 items') },
     {
       what: 'whose sink hands an item on twice',
-      sink: mergeMap((kept: Kept) => [kept, kept]),
+      sink: mergeMap((kept: StoredItem) => [kept, kept]),
       error: new Error('the sinks of master-data stored 2 of 1 items'),
     },
     { what: 'whose output cannot be written', sink: () => throwError(() => full), error: full },
@@ -105,7 +105,7 @@ describe('a branch', () => {
         { shape: 'text', file: 'two.csv' },
       ] as const
       const collector = tinyCollector(m, { streams: [tinyOnce('pair', { outputs })], storage: sinking(delay(3)) })
-      const lines = told(m, collector.events())
+      const lines = recordEvents(m, collector.events())
       m.flush()
 
       expect(lines.filter((line) => line.includes('finished'))).toStrictEqual([

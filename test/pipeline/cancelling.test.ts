@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import type { Storage } from '../../src/pipeline/storage.js'
 import { marbles } from '../support/marbles.js'
-import { listOf, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { masterList, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 describe('unsubscribing a run', () => {
   it(
@@ -22,7 +22,7 @@ describe('unsubscribing a run', () => {
       m.expect(ohlcv).toHaveSubscriptions('    ^-----!')
       m.flush()
       expect(collector.dropped).toStrictEqual(['6 news C', '6 news D', '6 ohlcv A'])
-      expect(collector.asked).toHaveLength(6)
+      expect(collector.requested).toHaveLength(6)
     }),
   )
 
@@ -37,7 +37,7 @@ describe('unsubscribing a run', () => {
 
       m.expect(collector.run(), '^-!').toBeObservable('-')
       m.flush()
-      expect(collector.asked).toStrictEqual(['0 master-data all'])
+      expect(collector.requested).toStrictEqual(['0 master-data all'])
       expect(collector.dropped).toStrictEqual(['2 master-data all'])
     }),
   )
@@ -53,7 +53,7 @@ describe('unsubscribing a run', () => {
 
         m.expect(collector.run(), '^ 100ms !').toBeObservable('-')
         m.flush()
-        expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A'])
+        expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A'])
       }),
     )
 
@@ -66,7 +66,7 @@ describe('unsubscribing a run', () => {
           const collector = tinyCollector(m, {
             stocks: [],
             streams: [tiny('news', { workers: 1 }), tinyOnce('later')],
-            answers: (call) => (call === 'master-data all' ? m.cold('-(r|)', { r: listOf('A', 'B') }) : m.cold('--(r|)', { r: row })),
+            answers: (call) => (call === 'master-data all' ? m.cold('-(r|)', { r: masterList('A', 'B') }) : m.cold('--(r|)', { r: row })),
           })
           const stopped = new BehaviorSubject(Number.POSITIVE_INFINITY)
           const events = collector.events().pipe(
@@ -77,8 +77,8 @@ describe('unsubscribing a run', () => {
           m.flush()
 
           const frameOf = (line: string): number => Number.parseInt(line, 10)
-          expect(collector.asked.filter((line) => frameOf(line) > stopped.value)).toStrictEqual([])
-          expect(collector.asked.length - collector.dropped.length).toBe(collector.answered.length)
+          expect(collector.requested.filter((line) => frameOf(line) > stopped.value)).toStrictEqual([])
+          expect(collector.requested.length - collector.dropped.length).toBe(collector.answered.length)
         }),
       )
 

@@ -2,7 +2,7 @@ import { map, of, Subject, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import { NothingAnswered, UsageError } from '../../src/model/errors.js'
+import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
 import { marbles } from '../support/marbles.js'
 import { row, status, tiny, tinyCollector } from '../support/tiny.js'
 
@@ -34,7 +34,7 @@ describe('a collector', () => {
       m.expect(collector.stream('new')).toBeObservable('         #', undefined, why)
       m.expect(collector.run({ only: ['new'] })).toBeObservable('#', undefined, why)
       m.flush()
-      expect(collector.asked).toStrictEqual([])
+      expect(collector.requested).toStrictEqual([])
     }),
   )
 })
@@ -53,7 +53,7 @@ describe('one stream of a collector', () => {
 
       m.expect(items).toBeObservable('-ab(c|)', { a: 'A success', b: 'B http_404', c: 'C success' })
       m.flush()
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '1 news B', '2 news C'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '1 news B', '2 news C'])
       expect(files.size).toBe(0)
     }),
   )
@@ -72,7 +72,7 @@ describe('one stream of a collector', () => {
     'errors if its list of items is unavailable',
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
-      const why = new NothingAnswered('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
+      const why = new NothingAnsweredError('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
 
       m.expect(collector.stream('news').pipe(toArray())).toBeObservable('#', undefined, why)
     }),
@@ -105,7 +105,7 @@ describe('one stream of a collector', () => {
       collector.stream('news', { consume }).subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
 
       expect(emitted).toEqual(['S0'])
-      expect(collector.asked.length).toBeLessThan(25)
+      expect(collector.requested.length).toBeLessThan(25)
       for (let place = 0; place < stocks.length; place++) taken[place]?.complete()
       expect([emitted, isOver]).toEqual([stocks, true])
     }),

@@ -1,8 +1,8 @@
 import { map, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { marbles } from '../support/marbles.js'
+import { recordEvents } from '../support/record-events.js'
 import { page, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
-import { told } from '../support/told.js'
 
 const core = { phase: 'core' } as const
 const candles = { phase: 'candles' } as const
@@ -21,11 +21,11 @@ describe('the critical step', () => {
           stocks: [],
           answers: () => of(reply),
         })
-        const lines = told(m, collector.events())
+        const lines = recordEvents(m, collector.events())
         m.flush()
 
-        expect(collector.asked.slice(0, 3)).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
-        expect(collector.asked.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
+        expect(collector.requested.slice(0, 3)).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
+        expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
         expect(
           lines
             .filter((line) => !line.includes('noticed'))

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { driftLines } from '../../src/cli/drift.js'
 import { createCollector } from '../../src/collector.js'
+import { createDriftWatch } from '../../src/http/drift.js'
+import type { AnyEndpoint } from '../../src/http/endpoint.js'
+import { dataEnvelope, type Shape } from '../../src/http/shape.js'
+import type { Transport } from '../../src/http/transport.js'
+import { openConnections } from '../../src/http/undici.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
-import { createDriftWatch } from '../../src/provider/drift.js'
-import type { AnyEndpoint } from '../../src/provider/endpoint.js'
-import { openConnections } from '../../src/provider/http.js'
-import { dataOf, type Shape } from '../../src/provider/shape.js'
-import type { Transport } from '../../src/provider/transport.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -192,12 +192,12 @@ describe('the watch over a call', () => {
   const watchOf = (shape: Shape) => {
     const drift = createDriftWatch()
     const endpoint = { name: 'call', shape } as AnyEndpoint
-    return { see: drift.ofStream('stream')(endpoint)?.of('A') ?? expect.unreachable(), found: drift.found }
+    return { see: drift.forStream('stream')(endpoint)?.forItem('A') ?? expect.unreachable(), found: drift.listDrifts }
   }
   const brief = (drift: readonly Drift[]) => drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
 
   it('reports an optional field as missing only if no record of five answers has it', () => {
-    const { see, found } = watchOf(dataOf({ 'caption~': 'text', 'extra?': 'text' }))
+    const { see, found } = watchOf(dataEnvelope({ 'caption~': 'text', 'extra?': 'text' }))
     for (const row of [{}, {}, {}, { extra: 'c' }]) see({ data: [row] })
     expect(brief(found())).toEqual([])
     see({ data: [{}] })
@@ -208,10 +208,10 @@ describe('the watch over a call', () => {
 
   it('names as an example the first whose answer drifted so', () => {
     const drift = createDriftWatch()
-    const watch = drift.ofStream('stream')({ name: 'call', shape: dataOf({ a: 'number' }) } as AnyEndpoint)
+    const watch = drift.forStream('stream')({ name: 'call', shape: dataEnvelope({ a: 'number' }) } as AnyEndpoint)
     const answers = { A: { a: 1 }, B: { a: 1, b: 2 }, C: { a: 'x', b: 2 }, D: {}, E: { a: 'x' } }
-    for (const [whom, row] of Object.entries(answers)) watch?.of(whom)({ data: [row] })
-    expect(drift.found().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
+    for (const [whom, row] of Object.entries(answers)) watch?.forItem(whom)({ data: [row] })
+    expect(drift.listDrifts().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
       'new data[].b B',
       'type data[].a C',
       'gone data[].a D',
@@ -219,21 +219,21 @@ describe('the watch over a call', () => {
   })
 
   it('looks at the first, the middle and the last row, and counts an answer once', () => {
-    const { see, found } = watchOf(dataOf({ a: 'number' }))
+    const { see, found } = watchOf(dataEnvelope({ a: 'number' }))
     const [fine, odd] = [{ a: 1 }, { a: 1, b: 2 }]
     for (const data of [[odd, odd, odd], [fine, odd], [fine, fine, odd], [fine, fine, odd, fine, fine], [], null]) see({ data })
     expect(brief(found())).toEqual(['new data[].b 4/4'])
   })
 
   it('is limited to some dozens of fields, however many names there are', () => {
-    const { see, found } = watchOf(dataOf({}))
+    const { see, found } = watchOf(dataEnvelope({}))
     for (let name = 0; name < 1_000; name += 1) see({ data: [{ [`n${name}`]: 1 }] })
     expect(found().length).toBeLessThan(50)
     expect(driftLines(found())).toHaveLength(7)
   })
 
   it('reports a row or answer that is not an object as another type', () => {
-    const { see, found } = watchOf(dataOf({ a: 'number' }))
+    const { see, found } = watchOf(dataEnvelope({ a: 'number' }))
     see({ data: ['a'] })
     see([])
     see(null)

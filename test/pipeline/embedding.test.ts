@@ -4,8 +4,8 @@ import { EMPTY, lastValueFrom, take, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import { NothingAnswered, UsageError } from '../../src/model/errors.js'
-import type { Transport } from '../../src/provider/transport.js'
+import type { Transport } from '../../src/http/transport.js'
+import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -15,7 +15,7 @@ describe('a collector in another app', () => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2, faults })
     onTestFinished(() => simulator.close())
     const collector = createCollector({ settings: { ...simulator.settings, retries: 0, downMs: 0 } })
-    await expect(lastValueFrom(collector.stream('indices-ohlcv').pipe(toArray()))).rejects.toThrow(NothingAnswered)
+    await expect(lastValueFrom(collector.stream('indices-ohlcv').pipe(toArray()))).rejects.toThrow(NothingAnsweredError)
   })
 
   it('receives the candles of a stock as rows', async () => {

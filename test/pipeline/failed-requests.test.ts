@@ -2,7 +2,7 @@ import { map, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import { marbles } from '../support/marbles.js'
-import { ended, inTurn, oneStock } from '../support/one-stock.js'
+import { answerInTurn, oneStock, summarizeRun } from '../support/one-stock.js'
 import { page, reset, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 describe('a failed request', () => {
@@ -28,12 +28,12 @@ describe('a failed request', () => {
         const ends: string[] = []
         collector
           .run()
-          .pipe(ended)
+          .pipe(summarizeRun)
           .subscribe((end) => ends.push(end))
         m.flush()
 
         expect(ends).toStrictEqual([`partial, 1 ${as}, 6 asked, 4 again`])
-        expect(collector.asked.slice(1, 4)).toStrictEqual(['0 news A', '375 news A', '1125 news A'])
+        expect(collector.requested.slice(1, 4)).toStrictEqual(['0 news A', '375 news A', '1125 news A'])
       }),
     )
 
@@ -43,7 +43,7 @@ describe('a failed request', () => {
       marbles((m) => {
         const collector = oneStock(m, answer)
 
-        m.expect(collector.run().pipe(ended)).toBeObservable('375ms 750ms (a|)', { a: `partial, 1 ${as}, 3 asked, 2 again` })
+        m.expect(collector.run().pipe(summarizeRun)).toBeObservable('375ms 750ms (a|)', { a: `partial, 1 ${as}, 3 asked, 2 again` })
       }),
     )
 
@@ -53,7 +53,7 @@ describe('a failed request', () => {
       marbles((m) => {
         const collector = oneStock(m, of(status(code)))
 
-        m.expect(collector.run().pipe(ended)).toBeObservable('(a|)', { a: `partial, 1 http_${code}, 1 asked, 0 again` })
+        m.expect(collector.run().pipe(summarizeRun)).toBeObservable('(a|)', { a: `partial, 1 http_${code}, 1 asked, 0 again` })
       }),
     )
 
@@ -63,7 +63,7 @@ describe('a failed request', () => {
       const answer = m.cold('-')
       const collector = oneStock(m, answer, { timeoutsMs: { news: 1_000 }, backoffMs: 0, retries: 0 })
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 asked, 0 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 asked, 0 again' })
       m.expect(answer).toHaveSubscriptions(['^ 999ms !', '1s ^ 999ms !'])
     }),
   )
@@ -71,9 +71,9 @@ describe('a failed request', () => {
   it(
     'is a success when a later attempt is answered',
     marbles((m) => {
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: inTurn(status(503), page, row) })
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answerInTurn(status(503), page, row) })
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('375ms 750ms (a|)', { a: 'complete, 1 success, 3 asked, 2 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('375ms 750ms (a|)', { a: 'complete, 1 success, 3 asked, 2 again' })
     }),
   )
 

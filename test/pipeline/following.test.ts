@@ -1,21 +1,21 @@
 import { map, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { found } from '../../src/model/outcome.js'
+import { createResult } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
-import { stockItems, stocksOf } from '../../src/model/stock.js'
+import { toStockItems, toStocks } from '../../src/model/stock.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { perRowOf } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
-import { callOf, listOf, ok, page, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
-import { told } from '../support/told.js'
+import { recordEvents } from '../support/record-events.js'
+import { createCall, masterList, ok, page, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
-const offers = (rows: Parameters<typeof stocksOf>[0]) => stockItems(stocksOf(rows))
+const offers = (rows: Parameters<typeof toStocks>[0]) => toStockItems(toStocks(rows))
 
 /** A stream that asks for each index which another one offers. */
 const follower = (name: string, of: string, facts: Partial<StreamDefinition> = {}): StreamDefinition =>
   tiny(name, {
     phase: 'candles',
-    work: perRowOf(of, (index, { ask }) => ask(callOf(name), { of: String(index.Symbol) }).pipe(map((rows) => found(rows)))),
+    work: perRowOf(of, (index, { ask }) => ask(createCall(name), { of: String(index.Symbol) }).pipe(map((rows) => createResult(rows)))),
     ...facts,
   })
 const indices = tinyOnce('indices', { offers })
@@ -25,7 +25,7 @@ describe('a stream that depends on another one', () => {
   it(
     'starts with its phase, and works on the items of its source as soon as they are known',
     marbles((m) => {
-      const list = m.cold('   ---(l|)', { l: listOf('X', 'Y', 'Z') })
+      const list = m.cold('   ---(l|)', { l: masterList('X', 'Y', 'Z') })
       const candles = m.cold('--(r|)', { r: row })
       const collector = tinyCollector(m, {
         streams: [indices, follower('ohlcv', 'indices')],
@@ -40,8 +40,8 @@ describe('a stream that depends on another one', () => {
   it(
     'reports its number of items once its source has found them',
     marbles((m) => {
-      const answers = (call: string) => (call === 'indices all' ? m.cold('---(l|)', { l: listOf('X', 'Y', 'Z') }) : of(row))
-      const lines = told(m, tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events())
+      const answers = (call: string) => (call === 'indices all' ? m.cold('---(l|)', { l: masterList('X', 'Y', 'Z') }) : of(row))
+      const lines = recordEvents(m, tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events())
       m.flush()
 
       expect(lines.filter((line) => /(started|known|finished) ohlcv/.test(line))).toStrictEqual([
@@ -57,7 +57,7 @@ describe('a stream that depends on another one', () => {
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [follower('ohlcv', 'indices', { phase: 'enrichment' }), indices],
-        answers: (call) => of(call === 'indices all' ? listOf('X') : row),
+        answers: (call) => of(call === 'indices all' ? masterList('X') : row),
       })
 
       m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success' })
@@ -71,7 +71,7 @@ describe('a stream that depends on another one', () => {
 
       m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success' })
       m.flush()
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 indices all'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 indices all'])
     }),
   )
 
@@ -104,7 +104,7 @@ describe('a stream that depends on another one', () => {
         m.flush()
         const failure = `indices, the source of this stream, failed: POST static /indices: ${reason}`
         expect(ends).toStrictEqual([['partial', 'failed', 'failed', failure, 'success']])
-        expect(collector.asked.filter((call) => call.includes('ohlcv'))).toStrictEqual([])
+        expect(collector.requested.filter((call) => call.includes('ohlcv'))).toStrictEqual([])
       }),
     )
 
@@ -113,12 +113,12 @@ describe('a stream that depends on another one', () => {
     marbles((m) => {
       const collector = tinyCollector(m, {
         streams: [indices, follower('ohlcv', 'indices'), tiny('news')],
-        answers: (call) => of(call === 'indices all' ? listOf('X') : row),
+        answers: (call) => of(call === 'indices all' ? masterList('X') : row),
       })
 
       m.expect(collector.run({ only: ['ohlcv'] }).pipe(outcomes)).toBeObservable('(a|)', { a: 'complete skipped success success skipped' })
       m.flush()
-      expect(collector.asked).toStrictEqual(['0 indices all', '0 ohlcv X'])
+      expect(collector.requested).toStrictEqual(['0 indices all', '0 ohlcv X'])
     }),
   )
 
@@ -128,7 +128,7 @@ describe('a stream that depends on another one', () => {
       const middle = follower('middle', 'indices', { offers })
       const collector = tinyCollector(m, {
         streams: [indices, middle, follower('last', 'middle')],
-        answers: (call) => of(call === 'last Y' ? row : listOf(call === 'indices all' ? 'X' : 'Y')),
+        answers: (call) => of(call === 'last Y' ? row : masterList(call === 'indices all' ? 'X' : 'Y')),
       })
 
       m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success success' })
@@ -141,13 +141,13 @@ describe('a stream that depends on another one', () => {
       const collector = tinyCollector(m, {
         streams: [tiny('middle', { offers }), follower('last', 'middle'), tiny('news')],
         stocks: ['A', 'B'],
-        answers: (call) => of(call.startsWith('middle') ? listOf(`X${call.at(-1)}`) : row),
+        answers: (call) => of(call.startsWith('middle') ? masterList(`X${call.at(-1)}`) : row),
       })
       const pairs = { middle: ['A'], last: ['XB'], news: ['b'] }
 
       m.expect(collector.run({ pairs }).pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success success' })
       m.flush()
-      expect([...collector.asked].sort()).toStrictEqual(['0 last XB', '0 master-data all', '0 middle A', '0 middle B', '0 news B'])
+      expect([...collector.requested].sort()).toStrictEqual(['0 last XB', '0 master-data all', '0 middle A', '0 middle B', '0 news B'])
     }),
   )
 

@@ -1,8 +1,8 @@
 import { map, NEVER, of, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { marbles } from '../support/marbles.js'
+import { recordEvents } from '../support/record-events.js'
 import { ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
-import { told } from '../support/told.js'
 
 const outcome = map(({ outcome }: { readonly outcome: string }) => outcome)
 const core = { phase: 'core' } as const
@@ -17,7 +17,7 @@ describe('the order of a run', () => {
         stocks: ['A', 'B'],
         answers: () => m.cold('-(r|)', { r: row }),
       })
-      const lines = told(m, collector.events())
+      const lines = recordEvents(m, collector.events())
       m.flush()
 
       expect(lines).toStrictEqual([
@@ -68,10 +68,10 @@ describe('the order of a run', () => {
         stocks: [],
         answers: () => timer(5).pipe(map(() => ok({ Sym: 'A', Isin: 'INA' }))),
       })
-      told(m, collector.events())
+      recordEvents(m, collector.events())
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '5 first all', '10 later all'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '5 first all', '10 later all'])
     }),
   )
 
@@ -150,10 +150,10 @@ describe('the barrier', () => {
         streams: [tinyOnce('first', core), tinyOnce('later')],
         answers: (call) => of(call === 'first all' ? status(404) : row),
       })
-      told(m, collector.events())
+      recordEvents(m, collector.events())
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 first all', '0 later all'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 first all', '0 later all'])
     }),
   )
 

@@ -2,14 +2,14 @@ import { lastValueFrom, NEVER, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { createCandleEndpoint } from '../../src/market/candles.js'
 import { RefusedError } from '../../src/market/never-worse.js'
-import { type Candle, type Candles, candlesIn } from '../../src/model/candle.js'
-import { type Found, found, skipped } from '../../src/model/outcome.js'
-import { askedOnce } from '../../src/pipeline/asked-once.js'
+import { type Candle, type Candles, createCsvCandles } from '../../src/model/candle.js'
+import { createResult, type ItemResult, skippedResult } from '../../src/model/outcome.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { missingCandles } from '../../src/pipeline/missing-candles.js'
+import { fetchMissingCandles } from '../../src/pipeline/missing-candles.js'
+import { oncePerRun } from '../../src/pipeline/once-per-run.js'
 import type { Instrument, Series } from '../../src/pipeline/series.js'
-import { candlesOf } from '../../src/provider/candles.js'
 import { marbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
@@ -33,7 +33,7 @@ const candleOn = (day: string, change: { readonly close?: number; readonly volum
 ]
 const fileOf = (...candles: readonly Candle[]): string => HEADER + candles.map((candle) => `${candle.join(',')}\n`).join('')
 
-const endpoint = candlesOf('ohlcv', z.literal('EQUITY'))
+const endpoint = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 const instrument: Instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
 const series: Series = { endpoint, instrument, file: 'TCS.csv' }
 
@@ -50,7 +50,7 @@ interface Case {
 }
 
 interface Ended {
-  readonly found: Found
+  readonly found: ItemResult
   readonly starts: readonly number[]
 }
 
@@ -58,8 +58,8 @@ const toolsOf = ({ now, text, at, lastRun }: Case, ask: unknown): Tools => {
   const files: MemoryFiles = new Map()
   if (text !== undefined) files.set(series.file, { text, asOf: india(at ?? now) })
   if (lastRun) files.set('.scripstream/report.json', { text: JSON.stringify({ asOf: new Date(india(lastRun)).toISOString() }) })
-  const [accepts, notice] = [() => false, () => undefined]
-  return { stored: memory(files).stored, shared: askedOnce(), ask, asOf: india(now), accepts, notice } as unknown as Tools
+  const [accepts, warn] = [() => false, () => undefined]
+  return { stored: memory(files).stored, shared: oncePerRun(), ask, asOf: india(now), accepts, warn } as unknown as Tools
 }
 
 const end = async (one: Case): Promise<Ended> => {
@@ -69,11 +69,11 @@ const end = async (one: Case): Promise<Ended> => {
     return of(one.answer ?? (one.has ?? []).filter(([time]) => time >= START))
   }
   const adjustedSince = () => of(one.adjusted)
-  return { found: await foundOf(missingCandles({ ...series, adjustedSince }, toolsOf(one, ask))), starts }
+  return { found: await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, toolsOf(one, ask))), starts }
 }
 
 /** What came of it, without the day of its newest candle. */
-const foundOf = async (found$: Observable<Found>): Promise<Found> => {
+const foundOf = async (found$: Observable<ItemResult>): Promise<ItemResult> => {
   const { newest, ...found } = await lastValueFrom(found$)
   return found
 }
@@ -155,7 +155,7 @@ describe('the requests for candles', () => {
       const days = [wednesday, thursday, friday].filter((day) => timeOf(day) * 1_000 < india(one.now))
       const ended = await end({ ...one, has: days.map((day) => candleOn(day)) })
       expect(ended.starts).toEqual(starts)
-      if (starts.length === 0) expect(ended.found).toEqual(skipped)
+      if (starts.length === 0) expect(ended.found).toEqual(skippedResult)
     })
 
   it('cover everything up to now, as in the interface document', async () => {
@@ -164,7 +164,7 @@ describe('the requests for candles', () => {
       asked.push(input)
       return of([])
     }
-    await lastValueFrom(missingCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
+    await lastValueFrom(fetchMissingCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
     expect(asked).toStrictEqual([
       { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: timeOf(thursday), END: india(evening(friday)) / 1_000 },
     ])
@@ -176,7 +176,7 @@ describe('the requests for candles', () => {
     marbles((m) => {
       const answer = m.cold('-----(a|)', { a: [candleOn(friday)] })
       m.expect(
-        missingCandles(
+        fetchMissingCandles(
           series,
           toolsOf({ now: evening(friday) }, () => answer),
         ),
@@ -192,31 +192,31 @@ describe('the join of stored and answered candles', () => {
   const later = [candleOn(thursday), candleOn(friday)]
 
   it('is the last stored candle, which the answer repeats', async () => {
-    expect((await end({ ...stored, answer: later })).found).toEqual(found(later))
+    expect((await end({ ...stored, answer: later })).found).toEqual(createResult(later))
   })
 
   it('replaces the stored volume by a revised one', async () => {
     const revised = [candleOn(thursday, { volume: 101 }), candleOn(friday)]
-    expect((await end({ ...stored, answer: revised })).found).toEqual(found(revised))
+    expect((await end({ ...stored, answer: revised })).found).toEqual(createResult(revised))
     const alone = revised.slice(0, 1)
-    expect((await end({ ...stored, answer: alone })).found).toEqual(found(alone))
+    expect((await end({ ...stored, answer: alone })).found).toEqual(createResult(alone))
   })
 
   it.each([
     { what: 'nothing', answer: [] },
     { what: 'only what was not asked for', answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')] },
   ])('is reported as missing if the answer has $what', async ({ answer }) => {
-    const missed = found([], `the answer has neither the stored candle of ${thursday} nor a later one`)
+    const missed = createResult([], `the answer has neither the stored candle of ${thursday} nor a later one`)
     expect(await end({ ...stored, answer })).toEqual({ found: missed, starts: [timeOf(thursday)] })
   })
 
   it('leads to no change if the answer has nothing else', async () => {
-    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: skipped, starts: [timeOf(thursday)] })
+    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: skippedResult, starts: [timeOf(thursday)] })
   })
 
   it('is written again if it is the same but its session was not over', async () => {
     const ended = await end({ ...stored, at: `${thursday}T11:00`, has: [candleOn(wednesday), candleOn(thursday)] })
-    expect(ended.found).toEqual(found([candleOn(wednesday), candleOn(thursday)]))
+    expect(ended.found).toEqual(createResult([candleOn(wednesday), candleOn(thursday)]))
   })
 
   it.each([
@@ -241,7 +241,7 @@ describe('the join of stored and answered candles', () => {
   it('fetches the full history again if the stored candle differs, and reports it', async () => {
     const has = [wednesday, thursday, friday].map((day): Candle => [timeOf(day), 0.5, 1, 0.25, 0.75, 200])
     expect((await end({ ...stored, has })).found).toEqual({
-      ...found(has),
+      ...createResult(has),
       whole: true,
       remark: `history fetched again: the stored candle of ${thursday} differs (open 1, now 0.5)`,
     })
@@ -258,22 +258,22 @@ describe('the join of stored and answered candles', () => {
   it('is the candle before the last one, if that was stored during its session', async () => {
     const has = [candleOn(wednesday), candleOn(thursday, { close: 1.6 }), candleOn(friday)]
     const underWay = { ...stored, at: `${thursday}T11:00` }
-    expect(await end({ ...underWay, has })).toEqual({ found: found(has), starts: [timeOf(wednesday)] })
+    expect(await end({ ...underWay, has })).toEqual({ found: createResult(has), starts: [timeOf(wednesday)] })
     const split = has.map(([time]): Candle => [time, 0.1, 0.2, 0.1, 0.1, 9])
     expect((await end({ ...underWay, has: split })).found).toMatchObject({ whole: true, rows: split })
   })
 
   it('changes nothing if the request for the full history fails', async () => {
     const ask = (_: unknown, { START }: { readonly START: number }) => (START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })]))
-    const seen: Found[] = []
-    missingCandles(series, toolsOf(stored, ask)).subscribe((one) => seen.push(one))
+    const seen: ItemResult[] = []
+    fetchMissingCandles(series, toolsOf(stored, ask)).subscribe((one) => seen.push(one))
     expect(seen).toEqual([])
   })
 })
 
 describe('candles that came as lines', () => {
   const inLines = (...candles: readonly Candle[]): Candles =>
-    candlesIn(Buffer.from(fileOf(...candles).slice(HEADER.length)), candles.length)
+    createCsvCandles(Buffer.from(fileOf(...candles).slice(HEADER.length)), candles.length)
   const stored = { text: fileOf(candleOn(wednesday), candleOn(thursday)), at: evening(thursday), now: evening(friday) }
   const history = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday))
 
@@ -291,14 +291,14 @@ describe('candles that came as lines', () => {
   it('join the stored ones, or show that they changed', async () => {
     const later = inLines(candleOn(thursday, { volume: 101 }), candleOn(friday))
     expect((await end({ ...stored, answer: later })).found.rows).toBe(later)
-    expect((await end({ ...stored, answer: inLines(candleOn(thursday)) })).found).toEqual(skipped)
+    expect((await end({ ...stored, answer: inLines(candleOn(thursday)) })).found).toEqual(skippedResult)
     const { starts } = await end({ ...stored, answer: inLines(candleOn(thursday, { close: 1.6 }), candleOn(friday)) })
     expect(starts).toEqual([timeOf(thursday), ALL])
   })
 
   it('are limited to the requested range', async () => {
     const tooMany = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday), candleOn('2026-02-14'))
-    expect((await end({ ...stored, answer: tooMany })).found).toEqual(found([candleOn(thursday), candleOn(friday)]))
+    expect((await end({ ...stored, answer: tooMany })).found).toEqual(createResult([candleOn(thursday), candleOn(friday)]))
   })
 
   it('do not replace a longer history', async () => {
@@ -317,7 +317,7 @@ describe('a known adjustment', () => {
   it('fetches the full history again at once, and reports why', async () => {
     const ended = await end({ text, at: evening(thursday), now: evening(friday), has, adjusted: `split on ${friday}` })
     expect(ended.starts).toEqual([ALL])
-    expect(ended.found).toEqual({ ...found(has), whole: true, remark: `history fetched again: split on ${friday}` })
+    expect(ended.found).toEqual({ ...createResult(has), whole: true, remark: `history fetched again: split on ${friday}` })
   })
 
   it('is not looked up by a first download, nor if nothing can be missing', async () => {
@@ -325,8 +325,8 @@ describe('a known adjustment', () => {
     const ask = () => of(has)
     const first = toolsOf({ now: evening(friday) }, ask)
     const complete = toolsOf({ now: evening(friday), text: fileOf(...has) }, ask)
-    expect(await foundOf(missingCandles({ ...series, adjustedSince }, first))).toEqual(found(has))
-    expect(await foundOf(missingCandles({ ...series, adjustedSince }, complete))).toEqual(skipped)
+    expect(await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, first))).toEqual(createResult(has))
+    expect(await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, complete))).toEqual(skippedResult)
   })
 })
 
@@ -346,14 +346,14 @@ describe('a damaged file', () => {
     { text: 'Date,Close\n', fault: 'unexpected header' },
     { text: '', fault: 'unexpected header' },
   ])('is fetched again as a whole, even where no day is missing: $fault', async ({ text, fault }) => {
-    expect(await repair(text)).toEqual({ found: { ...found(has), whole: true, remark: `repaired: ${fault}` }, starts: [ALL] })
+    expect(await repair(text)).toEqual({ found: { ...createResult(has), whole: true, remark: `repaired: ${fault}` }, starts: [ALL] })
   })
 
   it.each(['1', '17708', last.slice(0, -1), last.slice(0, -5), '\n', 'x\n', '\0\0\0'])(
     'continues after its last complete line if the last one is %j',
     async (torn) => {
       expect(await repair(HEADER + one + other + torn)).toEqual({
-        found: { ...found(has.slice(1)), remark: 'repaired: truncated last line' },
+        found: { ...createResult(has.slice(1)), remark: 'repaired: truncated last line' },
         starts: [timeOf(thursday)],
       })
     },
@@ -361,14 +361,14 @@ describe('a damaged file', () => {
 
   it('is repaired after its last candle, even if no day is missing', async () => {
     expect(await repair(`${HEADER}${one}${other}${last}177`)).toEqual({
-      found: { ...found(has.slice(2)), remark: 'repaired: truncated last line' },
+      found: { ...createResult(has.slice(2)), remark: 'repaired: truncated last line' },
       starts: [timeOf(friday)],
     })
   })
 
   it('is not searched for in a file with the instant of the last run', async () => {
     const text = HEADER + other + one + other + last
-    expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(skipped)
+    expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(skippedResult)
     expect((await end({ text, now: evening(friday), lastRun: evening(thursday), has })).found).toMatchObject({ whole: true })
   })
 })
@@ -394,6 +394,6 @@ describe('a full history', () => {
     expect((await over(fileOf(...ten, ...ten), ten)).found).toMatchObject({ whole: true })
     expect((await over(`${unsorted}9,9\n,,,,,\n1770834600000,1,1,1,1,1\n`, ten.slice(3))).found).toMatchObject({ whole: true })
     expect((await over('nothing of ours\n', [day(9)])).found).toMatchObject({ whole: true })
-    expect((await over('nothing of ours\n', [])).found).toEqual(found([]))
+    expect((await over('nothing of ours\n', [])).found).toEqual(createResult([]))
   })
 })

@@ -1,19 +1,19 @@
 import { lastValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { Candle } from '../../src/model/candle.js'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { checkNew, inPairs } from '../../src/pipeline/new-candles.js'
+import { checkNewCandles, pairWithPrevious } from '../../src/pipeline/new-candles.js'
 import type { Series } from '../../src/pipeline/series.js'
 
 const DAY = 86_400
-const FIRST = instantOf('2026-02-02') / 1_000
+const FIRST = toInstant('2026-02-02') / 1_000
 const flat = (price: number, place: number): Candle => [FIRST + place * DAY, price, price, price, price, 1]
 
 const checking = async (candles: readonly Candle[], series: Partial<Series> = {}, accepts = false) => {
   const notices: string[] = []
-  const tools = { accepts: () => accepts, notice: (text: string) => void notices.push(text) } as unknown as Tools
-  await lastValueFrom(checkNew(inPairs(candles), series as Series, tools))
+  const tools = { accepts: () => accepts, warn: (text: string) => void notices.push(text) } as unknown as Tools
+  await lastValueFrom(checkNewCandles(pairWithPrevious(candles), series as Series, tools))
   return notices
 }
 
@@ -49,17 +49,17 @@ describe('new candles', () => {
       since.push(day)
       return of('demerger on 2026-02-03')
     }
-    expect(await checking([flat(100, 0), flat(5, 1)], { movedSince })).toEqual([])
+    expect(await checking([flat(100, 0), flat(5, 1)], { findPriceAction: movedSince })).toEqual([])
     expect(since).toEqual(['2026-01-29'])
-    await expect(checking([flat(100, 0), flat(5, 1)], { movedSince: () => of(undefined) })).rejects.toMatchObject({ code: 'prices' })
+    await expect(checking([flat(100, 0), flat(5, 1)], { findPriceAction: () => of(undefined) })).rejects.toMatchObject({ code: 'prices' })
   })
 
   it('of an index may lack the fields that the previous one lacks', async () => {
     const closeOnly = (place: number): Candle => [FIRST + place * DAY, 0, 0, 0, 2_500, 0]
     await expect(checking([flat(2_500, 0), closeOnly(1)], { isIndex: true })).rejects.toMatchObject({ code: 'prices' })
-    const pairs = inPairs([closeOnly(1)], closeOnly(0))
-    const tools = { accepts: () => false, notice: () => undefined } as unknown as Tools
-    expect(await lastValueFrom(checkNew(pairs, { isIndex: true } as Series, tools))).toBeUndefined()
-    await expect(lastValueFrom(checkNew(pairs, {} as Series, tools))).rejects.toMatchObject({ code: 'prices' })
+    const pairs = pairWithPrevious([closeOnly(1)], closeOnly(0))
+    const tools = { accepts: () => false, warn: () => undefined } as unknown as Tools
+    expect(await lastValueFrom(checkNewCandles(pairs, { isIndex: true } as Series, tools))).toBeUndefined()
+    await expect(lastValueFrom(checkNewCandles(pairs, {} as Series, tools))).rejects.toMatchObject({ code: 'prices' })
   })
 })

@@ -1,10 +1,10 @@
 import { type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { BadAnswer, HttpError, NothingAnswered, Throttled, TransportError } from '../../src/model/errors.js'
+import { get } from '../../src/http/endpoint.js'
+import { BadAnswerError, HttpError, NothingAnsweredError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { newestFile } from '../../src/pipeline/newest-file.js'
-import { get } from '../../src/provider/endpoint.js'
+import { fetchNewestFile } from '../../src/pipeline/newest-file.js'
 import { marbles } from '../support/marbles.js'
 
 const table = get({
@@ -25,7 +25,7 @@ const looking = (answer: (date: string) => Observable<string>, now = '2026-03-02
     asked.push(date)
     return answer(date)
   }) as unknown as Tools['ask']
-  return { asked, file$: newestFile(table, { ask, asOf: india(now) }) }
+  return { asked, file$: fetchNewestFile(table, { ask, asOf: india(now) }) }
 }
 
 describe('newestFile', () => {
@@ -58,7 +58,7 @@ describe('newestFile', () => {
     marbles((m) => {
       const { asked, file$ } = looking(notFound)
 
-      m.expect(file$).toBeObservable('#', undefined, new NothingAnswered('no daily file for the 8 days up to 2026-03-02'))
+      m.expect(file$).toBeObservable('#', undefined, new NothingAnsweredError('no daily file for the 8 days up to 2026-03-02'))
       m.flush()
       expect([asked.length, asked[0], asked.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
     }),
@@ -68,8 +68,8 @@ describe('newestFile', () => {
     new HttpError(503),
     new HttpError(403),
     new TransportError('reset', 'gone'),
-    new Throttled(undefined),
-    new BadAnswer('html', 'a page'),
+    new ThrottledError(undefined),
+    new BadAnswerError('html', 'a page'),
   ]
   for (const error of [...outages, new TypeError('a bug')])
     it(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
-import { type Planned, phaseOf, planRun, type Selection } from '../../src/pipeline/plan.js'
+import { type PlannedStream, planRun, type Selection, selectPhase } from '../../src/pipeline/plan.js'
 import { perRowOf } from '../../src/pipeline/work.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
 
@@ -17,8 +17,8 @@ const streams = [
   tiny('indices-ohlcv', { phase: 'candles', work: perRowOf('all-indices', nothing) }),
 ]
 const planned = (selection: Selection = {}, settings: SettingsInput = {}) => planRun(streams, Settings.parse(settings), selection)
-const brief = (plan: readonly Planned[]) => plan.map(({ stream, state }) => `${stream.name}: ${state}`)
-const running = (plan: readonly Planned[]) => plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
+const brief = (plan: readonly PlannedStream[]) => plan.map(({ stream, state }) => `${stream.name}: ${state}`)
+const running = (plan: readonly PlannedStream[]) => plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
 const all = streams.map(({ name }) => name)
 
 describe('the plan of a run', () => {
@@ -84,7 +84,7 @@ describe('the plan of a run', () => {
 
   it('divides into phases, in order, without what does not run', () => {
     const plan = planned({ skip: ['ohlcv'] })
-    const names = (['core', 'enrichment', 'candles'] as const).map((phase) => phaseOf(plan, phase).map(({ name }) => name))
+    const names = (['core', 'enrichment', 'candles'] as const).map((phase) => selectPhase(plan, phase).map(({ name }) => name))
 
     expect(names).toStrictEqual([['master-data', 'fundamentals'], ['market-news', 'all-indices'], ['indices-ohlcv']])
   })

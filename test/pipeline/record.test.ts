@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { identityOf, isContinued, isPartOf } from '../../src/pipeline/record.js'
+import { createIdentity, isPartOf, isSameRun } from '../../src/pipeline/record.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
 const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
   const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
-  return identityOf({ settings, plan: planRun(streams, settings, more), ...more }).configuration
+  return createIdentity({ settings, plan: planRun(streams, settings, more), ...more }).configuration
 }
 
 describe('the configuration of a run', () => {
@@ -52,11 +52,11 @@ describe('an unfinished run', () => {
     ['as of the very instant', evening, true, true],
     ['as of another instant', evening + 1, true, false],
   ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
-    expect(isContinued(recordAt(evening), recordAt(asOf), isInstantGiven)).toBe(expected)
+    expect(isSameRun(recordAt(evening), recordAt(asOf), isInstantGiven)).toBe(expected)
   })
 
   it('of another configuration is not resumed', () => {
-    expect(isContinued(recordAt(evening), recordAt(evening, 'd'), false)).toBe(false)
+    expect(isSameRun(recordAt(evening), recordAt(evening, 'd'), false)).toBe(false)
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkRegistry, sourcesOf } from '../../src/pipeline/registry.js'
+import { checkRegistry, findSources } from '../../src/pipeline/registry.js'
 import { perRowOf } from '../../src/pipeline/work.js'
 import { streams } from '../../streams/index.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
@@ -40,6 +40,6 @@ describe('the registry', () => {
 
   it('finds all sources of a stream, nearest first', () => {
     const chain = [tinyMaster, tiny('news', offering), tiny('ranks', { work: following('news') })]
-    expect([...sourcesOf(chain[2] ?? tinyMaster, chain)].map(({ name }) => name)).toEqual(['news', 'master-data'])
+    expect([...findSources(chain[2] ?? tinyMaster, chain)].map(({ name }) => name)).toEqual(['news', 'master-data'])
   })
 })

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import { DRIFT_ACCEPTED, driftName } from '../../src/model/drift.js'
+import type { Transport } from '../../src/http/transport.js'
+import { openConnections } from '../../src/http/undici.js'
+import { DRIFT_ACCEPTED_FILE, toDriftName } from '../../src/model/drift.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
 import type { Storage } from '../../src/pipeline/storage.js'
-import { openConnections } from '../../src/provider/http.js'
-import type { Transport } from '../../src/provider/transport.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -181,7 +181,7 @@ describe('drift that was accepted', () => {
     const files: MemoryFiles = new Map()
     const first = await run({ files, change, only: ['market-news'] })
     expect([first.outcome, first.scripts['market-news']?.outcome]).toEqual(['partial', 'success'])
-    await lastValueFrom(memory(files).keep(DRIFT_ACCEPTED, (first.drift ?? []).map(driftName)))
+    await lastValueFrom(memory(files).keep(DRIFT_ACCEPTED_FILE, (first.drift ?? []).map(toDriftName)))
     const second = await run({ files, change, only: ['market-news'] })
     expect(second).toMatchObject({ outcome: 'complete', drift: [{ field: 'data.latest_news[].language', accepted: true }] })
     const third = await run({ files, change: inNews((_, item) => (item.lang = 'en')), only: ['market-news'] })
@@ -215,7 +215,7 @@ describe('drift that was accepted', () => {
   })
 
   it('is ignored if the document that lists it is damaged', async () => {
-    const files: MemoryFiles = new Map([[`.scripstream/${DRIFT_ACCEPTED}`, { text: '[{"str' }]])
+    const files: MemoryFiles = new Map([[`.scripstream/${DRIFT_ACCEPTED_FILE}`, { text: '[{"str' }]])
     expect((await run({ files, change, only: ['market-news'] })).outcome).toBe('partial')
   })
 })

@@ -3,13 +3,13 @@ import { UsageError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { planRun, type Selection } from '../../src/pipeline/plan.js'
 import { checkRequirements } from '../../src/pipeline/requirements.js'
-import { callOf, tiny, tinyMaster } from '../support/tiny.js'
+import { createCall, tiny, tinyMaster } from '../support/tiny.js'
 
-const news = { ...callOf('news'), host: 'news' } as const
-const sheet = { ...callOf('sheet'), host: 'sheet' } as const
+const news = { ...createCall('news'), host: 'news' } as const
+const sheet = { ...createCall('sheet'), host: 'sheet' } as const
 const streams = [
   tinyMaster,
-  tiny('market-news', { endpoints: [callOf('a'), news] }),
+  tiny('market-news', { endpoints: [createCall('a'), news] }),
   tiny('lists', { endpoints: [sheet, sheet], requires: ['sheetId', 'asmTabId'] }),
 ]
 const settingsOf = (given: SettingsInput) => Settings.parse(given)

@@ -1,15 +1,15 @@
 import { concat, map, mergeMap, type Observable, of, throwError, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { NothingAnswered, TransportError } from '../../src/model/errors.js'
-import { found } from '../../src/model/outcome.js'
+import type { HttpReply } from '../../src/http/transport.js'
+import { NothingAnsweredError, TransportError } from '../../src/model/errors.js'
+import { createResult } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
-import { stockItems, stocksOf } from '../../src/model/stock.js'
+import { toStockItems, toStocks } from '../../src/model/stock.js'
 import { once, perRowOf, perStock } from '../../src/pipeline/work.js'
-import type { HttpReply } from '../../src/provider/transport.js'
 import { marbles } from '../support/marbles.js'
-import { type Answers, callOf, listOf, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
-import { told } from '../support/told.js'
+import { recordEvents } from '../support/record-events.js'
+import { type Answers, createCall, masterList, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 const SETTINGS = { retries: 0, backoffMs: 0 }
 
@@ -44,10 +44,10 @@ describe('the second pass', () => {
       const streams = [tiny('news'), tiny('slow', { workers: 1 }), tiny('ohlcv', { phase: 'candles' })]
       const answers = failing({ 'news B': 1, 'ohlcv A': 1 })
       const collector = tinyCollector(m, { streams, answers, settings: SETTINGS, storage: memory(files) })
-      const lines = told(m, collector.events())
+      const lines = recordEvents(m, collector.events())
       m.flush()
 
-      expect(collector.asked.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
+      expect(collector.requested.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
       expect(lines.filter((line) => /second-pass|news B|finished/.test(line))).toStrictEqual([
         '0 stream-finished master-data success',
         '3 second-pass news 1',
@@ -66,7 +66,7 @@ describe('the second pass', () => {
     'reports every item once, with its final outcome',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: failing({ 'news A': 9, 'news B': 1 }), settings: SETTINGS })
-      const lines = told(m, collector.events())
+      const lines = recordEvents(m, collector.events())
       m.flush()
 
       expect(lines.filter((line) => line.includes('settled news')).map((line) => line.replace(/^\d+ /, ''))).toStrictEqual([
@@ -74,7 +74,7 @@ describe('the second pass', () => {
         'settled news A http_503',
         'settled news B success',
       ])
-      expect(callsIn(collector.asked).filter((call) => call.endsWith('A'))).toHaveLength(2)
+      expect(callsIn(collector.requested).filter((call) => call.endsWith('A'))).toHaveLength(2)
     }),
   )
 
@@ -82,9 +82,9 @@ describe('the second pass', () => {
     'skips items that failed permanently',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)), settings: SETTINGS })
-      const lines = told(m, collector.events())
+      const lines = recordEvents(m, collector.events())
       m.flush()
-      expect(callsIn(collector.asked)).toHaveLength(3)
+      expect(callsIn(collector.requested)).toHaveLength(3)
       expect(lines.join()).not.toContain('second-pass')
     }),
   )
@@ -109,7 +109,7 @@ describe('the second pass', () => {
         collector.run().subscribe(({ outcome }) => outcomes.push(outcome))
         m.flush()
 
-        const second = callsIn(collector.asked).slice(stocks.length)
+        const second = callsIn(collector.requested).slice(stocks.length)
         const first = second[0]?.split(' ')[0]
         expect(second).toHaveLength(stocks.length)
         expect(second.filter((call) => call.startsWith(`${first} `))).toHaveLength(most)
@@ -123,7 +123,7 @@ describe('the second pass', () => {
       let asked = 0
       const work = perStock(() => {
         asked += 1
-        return of(asked === 1 ? { ...found([], 'a path failed'), isTemporary: true } : found([{ Close: 2 }]))
+        return of(asked === 1 ? { ...createResult([], 'a path failed'), isTemporary: true } : createResult([{ Close: 2 }]))
       })
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news', { work })] })
       const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.degraded, news?.items.success]))
@@ -137,7 +137,9 @@ describe('the second pass', () => {
     marbles((m) => {
       const following = tinyOnce('following', {
         after: ['news'],
-        work: once(({ ask, after }) => concat(after('news'), ask(callOf('following'), { of: 'all' }).pipe(map((rows) => found(rows))))),
+        work: once(({ ask, after }) =>
+          concat(after('news'), ask(createCall('following'), { of: 'all' }).pipe(map((rows) => createResult(rows)))),
+        ),
       })
       const answers = failing({ 'news A': 1, 'following all': 1, 'other A': 1 })
       const collector = tinyCollector(m, { stocks: ['A'], streams: [following, tiny('news'), tiny('other')], answers, settings: SETTINGS })
@@ -146,7 +148,7 @@ describe('the second pass', () => {
       m.flush()
 
       expect(ends).toStrictEqual([['complete', 'success', 'success', 'success', 'success']])
-      expect(callsIn(collector.asked)).toStrictEqual([
+      expect(callsIn(collector.requested)).toStrictEqual([
         '0 news A',
         '0 other A',
         '1 news A',
@@ -161,19 +163,21 @@ describe('the second pass', () => {
   it(
     'begins at once in a stream that is a source of others, and in each core stream',
     marbles((m) => {
-      const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
+      const indices = tinyOnce('indices', { offers: (rows) => toStockItems(toStocks(rows)) })
       const work = perRowOf('indices', (index, { ask }) =>
-        ask(callOf('ohlcv'), { of: String(index.Symbol) }).pipe(map((rows) => found(rows))),
+        ask(createCall('ohlcv'), { of: String(index.Symbol) }).pipe(map((rows) => createResult(rows))),
       )
       const streams = [tinyOnce('core', { phase: 'core' }), tiny('ohlcv', { phase: 'candles', work }), indices]
-      const answers = failing({ 'core all': 1, 'indices all': 1, 'ohlcv X': 1 }, 1, (call) => (call === 'indices all' ? listOf('X') : row))
+      const answers = failing({ 'core all': 1, 'indices all': 1, 'ohlcv X': 1 }, 1, (call) =>
+        call === 'indices all' ? masterList('X') : row,
+      )
       const collector = tinyCollector(m, { streams, answers, settings: SETTINGS })
       const ends: unknown[] = []
       collector.run().subscribe((report) => ends.push(outcomesOf(report)))
       m.flush()
 
       expect(ends).toStrictEqual([['complete', 'success', 'success', 'success', 'success']])
-      expect(callsIn(collector.asked)).toStrictEqual([
+      expect(callsIn(collector.requested)).toStrictEqual([
         '0 core all',
         '1 core all',
         '2 indices all',
@@ -187,8 +191,8 @@ describe('the second pass', () => {
   it(
     'does not wait for a stream that fails before it has begun',
     marbles((m) => {
-      const indices = tinyOnce('indices', { offers: (rows) => stockItems(stocksOf(rows)) })
-      const work = perRowOf('indices', () => of(found([])))
+      const indices = tinyOnce('indices', { offers: (rows) => toStockItems(toStocks(rows)) })
+      const work = perRowOf('indices', () => of(createResult([])))
       const answers = cutting({ 'indices all': 9, 'news A': 1 }, 1)
       const streams = [indices, tiny('ohlcv', { phase: 'candles', work }), tiny('news')]
       const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
@@ -205,7 +209,7 @@ describe('the second pass', () => {
       const answers = (call: string) => (call === 'slow A' ? timer(100).pipe(map(() => row)) : of(status(503)))
       const streams = [tiny('news'), tiny('slow')]
       const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
-      const lines = told(m, collector.events({ stop: timer(50) }))
+      const lines = recordEvents(m, collector.events({ stop: timer(50) }))
       m.flush()
 
       expect(lines.filter((line) => /(?:settled|stored) |second-pass|finished/.test(line))).toStrictEqual([
@@ -216,7 +220,7 @@ describe('the second pass', () => {
         '100 stored slow',
         '100 run-finished interrupted',
       ])
-      expect(callsIn(collector.asked)).toStrictEqual(['0 news A', '0 slow A'])
+      expect(callsIn(collector.requested)).toStrictEqual(['0 news A', '0 slow A'])
     }),
   )
 
@@ -225,16 +229,16 @@ describe('the second pass', () => {
     marbles((m) => {
       const following = tinyOnce('following', {
         after: ['news'],
-        work: once((tools) => concat(tools.after('news'), of(found([])))),
+        work: once((tools) => concat(tools.after('news'), of(createResult([])))),
       })
       const answers = (call: string) => timer(call === 'slow A' ? 100 : 60).pipe(map(() => (call === 'slow A' ? row : status(503))))
       const streams = [tiny('news'), following, tiny('slow')]
       const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
-      const lines = told(m, collector.events({ stop: timer(50) }))
+      const lines = recordEvents(m, collector.events({ stop: timer(50) }))
       m.flush()
 
       expect(lines.join()).not.toContain('second-pass')
-      expect(callsIn(collector.asked)).toStrictEqual(['0 news A', '0 slow A'])
+      expect(callsIn(collector.requested)).toStrictEqual(['0 news A', '0 slow A'])
       expect(lines.at(-1)).toMatch(/COMPLETE/)
     }),
   )
@@ -243,14 +247,16 @@ describe('the second pass', () => {
     'repeats a shared request that failed for a temporary reason',
     marbles((m) => {
       const work = perStock((stock, { ask, shared }) =>
-        shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(map((rows) => found(rows.map((id) => ({ id, of: stock.Symbol }))))),
+        shared('id', () => ask(createCall('id'), { of: 'all' })).pipe(
+          map((rows) => createResult(rows.map((id) => ({ id, of: stock.Symbol })))),
+        ),
       )
       const collector = tinyCollector(m, { streams: [tiny('news', { work })], answers: failing({ 'id all': 1 }), settings: SETTINGS })
       const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.items.success]))
 
       m.expect(ends).toBeObservable('--(a|)', { a: ['complete', 3] })
       m.flush()
-      expect(callsIn(collector.asked)).toStrictEqual(['0 id all', '1 id all'])
+      expect(callsIn(collector.requested)).toStrictEqual(['0 id all', '1 id all'])
     }),
   )
 
@@ -259,17 +265,17 @@ describe('the second pass', () => {
     marbles((m) => {
       let fails = 3
       const work = perStock((stock, { ask, shared }) =>
-        shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(
+        shared('id', () => ask(createCall('id'), { of: 'all' })).pipe(
           map((rows) => {
-            if (fails-- > 0) throw new NothingAnswered('not yet', true)
-            return found(rows.map((id) => ({ id, of: stock.Symbol })))
+            if (fails-- > 0) throw new NothingAnsweredError('not yet', true)
+            return createResult(rows.map((id) => ({ id, of: stock.Symbol })))
           }),
         ),
       )
       const collector = tinyCollector(m, { streams: [tiny('news', { work })] })
       m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('(a|)', { a: 'complete' })
       m.flush()
-      expect(callsIn(collector.asked)).toStrictEqual(['0 id all'])
+      expect(callsIn(collector.requested)).toStrictEqual(['0 id all'])
     }),
   )
 })

@@ -2,11 +2,11 @@ import { map, mergeMap, of, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { UsageError } from '../../src/model/errors.js'
-import { found } from '../../src/model/outcome.js'
+import { createResult } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import { perPart } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
-import { callOf, listOf, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { createCall, masterList, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 const evening = Date.parse('2026-02-12T20:00:00+05:30')
 const page = (name: string, symbol: string) => ok({ Close: name.length, of: symbol })
@@ -59,7 +59,7 @@ describe('a run', () => {
     'uses a given "now" instead of the clock for what it collects',
     marbles((m) => {
       const seen: number[] = []
-      const work = perPart(['all'], (_, { asOf }) => of(found([seen.push(asOf)])))
+      const work = perPart(['all'], (_, { asOf }) => of(createResult([seen.push(asOf)])))
       const collector = tinyCollector(m, { streams: [tiny('dated', { work })] })
       const times = map(({ asOf, startedAt }: RunReport) => [asOf, startedAt])
 
@@ -77,12 +77,12 @@ describe('a run', () => {
       const midnight = Date.parse('2026-02-13T00:00:00+05:30')
       const seen: string[] = []
       const work = perPart(['one', 'other'], (part, { asOf, ask }) =>
-        ask(callOf('dated'), { of: part }).pipe(map((rows) => found([seen.push(`${part} ${asOf - midnight}`), ...rows]))),
+        ask(createCall('dated'), { of: part }).pipe(map((rows) => createResult([seen.push(`${part} ${asOf - midnight}`), ...rows]))),
       )
       const collector = tinyCollector(m, {
         streams: [tiny('dated', { work, workers: 1 })],
         stocks: [],
-        answers: (call) => m.cold('2s (r|)', { r: call.startsWith('master') ? listOf('A') : row }),
+        answers: (call) => m.cold('2s (r|)', { r: call.startsWith('master') ? masterList('A') : row }),
         clock: () => midnight - 1_000 + m.scheduler.now(),
       })
       const times = map(({ asOf, finishedAt }: RunReport) => [asOf, finishedAt])
@@ -125,9 +125,9 @@ describe('a run', () => {
     marbles((m) => {
       const id = m.cold('--(r|)', { r: row })
       const work = perPart(['asm', 'gsm'], (part, { ask, shared }) =>
-        shared('id', () => ask(callOf('id'), { of: 'all' })).pipe(
-          mergeMap(() => ask(callOf('list'), { of: part })),
-          map((rows) => found(rows)),
+        shared('id', () => ask(createCall('id'), { of: 'all' })).pipe(
+          mergeMap(() => ask(createCall('list'), { of: part })),
+          map((rows) => createResult(rows)),
         ),
       )
       const collector = tinyCollector(m, {
@@ -140,7 +140,7 @@ describe('a run', () => {
       m.expect(outcome, '-----^').toBeObservable('-------(a|)', { a: 'complete' })
       m.expect(id).toHaveSubscriptions(['^-!', '-----^-!'])
       m.flush()
-      expect(collector.asked.filter((call) => call.includes('list'))).toHaveLength(8)
+      expect(collector.requested.filter((call) => call.includes('list'))).toHaveLength(8)
     }),
   )
 
@@ -156,7 +156,7 @@ describe('a run', () => {
         usage('not set:\n  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, news'),
       )
       m.flush()
-      expect(collector.asked).toStrictEqual([])
+      expect(collector.requested).toStrictEqual([])
     }),
   )
 })
@@ -173,7 +173,7 @@ describe('two collectors in one process', () => {
       const sides = (['left', 'right'] as const).map((side) => {
         const files: MemoryFiles = new Map()
         const work = perPart(['all'], (_, { ask, shared }) =>
-          shared('id', () => ask(callOf('id'), { of: side })).pipe(map((rows) => found(rows))),
+          shared('id', () => ask(createCall('id'), { of: side })).pipe(map((rows) => createResult(rows))),
         )
         const collector = tinyCollector(m, {
           stocks: side === 'left' ? ['A'] : ['B', 'C'],
@@ -189,8 +189,8 @@ describe('two collectors in one process', () => {
       m.expect(left?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable(' --(a|)', { a: [['complete', 1, 1, 1]] })
       m.expect(right?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable('(a|)', { a: [['partial', 2, 2, 1]] })
       m.flush()
-      expect(left?.collector.asked).toStrictEqual(['0 master-data all', '0 id left', '0 news A'])
-      expect(right?.collector.asked).toStrictEqual(['0 master-data all', '0 id right', '0 news B', '0 news C'])
+      expect(left?.collector.requested).toStrictEqual(['0 master-data all', '0 id left', '0 news A'])
+      expect(right?.collector.requested).toStrictEqual(['0 master-data all', '0 id right', '0 news B', '0 news C'])
       expect([...(left?.files.keys() ?? [])]).toContain('news/A.json')
       expect([...(right?.files.keys() ?? [])]).toStrictEqual([
         'master-data/all.json',

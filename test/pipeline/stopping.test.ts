@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Storage } from '../../src/pipeline/storage.js'
 import { marbles } from '../support/marbles.js'
+import { recordEvents } from '../support/record-events.js'
 import { row, tiny, tinyCollector } from '../support/tiny.js'
-import { told } from '../support/told.js'
 
 const answeredAfter = (ms: number) => timer(ms).pipe(map(() => row))
 
@@ -15,10 +15,10 @@ describe('a run that is asked to stop', () => {
       const files: MemoryFiles = new Map()
       const stocks = ['A', 'B', 'C', 'D', 'E']
       const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers: () => answeredAfter(10), storage: memory(files) })
-      const lines = told(m, collector.events({ stop: timer(15) }))
+      const lines = recordEvents(m, collector.events({ stop: timer(15) }))
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '10 news C', '10 news D'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '10 news C', '10 news D'])
       expect(collector.dropped).toStrictEqual([])
       expect([...files.keys()].sort()).toStrictEqual([
         '.scripstream/report.json',
@@ -40,7 +40,7 @@ describe('a run that is asked to stop', () => {
         streams: [tiny('news')],
         answers: (call) => (call === 'news A' ? NEVER : of(row)),
       })
-      const lines = told(m, collector.events({ stop: timer(100) }))
+      const lines = recordEvents(m, collector.events({ stop: timer(100) }))
       m.flush()
 
       expect(collector.dropped).toStrictEqual(['5100 news A'])
@@ -54,7 +54,7 @@ describe('a run that is asked to stop', () => {
       const files: MemoryFiles = new Map()
       const outputs = [{ shape: 'rows-in-one-file', file: 'all.json' }] as const
       const collector = tinyCollector(m, { streams: [tiny('news', { outputs })], answers: () => answeredAfter(10), storage: memory(files) })
-      told(m, collector.events({ stop: timer(15) }))
+      recordEvents(m, collector.events({ stop: timer(15) }))
       m.flush()
 
       expect(collector.answered).toContain('20 news C')
@@ -66,10 +66,10 @@ describe('a run that is asked to stop', () => {
     'before anything is in flight ends at once',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
-      const lines = told(m, collector.events({ stop: of(0) }))
+      const lines = recordEvents(m, collector.events({ stop: of(0) }))
       m.flush()
 
-      expect(collector.asked).toStrictEqual([])
+      expect(collector.requested).toStrictEqual([])
       expect(lines.slice(-1)).toStrictEqual(['0 COMPLETE'])
     }),
   )

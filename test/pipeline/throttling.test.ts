@@ -2,7 +2,7 @@ import { map, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import { marbles } from '../support/marbles.js'
-import { ended, inTurn, oneStock } from '../support/one-stock.js'
+import { answerInTurn, oneStock, summarizeRun } from '../support/one-stock.js'
 import { page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 const pauses = [
@@ -19,20 +19,20 @@ describe('a 429', () => {
     it(
       `with ${named} is asked again after ${frames}, and uses up none of the retries`,
       marbles((m) => {
-        const answers = inTurn(status(429, retryAfter), row)
+        const answers = answerInTurn(status(429, retryAfter), row)
         const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers, settings: { retries: 0 } })
 
-        m.expect(collector.run().pipe(ended)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 asked, 1 again' })
+        m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 asked, 1 again' })
       }),
     )
 
   it(
     'does not use up the retries of a failure after it',
     marbles((m) => {
-      const answers = inTurn(status(429), status(503), page, row)
+      const answers = answerInTurn(status(429), status(503), page, row)
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers })
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('2s 375ms 750ms (a|)', { a: 'complete, 1 success, 4 asked, 3 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s 375ms 750ms (a|)', { a: 'complete, 1 success, 4 asked, 3 again' })
     }),
   )
 
@@ -41,7 +41,7 @@ describe('a 429', () => {
     marbles((m) => {
       const collector = oneStock(m, of(status(429, '3')), { throttleRetries: 2 })
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 asked, 4 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 asked, 4 again' })
     }),
   )
 
@@ -51,7 +51,7 @@ describe('a 429', () => {
       const answer = m.cold('(r|)', { r: status(429) })
       const collector = oneStock(m, answer)
 
-      m.expect(collector.run().pipe(ended)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 asked, 6 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 asked, 6 again' })
       m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)'])
     }),
   )
@@ -62,19 +62,19 @@ describe('a 429', () => {
       const collector = tinyCollector(m, {
         stocks: ['A'],
         streams: [tiny('news'), tiny('filings'), tiny('ohlcv', { phase: 'candles' })],
-        answers: inTurn(status(429), row),
+        answers: answerInTurn(status(429), row),
       })
       collector.run().subscribe()
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 filings A', '0 ohlcv A', '2000 news A'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 filings A', '0 ohlcv A', '2000 news A'])
     }),
   )
 
   it(
     'is counted in the report, whatever the outcome, and reported once per endpoint',
     marbles((m) => {
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: inTurn(status(429), row) })
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answerInTurn(status(429), row) })
       const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
 
       m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {

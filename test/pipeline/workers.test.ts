@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { defer, delay, finalize, map, of, switchMap, tap, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { found } from '../../src/model/outcome.js'
+import type { Transport } from '../../src/http/transport.js'
+import { createResult } from '../../src/model/outcome.js'
 import { perStock } from '../../src/pipeline/work.js'
-import type { Transport } from '../../src/provider/transport.js'
 import { type Context, marbles } from '../support/marbles.js'
-import { callOf, listOf, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
-import { told } from '../support/told.js'
+import { recordEvents } from '../support/record-events.js'
+import { createCall, masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 const five = ['A', 'B', 'C', 'D', 'E']
 
@@ -31,9 +31,9 @@ const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (cal
         )
       }),
   })
-  told(m, collector.events())
+  recordEvents(m, collector.events())
   m.flush()
-  return { most, asked: collector.asked }
+  return { most, asked: collector.requested }
 }
 
 describe('the workers of a stream', () => {
@@ -57,10 +57,10 @@ describe('the workers of a stream', () => {
         streams: [tiny('news', { workers: 2 })],
         answers: () => m.cold('-(r|)', { r: row }),
       })
-      told(m, collector.events())
+      recordEvents(m, collector.events())
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '1 news C', '1 news D', '2 news E'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '1 news C', '1 news D', '2 news E'])
     }),
   )
 
@@ -147,10 +147,10 @@ describe('the workers of a stream', () => {
         answers: (call) => (call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row })),
         settings: { retries: 0 },
       })
-      told(m, collector.events())
+      recordEvents(m, collector.events())
       m.flush()
 
-      expect(collector.asked).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
     }),
   )
 })
@@ -163,7 +163,7 @@ describe('a worker', () => {
       const asked: string[] = []
       const transport: Transport = ({ url, body, arrived }) =>
         defer(() => {
-          if (url.endsWith('master-data')) return of(listOf(...five))
+          if (url.endsWith('master-data')) return of(masterList(...five))
           const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
           const isFirst = !asked.some((line) => line.endsWith(stock))
           asked.push(`${m.scheduler.now()} ${stock}`)
@@ -196,8 +196,8 @@ describe('a worker', () => {
         workers: 2,
         work: perStock((stock, { ask }) =>
           timer(10).pipe(
-            switchMap(() => ask(callOf('news'), { of: stock.Symbol })),
-            map((rows) => found(rows)),
+            switchMap(() => ask(createCall('news'), { of: stock.Symbol })),
+            map((rows) => createResult(rows)),
           ),
         ),
       })
@@ -206,7 +206,7 @@ describe('a worker', () => {
           tap({ subscribe: () => asked.push(`${m.scheduler.now()} ${call}`) }),
           map(() => row),
         )
-      told(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
+      recordEvents(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
       m.flush()
 
       expect(asked).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])

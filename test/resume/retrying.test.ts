@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import { retryOf } from '../../src/cli/retry.js'
+import { planRetry } from '../../src/cli/retry.js'
 import { streams } from '../../streams/index.js'
 import { treeOf } from '../crash/support.js'
 import { temporaryFolder } from '../sinks/support.js'
@@ -26,7 +26,7 @@ const pairsOf = (only: readonly string[] = STREAMS, symbols: readonly string[] =
 const retry = async (trying: Trying): Promise<Tried | undefined> => {
   const storage = folder(trying.out)
   const found = await firstValueFrom(
-    retryOf({}, { folder: storage, streams, settings: { fetchOhlcv: true, out: trying.out }, now: trying.now ?? EVENING }),
+    planRetry({}, { folder: storage, streams, settings: { fetchOhlcv: true, out: trying.out }, now: trying.now ?? EVENING }),
   )
   return 'run' in found ? tryRun({ ...found.run, ...trying }) : undefined
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CandleColumns, SampleMarket } from '../../src/model/market.js'
-import { addDays, dayAt, instantOf } from '../../src/model/trading-day.js'
+import { addDays, toDay, toInstant } from '../../src/model/trading-day.js'
 import { createMarket, createTimeline } from '../../src/simulator/market.js'
 
-const options = { seed: 7, stocks: 60, asOf: instantOf('2026-02-12', '20:00'), exchange: 'NSE' }
+const options = { seed: 7, stocks: 60, asOf: toInstant('2026-02-12', '20:00'), exchange: 'NSE' }
 const marketAt = createTimeline(options)
 const market = marketAt(options.asOf)
-const seconds = (day: string, time?: string) => instantOf(day, time) / 1_000
+const seconds = (day: string, time?: string) => toInstant(day, time) / 1_000
 const all = ({ asOf, candles }: SampleMarket, sid: string) => candles(sid, 215_634_600, asOf / 1_000)
 const rows = ({ Time, o, h, l, c, v }: CandleColumns) => Time.map((at, i) => [at, o[i], h[i], l[i], c[i], v[i]].map(Number))
 const sidAt = (rank: number, of = market) => of.stocks[rank % of.stocks.length]?.Sid ?? ''
@@ -33,8 +33,8 @@ describe('trading days', () => {
     expect(market.tradingDays('2026-02-10', '2026-02-11')).toEqual(['2026-02-10', '2026-02-11'])
     expect(market.tradingDays('2026-02-12', '2027-01-01')).toEqual(['2026-02-12'])
     expect(market.tradingDays('2026-02-13', '2027-01-01')).toEqual([])
-    expect(marketAt(instantOf('2026-02-12', '09:14')).tradingDays('2026-02-12', '2026-02-12')).toEqual([])
-    expect(marketAt(instantOf('2026-02-12', '09:15')).tradingDays('2026-02-12', '2026-02-12')).toEqual(['2026-02-12'])
+    expect(marketAt(toInstant('2026-02-12', '09:14')).tradingDays('2026-02-12', '2026-02-12')).toEqual([])
+    expect(marketAt(toInstant('2026-02-12', '09:15')).tradingDays('2026-02-12', '2026-02-12')).toEqual(['2026-02-12'])
   })
 })
 
@@ -53,8 +53,8 @@ describe('candles', () => {
   it('are stamped with midnight in India on each trading day since the listing', () => {
     for (const { Sid, listedOn } of market.stocks) {
       const { Time } = all(market, Sid)
-      expect(Time.map((at) => dayAt(at * 1_000))).toEqual(market.tradingDays(listedOn, '2026-02-12'))
-      expect(Time.every((at) => at === seconds(dayAt(at * 1_000)))).toBe(true)
+      expect(Time.map((at) => toDay(at * 1_000))).toEqual(market.tradingDays(listedOn, '2026-02-12'))
+      expect(Time.every((at) => at === seconds(toDay(at * 1_000)))).toBe(true)
     }
   })
 
@@ -70,7 +70,7 @@ describe('candles', () => {
   })
 
   it('do not change when a day is added, even if the later day was requested first', () => {
-    const later = instantOf('2026-03-20', '18:00')
+    const later = toInstant('2026-03-20', '18:00')
     const alone = createMarket({ ...options, asOf: later })
     for (const rank of [0, 1, 2, 59]) {
       const before = rows(all(market, sidAt(rank)))
@@ -83,14 +83,14 @@ describe('candles', () => {
   })
 
   it('end with the last day that has opened', () => {
-    const last = (day: string, time: string) => dayAt((all(marketAt(instantOf(day, time)), sidAt(1)).Time.at(-1) ?? 0) * 1_000)
+    const last = (day: string, time: string) => toDay((all(marketAt(toInstant(day, time)), sidAt(1)).Time.at(-1) ?? 0) * 1_000)
     expect(last('2026-02-12', '09:14')).toBe('2026-02-11')
     expect(last('2026-02-12', '09:15')).toBe('2026-02-12')
     expect(last('2026-02-14', '12:00')).toBe('2026-02-13')
   })
 
   it('of the current day change until 15:30, earlier ones do not', () => {
-    const at = (time: string) => rows(all(marketAt(instantOf('2026-02-12', time)), sidAt(3)))
+    const at = (time: string) => rows(all(marketAt(toInstant('2026-02-12', time)), sidAt(3)))
     const times = ['09:15', '10:00', '11:30', '13:00', '14:00', '15:29'].map(at)
     const final = at('15:30')
     expect(at('23:00')).toEqual(final)
@@ -120,22 +120,22 @@ describe('candles', () => {
     for (const { Sid, split: { on, factor } = { on: '', factor: 0 } } of split) {
       const until = addDays(on, -1)
       const upTo = (at: SampleMarket) => rows(at.candles(Sid, 215_634_600, seconds(until)))
-      const before = upTo(marketAt(instantOf(on, '09:14')))
-      const after = upTo(marketAt(instantOf(on, '09:15')))
+      const before = upTo(marketAt(toInstant(on, '09:14')))
+      const after = upTo(marketAt(toInstant(on, '09:15')))
       expect(before.length).toBeGreaterThan(0)
       const divided = before.map(([at, ...cells]) =>
         [at, ...cells.map((cell, place) => (place === 4 ? cell * factor : Math.round(Math.round(cell * 100) / factor) / 100))].map(Number),
       )
       expect(after).toEqual(divided)
-      expect(upTo(marketAt(instantOf(addDays(on, 700))))).toEqual(after)
-      const [next] = rows(marketAt(instantOf(addDays(on, 10))).candles(Sid, seconds(on), seconds(addDays(on, 10))))
+      expect(upTo(marketAt(toInstant(addDays(on, 700))))).toEqual(after)
+      const [next] = rows(marketAt(toInstant(addDays(on, 10))).candles(Sid, seconds(on), seconds(addDays(on, 10))))
       expect(next?.[1]).toBeLessThan(((before.at(-1)?.[4] ?? 0) / factor) * 1.05)
     }
   })
 
   it('have splits on fixed days, for one stock in fifty', () => {
     const many = (asOf: number) => createMarket({ ...options, stocks: 2_000, asOf }).stocks.map(({ split }) => split)
-    expect(many(instantOf('2027-05-01'))).toEqual(many(options.asOf))
+    expect(many(toInstant('2027-05-01'))).toEqual(many(options.asOf))
     const splits = many(options.asOf).filter((split) => split !== undefined)
     expect(splits.length).toBeGreaterThan(20)
     expect(splits.length).toBeLessThan(80)
@@ -147,7 +147,7 @@ describe('candles', () => {
     expect(market.candles('nobody', 0, 2e9)).toEqual(none)
     expect(market.candles(sidAt(0), seconds('2026-02-13'), seconds('2026-02-20'))).toEqual(none)
     expect(market.candles(sidAt(0), seconds('2026-02-12'), seconds('2026-02-01'))).toEqual(none)
-    const early = createMarket({ ...options, asOf: instantOf('1990-01-01') })
+    const early = createMarket({ ...options, asOf: toInstant('1990-01-01') })
     expect(all(early, sidAt(0, early))).toEqual(none)
   })
 

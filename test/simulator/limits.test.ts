@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createLimits } from '../../src/simulator/limits.js'
-import { ask, askNote, askPost, serve } from './support.js'
+import { createRateLimits } from '../../src/simulator/limits.js'
+import { requestNote, sendPost, sendRequest, serve } from './support.js'
 
 describe('a rate limit of the simulator', () => {
   it('serves a burst after a pause, and then its rate per second', () => {
     let now = 0
-    const limitOf = createLimits({ news: { perSecond: 50, burst: 10 } }, () => now)
+    const limitOf = createRateLimits({ news: { perSecond: 50, burst: 10 } }, () => now)
     const served = (): number => Array.from({ length: 100 }, () => limitOf('news')).filter((limit) => limit === undefined).length
     expect(served()).toBe(10)
     const bySecond = Array.from({ length: 5 }, () => {
@@ -18,29 +18,29 @@ describe('a rate limit of the simulator', () => {
   })
 
   it('is separate for each host, and does not affect other hosts', () => {
-    const limitOf = createLimits({ '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } }, () => 0)
+    const limitOf = createRateLimits({ '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } }, () => 0)
     const asked = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map((host) => limitOf(host) === undefined)
     expect(asked).toEqual([true, false, true, false, true, true, false])
-    expect(createLimits({ web: { perSecond: 1, burst: 1 } }, () => 0)('news')).toBeUndefined()
+    expect(createRateLimits({ web: { perSecond: 1, burst: 1 } }, () => 0)('news')).toBeUndefined()
   })
 
   it('answers 429 above the limit, with its Retry-After, and counts it', async () => {
     const simulator = await serve({ limits: { static: { perSecond: 0.001, burst: 2, retryAfter: 3 } } })
-    const answers = [await askNote(simulator), await askNote(simulator), await askNote(simulator)]
+    const answers = [await requestNote(simulator), await requestNote(simulator), await requestNote(simulator)]
     expect(answers.map(({ status, retryAfter }) => [status, retryAfter])).toEqual([
       [200, undefined],
       [200, undefined],
       [429, '3'],
     ])
     expect(simulator.stats().endpoints.note?.statuses).toEqual({ 200: 2, 429: 1 })
-    expect(await ask(`${simulator.settings.urls.web}/start/`)).toMatchObject({ status: 200 })
+    expect(await sendRequest(`${simulator.settings.urls.web}/start/`)).toMatchObject({ status: 200 })
   })
 
   it('can be set, changed and removed while the simulator runs', async () => {
     const simulator = await serve()
     const statusAfter = async (limits: object): Promise<readonly number[]> => {
-      await askPost(`${simulator.origin}/__control`, { limits })
-      return [(await askNote(simulator)).status, (await askNote(simulator)).status]
+      await sendPost(`${simulator.origin}/__control`, { limits })
+      return [(await requestNote(simulator)).status, (await requestNote(simulator)).status]
     }
     expect(await statusAfter({ '*': { perSecond: 0.001, burst: 1 } })).toEqual([200, 429])
     expect(await statusAfter({})).toEqual([200, 200])
@@ -50,7 +50,7 @@ describe('a rate limit of the simulator', () => {
     'is refused if it is none: %j',
     async (limits) => {
       const simulator = await serve()
-      expect(await askPost(`${simulator.origin}/__control`, { limits })).toMatchObject({ status: 400 })
+      expect(await sendPost(`${simulator.origin}/__control`, { limits })).toMatchObject({ status: 400 })
       await expect(serve({ limits: limits as never })).rejects.toThrow()
     },
   )

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { createMarket } from '../../src/simulator/index.js'
-import { checkDigitOf } from '../../src/simulator/isin.js'
+import { computeCheckDigit } from '../../src/simulator/isin.js'
 
-const asOf = instantOf('2026-02-12', '20:00')
+const asOf = toInstant('2026-02-12', '20:00')
 const marketOf = (stocks: number, seed = 1) => createMarket({ seed, stocks, asOf, exchange: 'NSE' })
 
 describe('the simulated market', () => {
   it('knows the check digits of real ISINs', () => {
     const real = ['INE002A01018', 'INE467B01029', 'INE009A01021', 'INE101A01026', 'US0378331005']
-    expect(real.map((isin) => checkDigitOf(isin.slice(0, -1)))).toEqual(real.map((isin) => Number(isin.at(-1))))
+    expect(real.map((isin) => computeCheckDigit(isin.slice(0, -1)))).toEqual(real.map((isin) => Number(isin.at(-1))))
   })
 
   it('lists up to 50,000 stocks with unique symbols, ISINs and Sids', () => {
@@ -19,7 +19,7 @@ describe('the simulated market', () => {
     for (const field of ['Symbol', 'ISIN', 'Sid', 'Name'] as const) expect(new Set(stocks.map((stock) => stock[field])).size).toBe(50_000)
     expect(new Set(stocks.map((stock) => stock.Symbol.toLowerCase())).size).toBe(50_000)
     expect(
-      stocks.filter(({ ISIN }) => !/^INE\d{3}[A-Z]01\d\d\d$/.test(ISIN) || checkDigitOf(ISIN.slice(0, -1)) !== Number(ISIN.at(-1))),
+      stocks.filter(({ ISIN }) => !/^INE\d{3}[A-Z]01\d\d\d$/.test(ISIN) || computeCheckDigit(ISIN.slice(0, -1)) !== Number(ISIN.at(-1))),
     ).toEqual([])
     expect(stocks.filter((stock) => !/^[A-Z0-9&-]{1,14}$/.test(stock.Symbol))).toEqual([])
   })

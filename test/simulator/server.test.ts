@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { hosts } from '../../src/model/settings.js'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { ask, askNote, askPost, endpoints, serve } from './support.js'
+import { endpoints, requestNote, sendPost, sendRequest, serve } from './support.js'
 
 const browser = { headers: { 'user-agent': 'Mozilla/5.0' } }
 
@@ -20,36 +20,39 @@ describe('the simulator', () => {
 
   it('answers with the sample as JSON, with its length', async () => {
     const simulator = await serve()
-    const { status, type, length, text } = await askNote(simulator)
+    const { status, type, length, text } = await requestNote(simulator)
     expect({ status, type }).toEqual({ status: 200, type: 'application/json' })
     expect(JSON.parse(text)).toEqual({ isin: simulator.market.stocks[0]?.ISIN, day: '2026-02-12' })
     expect(length).toBe(String(text.length))
-    expect(await askNote(simulator)).toEqual({ status, type, length, text, retryAfter: undefined })
+    expect(await requestNote(simulator)).toEqual({ status, type, length, text, retryAfter: undefined })
   })
 
   it('answers 404 if the sample is undefined', async () => {
     const { settings, stats } = await serve()
-    expect(await askPost(`${settings.urls.static}/notes`, { data: { isin: 'INE000000000' } })).toMatchObject({ status: 404 })
-    expect(await ask(`${settings.urls.archive}/content/list_11022026.csv`, browser)).toMatchObject({ status: 404 })
+    expect(await sendPost(`${settings.urls.static}/notes`, { data: { isin: 'INE000000000' } })).toMatchObject({ status: 404 })
+    expect(await sendRequest(`${settings.urls.archive}/content/list_11022026.csv`, browser)).toMatchObject({ status: 404 })
     expect(stats()).toMatchObject({ violations: [], unknown: [] })
   })
 
   it('reads placeholders in path and query, over several segments and with percent escapes', async () => {
     const { urls } = (await serve()).settings
-    expect(await ask(`${urls.archive}/content/list_12022026.csv`, browser)).toMatchObject({ type: 'text/csv', text: 'A,B\n1,2\n3,4\n' })
-    expect(await ask(`${urls.web}/stocks/market/a%26b/`)).toMatchObject({ type: 'text/html', text: 'page stocks/market/a&b' })
-    expect(await ask(`${urls.sheet}/d/x/tq?tqx=out:json&gid=12`)).toMatchObject({ type: 'text/plain', text: 'x/12' })
-    expect(await ask(`${urls.sheet}/d/x/tq?gid=12&tqx=out%3Ajson`)).toMatchObject({ text: 'x/12' })
+    expect(await sendRequest(`${urls.archive}/content/list_12022026.csv`, browser)).toMatchObject({
+      type: 'text/csv',
+      text: 'A,B\n1,2\n3,4\n',
+    })
+    expect(await sendRequest(`${urls.web}/stocks/market/a%26b/`)).toMatchObject({ type: 'text/html', text: 'page stocks/market/a&b' })
+    expect(await sendRequest(`${urls.sheet}/d/x/tq?tqx=out:json&gid=12`)).toMatchObject({ type: 'text/plain', text: 'x/12' })
+    expect(await sendRequest(`${urls.sheet}/d/x/tq?gid=12&tqx=out%3Ajson`)).toMatchObject({ text: 'x/12' })
   })
 
   it('prefers a literal path to a placeholder', async () => {
     const { urls } = (await serve()).settings
-    expect(await ask(`${urls.web}/start/`)).toMatchObject({ text: 'start' })
+    expect(await sendRequest(`${urls.web}/start/`)).toMatchObject({ text: 'start' })
   })
 
   it('distinguishes endpoints with the same path by their input schemas', async () => {
     const { urls } = (await serve()).settings
-    const scan = (which: string) => askPost(`${urls.analytics}/scan`, { which, count: 5, page: 1 }, { origin: 'https://x' })
+    const scan = (which: string) => sendPost(`${urls.analytics}/scan`, { which, count: 5, page: 1 }, { origin: 'https://x' })
     expect((await scan('a')).text).toBe('{"scanned":"scan-a"}')
     expect((await scan('b')).text).toBe('{"scanned":"scan-b"}')
   })
@@ -58,10 +61,10 @@ describe('the simulator', () => {
     const simulator = await serve()
     const { analytics, static: files } = simulator.settings.urls
     const messages = [
-      await askPost(`${analytics}/scan`, { which: 'b', count: 6, page: 1 }),
-      await askPost(`${files}/notes`, { data: { isin: 7 } }),
-      await askPost(`${files}/notes`, { data: { isin: 'x', pages: 7 } }),
-      await askPost(`${files}/notes`, []),
+      await sendPost(`${analytics}/scan`, { which: 'b', count: 6, page: 1 }),
+      await sendPost(`${files}/notes`, { data: { isin: 7 } }),
+      await sendPost(`${files}/notes`, { data: { isin: 'x', pages: 7 } }),
+      await sendPost(`${files}/notes`, []),
     ].map(({ status, text }) => `${status} ${JSON.parse(text).message}`)
     expect(messages).toEqual([
       expect.stringMatching(/^400 scan-b: count: .*expected 5/),
@@ -77,10 +80,10 @@ describe('the simulator', () => {
     const { settings, stats } = await serve()
     const { analytics, archive, static: files } = settings.urls
     const asJson = { method: 'POST', headers: { 'content-type': 'application/json' } } as const
-    await ask(`${files}/notes`, { ...asJson, body: '{' })
-    await ask(`${files}/notes`, { method: 'POST', body: '{}' })
-    await askPost(`${analytics}/scan`, { which: 'a', count: 5, page: 1 })
-    await ask(`${archive}/content/list_12022026.csv`)
+    await sendRequest(`${files}/notes`, { ...asJson, body: '{' })
+    await sendRequest(`${files}/notes`, { method: 'POST', body: '{}' })
+    await sendPost(`${analytics}/scan`, { which: 'a', count: 5, page: 1 })
+    await sendRequest(`${archive}/content/list_12022026.csv`)
     expect(stats().violations).toEqual([
       'note: body: is not JSON',
       'note: content-type: must be application/json, not absent',
@@ -99,7 +102,7 @@ describe('the simulator', () => {
       `${settings.urls.static}/notes`,
       `${archive}/content/list_%.csv`,
     ]
-    for (const address of unknown) expect(await ask(address)).toMatchObject({ status: 404 })
+    for (const address of unknown) expect(await sendRequest(address)).toMatchObject({ status: 404 })
     expect(stats()).toMatchObject({
       endpoints: {},
       violations: [],
@@ -109,14 +112,14 @@ describe('the simulator', () => {
 
   it('answers 500 and records it if a sample throws', async () => {
     const { settings, stats } = await serve()
-    expect(await ask(`${settings.urls.news}/broken`)).toMatchObject({ status: 500 })
+    expect(await sendRequest(`${settings.urls.news}/broken`)).toMatchObject({ status: 500 })
     expect(stats().violations).toEqual(['broken: the sample failed: a bug'])
   })
 
   it('counts requests, items and the maximum in flight', async () => {
     const simulator = await serve({ latencyMs: { min: 20, max: 25 } })
-    await Promise.all([0, 1, 2, 2].map((rank) => askNote(simulator, rank)))
-    await askNote(simulator, 0)
+    await Promise.all([0, 1, 2, 2].map((rank) => requestNote(simulator, rank)))
+    await requestNote(simulator, 0)
     const key = (rank: number) => JSON.stringify({ data: { isin: simulator.market.stocks[rank]?.ISIN } })
     expect(simulator.stats().endpoints).toEqual({
       note: { requests: 5, inFlight: 0, maxInFlight: 4, statuses: { 200: 5 }, items: { [key(0)]: 2, [key(1)]: 1, [key(2)]: 2 } },
@@ -126,34 +129,34 @@ describe('the simulator', () => {
   it('serves its counts and accepts changes over HTTP', async () => {
     const simulator = await serve()
     const { origin, stats } = simulator
-    await askNote(simulator)
-    expect(JSON.parse((await ask(`${origin}/__stats`)).text)).toEqual(stats())
+    await requestNote(simulator)
+    expect(JSON.parse((await sendRequest(`${origin}/__stats`)).text)).toEqual(stats())
     const change = { reset: true, asOf: '2026-02-13T20:00:00+05:30', faults: [{ on: '*', mode: 'null' }] }
-    expect(await askPost(`${origin}/__control`, change)).toMatchObject({ status: 200 })
+    expect(await sendPost(`${origin}/__control`, change)).toMatchObject({ status: 200 })
     expect(stats().endpoints).toEqual({})
-    expect(simulator.market.asOf).toBe(instantOf('2026-02-13', '20:00'))
-    expect((await askNote(simulator)).text).toBe('null')
-    expect(await askPost(`${origin}/__control`, { fault: [] })).toMatchObject({ status: 400, text: expect.stringContaining('fault') })
+    expect(simulator.market.asOf).toBe(toInstant('2026-02-13', '20:00'))
+    expect((await requestNote(simulator)).text).toBe('null')
+    expect(await sendPost(`${origin}/__control`, { fault: [] })).toMatchObject({ status: 400, text: expect.stringContaining('fault') })
   })
 
   it('moves to another day with the same stocks', async () => {
     const simulator = await serve()
     const { stocks } = simulator.market
-    expect(JSON.parse((await askNote(simulator)).text).day).toBe('2026-02-12')
-    simulator.control({ asOf: instantOf('2026-02-13', '20:00') })
-    expect(JSON.parse((await askNote(simulator)).text).day).toBe('2026-02-13')
+    expect(JSON.parse((await requestNote(simulator)).text).day).toBe('2026-02-12')
+    simulator.control({ asOf: toInstant('2026-02-13', '20:00') })
+    expect(JSON.parse((await requestNote(simulator)).text).day).toBe('2026-02-13')
     expect(simulator.market.stocks).toBe(stocks)
   })
 
   it('rounds a running clock down to whole minutes', async () => {
-    let now = instantOf('2026-02-12', '10:00') + 1_234
+    let now = toInstant('2026-02-12', '10:00') + 1_234
     const simulator = await serve({ asOf: () => now })
     const { market } = simulator
-    expect(market.asOf).toBe(instantOf('2026-02-12', '10:00'))
+    expect(market.asOf).toBe(toInstant('2026-02-12', '10:00'))
     now += 58_000
     expect(simulator.market).toBe(market)
     now += 58_000
-    expect(simulator.market.asOf).toBe(instantOf('2026-02-12', '10:01'))
+    expect(simulator.market.asOf).toBe(toInstant('2026-02-12', '10:01'))
   })
 
   it('fails if its port is in use', async () => {
@@ -166,12 +169,12 @@ describe('the simulator', () => {
     await expect.poll(open).toEqual([]) // the servers of earlier tests are closed
     const simulator = await serveSimulator({ endpoints, stocks: 5, faults: [{ on: 'note', mode: 'hang' }] })
     expect(open()).toHaveLength(1)
-    const hanging = expect(askNote(simulator)).rejects.toThrow()
+    const hanging = expect(requestNote(simulator)).rejects.toThrow()
     await expect.poll(() => simulator.stats().endpoints.note?.inFlight).toBe(1)
     await simulator.close()
     await hanging
     await expect.poll(open).toEqual([])
     expect(simulator.stats().endpoints.note).toMatchObject({ inFlight: 0, statuses: { closed: 1 } })
-    await expect(ask(simulator.origin)).rejects.toThrow('ECONNREFUSED')
+    await expect(sendRequest(simulator.origin)).rejects.toThrow('ECONNREFUSED')
   })
 })

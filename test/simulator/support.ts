@@ -1,9 +1,9 @@
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { get, post } from '../../src/http/endpoint.js'
 import type { SampleMarket } from '../../src/model/market.js'
-import { instantOf } from '../../src/model/trading-day.js'
-import { get, post } from '../../src/provider/endpoint.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { type Simulator, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
 
 const read = (text: string) => text
@@ -73,12 +73,12 @@ export const endpoints = [note, scan('scan-a', 'a', 'origin'), scan('scan-b', 'b
 
 /** A simulator that is closed after the test; its "now" is 20:00 on 12 February 2026. */
 export const serve = async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
-  const simulator = await serveSimulator({ endpoints, stocks: 20, asOf: instantOf('2026-02-12', '20:00'), ...options })
+  const simulator = await serveSimulator({ endpoints, stocks: 20, asOf: toInstant('2026-02-12', '20:00'), ...options })
   onTestFinished(() => simulator.close())
   return simulator
 }
 
-interface Seen {
+interface SeenAnswer {
   readonly status: number
   readonly type: string
   readonly length: string
@@ -86,7 +86,7 @@ interface Seen {
   readonly text: string
 }
 
-export const ask = async (address: string, init: Parameters<typeof request>[1] = {}): Promise<Seen> => {
+export const sendRequest = async (address: string, init: Parameters<typeof request>[1] = {}): Promise<SeenAnswer> => {
   const { statusCode, headers, body } = await request(address, init)
   return {
     status: statusCode,
@@ -97,9 +97,9 @@ export const ask = async (address: string, init: Parameters<typeof request>[1] =
   }
 }
 
-export const askPost = (address: string, body: unknown, headers: Record<string, string> = {}) =>
-  ask(address, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
+export const sendPost = (address: string, body: unknown, headers: Record<string, string> = {}) =>
+  sendRequest(address, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
 
 /** Requests the note of the stock at a rank. */
-export const askNote = ({ settings, market }: Simulator, rank = 0) =>
-  askPost(`${settings.urls.static}/notes`, { data: { isin: market.stocks[rank]?.ISIN } })
+export const requestNote = ({ settings, market }: Simulator, rank = 0) =>
+  sendPost(`${settings.urls.static}/notes`, { data: { isin: market.stocks[rank]?.ISIN } })

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { candlesIn } from '../../src/model/candle.js'
+import { createCsvCandles } from '../../src/model/candle.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { contextOf, inFolder, inMemory, NOW, type Place, settled, sink, temporaryFolder } from './support.js'
 
@@ -17,7 +17,7 @@ const fileOf = (...lines: readonly string[]): string => HEADER + lines.join('')
 
 /** The same candles as CSV lines. */
 const inLines = (rows: readonly (readonly number[])[]) =>
-  candlesIn(Buffer.from(rows.map((cells) => `${cells.join(',')}\n`).join('')), rows.length)
+  createCsvCandles(Buffer.from(rows.map((cells) => `${cells.join(',')}\n`).join('')), rows.length)
 
 const places = [
   { name: 'memory', holding: async (text: string): Promise<Place> => inMemory(new Map([[FILE, { text, asOf: NOW }]])) },
@@ -78,7 +78,7 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
   it('writes CSV lines unchanged', async () => {
     const place = await holding('')
     const lines = Buffer.from('1,1.50,x\n')
-    const wrote = await sink(place, output, [{ ...settled(0, candlesIn(lines, 1)), whole: true }])
+    const wrote = await sink(place, output, [{ ...settled(0, createCsvCandles(lines, 1)), whole: true }])
     expect(place.files()[FILE]).toBe(`${HEADER}1,1.50,x\n`)
     expect(wrote).toEqual({ files: 1, bytes: HEADER.length + lines.length })
   })

@@ -8,7 +8,7 @@ import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
-import { openDuck } from '../../src/tables/duckdb.js'
+import { openDuckDb } from '../../src/tables/duckdb.js'
 import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
 
 vi.mock('node:fs/promises', async (original) => {
@@ -41,7 +41,7 @@ const CANDLES = [
 ]
 
 const asked = async (sql: string, before: readonly string[] = []): Promise<readonly (readonly string[])[]> => {
-  const { connection, close } = await openDuck()
+  const { connection, close } = await openDuckDb()
   try {
     for (const statement of before) await connection.run(statement)
     return (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String))

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { writeWhole } from '../../sinks/atomic-file.js'
-import { LONG_PART } from '../../sinks/files.js'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Output } from '../../src/pipeline/output.js'
+import { writeFileAtomically } from '../../src/storage/atomic-file.js'
+import { MIN_LARGE_CHUNK_BYTES } from '../../src/storage/file-store.js'
 import { contextOf, filesIn, inFolder, NOW, settled, sink, temporaryFolder } from './support.js'
 
 function* failingAfter(text: string): Generator<string> {
@@ -18,7 +18,7 @@ function* failingAfter(text: string): Generator<string> {
 describe('writing a file', () => {
   it('creates folders, sets the modification time and emits the size', async () => {
     const path = join(temporaryFolder(), 'a', 'b', 'c.txt')
-    expect(await writeWhole(path, ['₹', '1\n'], { asOf: NOW })).toBe(5)
+    expect(await writeFileAtomically(path, ['₹', '1\n'], { asOf: NOW })).toBe(5)
     expect(readFileSync(path, 'utf8')).toBe('₹1\n')
     expect(statSync(path).mtimeMs).toBe(NOW)
   })
@@ -26,22 +26,24 @@ describe('writing a file', () => {
   it('writes chunks of any size unchanged', async () => {
     const path = join(temporaryFolder(), 'big.txt')
     const parts = ['a'.repeat(700_000), '₹'.repeat(900_000), '', 'end']
-    expect(await writeWhole(path, parts, { asOf: NOW })).toBe(700_000 + 2_700_000 + 3)
+    expect(await writeFileAtomically(path, parts, { asOf: NOW })).toBe(700_000 + 2_700_000 + 3)
     expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
   })
 
   it('writes a large chunk before it requests the next one, which may reuse the buffer', async () => {
-    const sizes = fc.array(fc.oneof(fc.nat(9), fc.integer({ min: LONG_PART - 2, max: LONG_PART + 2 })), { maxLength: 6 })
+    const sizes = fc.array(fc.oneof(fc.nat(9), fc.integer({ min: MIN_LARGE_CHUNK_BYTES - 2, max: MIN_LARGE_CHUNK_BYTES + 2 })), {
+      maxLength: 6,
+    })
     const path = join(temporaryFolder(), 'a.txt')
     await fc.assert(
       fc.asyncProperty(sizes, async (lengths) => {
-        const memory = Buffer.alloc(LONG_PART + 2)
+        const memory = Buffer.alloc(MIN_LARGE_CHUNK_BYTES + 2)
         const parts = function* (): Generator<Buffer> {
           for (const [place, length] of lengths.entries())
-            yield length < LONG_PART ? Buffer.alloc(length, place) : memory.fill(place).subarray(0, length)
+            yield length < MIN_LARGE_CHUNK_BYTES ? Buffer.alloc(length, place) : memory.fill(place).subarray(0, length)
         }
         const bytes = Buffer.concat(lengths.map((length, place) => Buffer.alloc(length, place)))
-        expect(await writeWhole(path, parts(), { asOf: NOW })).toBe(bytes.length)
+        expect(await writeFileAtomically(path, parts(), { asOf: NOW })).toBe(bytes.length)
         expect(readFileSync(path).equals(bytes)).toBe(true)
       }),
       { numRuns: 40 },
@@ -52,9 +54,9 @@ describe('writing a file', () => {
     const path = join(temporaryFolder(), 'mixed.txt')
     for (const size of [1, 600_000, 2_000_000]) {
       const parts = ['₹', Buffer.from('b'.repeat(size)), 'c', '', 'd'.repeat(size), Buffer.alloc(0), Buffer.from('€'), Buffer.from('f')]
-      expect(await writeWhole(path, parts, { asOf: NOW })).toBe(2 * size + 8)
+      expect(await writeFileAtomically(path, parts, { asOf: NOW })).toBe(2 * size + 8)
       expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
-      await writeWhole(path, parts, { asOf: NOW + 60_000 })
+      await writeFileAtomically(path, parts, { asOf: NOW + 60_000 })
       expect(statSync(path).mtimeMs).toBe(NOW)
     }
   })
@@ -63,28 +65,30 @@ describe('writing a file', () => {
     const root = temporaryFolder()
     const path = join(root, 'a.txt')
     writeFileSync(path, 'old')
-    await expect(writeWhole(path, failingAfter('x'.repeat(3 << 20)), { asOf: NOW })).rejects.toThrow('the source broke')
+    await expect(writeFileAtomically(path, failingAfter('x'.repeat(3 << 20)), { asOf: NOW })).rejects.toThrow('the source broke')
     expect(filesIn(root)).toEqual({ 'a.txt': 'old' })
   })
 
   it('leaves no temporary file if a folder has the name of the file', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'a.txt'))
-    await expect(writeWhole(join(root, 'a.txt'), ['x'], { asOf: NOW })).rejects.toThrow()
+    await expect(writeFileAtomically(join(root, 'a.txt'), ['x'], { asOf: NOW })).rejects.toThrow()
     expect(readdirSync(root)).toEqual(['a.txt'])
   })
 
   it('writes two files with the same first hundred characters concurrently', async () => {
     const root = temporaryFolder()
     const names = Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}~${place}.csv`)
-    await Promise.all(names.map((name, place) => writeWhole(join(root, name), [String(place).repeat(1_000 * (place + 1))], { asOf: NOW })))
+    await Promise.all(
+      names.map((name, place) => writeFileAtomically(join(root, name), [String(place).repeat(1_000 * (place + 1))], { asOf: NOW })),
+    )
     expect(filesIn(root)).toEqual(Object.fromEntries(names.map((name, place) => [name, String(place).repeat(1_000 * (place + 1))])))
   })
 
   it('leaves one whole file after two concurrent writes', async () => {
     const root = temporaryFolder()
     const texts = ['a'.repeat(2 << 20), 'b'.repeat(1 << 20)]
-    await Promise.all(texts.map((text) => writeWhole(join(root, 'a.txt'), [text], { asOf: NOW })))
+    await Promise.all(texts.map((text) => writeFileAtomically(join(root, 'a.txt'), [text], { asOf: NOW })))
     expect(texts).toContain(filesIn(root)['a.txt'])
     expect(readdirSync(root)).toEqual(['a.txt'])
   })
@@ -126,7 +130,10 @@ describe('a folder', () => {
   it('fails only for the damaged document', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.json'), '{"a":')
-    await expect(lastValueFrom(folder(root).stored.document('a.json'))).rejects.toMatchObject({ name: 'DamagedFile', verdict: 'give-up' })
+    await expect(lastValueFrom(folder(root).stored.document('a.json'))).rejects.toMatchObject({
+      name: 'DamagedFileError',
+      verdict: 'give-up',
+    })
   })
 
   it('uses the clock of the run as modification time', async () => {

@@ -6,17 +6,17 @@ import { memory } from '../../sinks/memory.js'
 import { type LineWriter, ndjson } from '../../sinks/ndjson.js'
 import { createCollector } from '../../src/collector.js'
 import { StorageError } from '../../src/model/errors.js'
-import type { Settled } from '../../src/model/outcome.js'
-import type { Kept } from '../../src/pipeline/journal.js'
+import type { ItemOutcome } from '../../src/model/outcome.js'
+import type { StoredItem } from '../../src/pipeline/journal.js'
 import type { Storage } from '../../src/pipeline/storage.js'
-import { scriptedProvider, scriptedUrls } from '../../src/testing.js'
+import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 import { marketNews } from '../../streams/market-news.js'
 import { masterData } from '../../streams/master-data.js'
 import { isinOf, settled } from './support.js'
 
-const kept = (one: Settled): Kept => ({ settled: one, files: {} })
+const kept = (one: ItemOutcome): StoredItem => ({ settled: one, files: {} })
 
-const written = async (items: readonly Settled[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
+const written = async (items: readonly ItemOutcome[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
   const out = new PassThrough()
   const lines = text(out)
   const passed = await lastValueFrom(from(items).pipe(map(kept), ndjson(out), toArray()))
@@ -54,7 +54,7 @@ describe('the ndjson sink', () => {
 
   it('writes a record as soon as its item is finished', async () => {
     const out = new PassThrough()
-    const item$ = new Subject<Kept>()
+    const item$ = new Subject<StoredItem>()
     const subscription = ndjson(out)(item$).subscribe()
     item$.next(kept(settled(0, [{ a: 1 }])))
     const [line] = await new Promise<readonly unknown[]>((resolve) => out.once('data', (...all: readonly unknown[]) => resolve(all)))
@@ -72,7 +72,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const items = (count: number): Kept[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
+const items = (count: number): StoredItem[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
 
 describe('a slow writer', () => {
   it('gets lines up to its buffer size, and the rest after it drains', async () => {
@@ -129,7 +129,7 @@ describe('a slow writer', () => {
       DispSym: `S${rank} Limited`,
       Sid: rank + 1,
     }))
-    const { transport, asked } = scriptedProvider(({ host }) =>
+    const { transport, requests: asked } = createScriptedProvider(({ host }) =>
       of({
         data:
           host === 'analytics'
@@ -172,7 +172,7 @@ describe('a slow writer', () => {
 })
 
 describe('a failing writer', () => {
-  const ended = (writer: LineWriter, item$: Observable<Kept> = from(items(3))): Promise<unknown> =>
+  const ended = (writer: LineWriter, item$: Observable<StoredItem> = from(items(3))): Promise<unknown> =>
     lastValueFrom(item$.pipe(ndjson(writer))).catch((error: unknown) => error)
   const closed = new PassThrough()
   closed.destroy()
@@ -191,7 +191,7 @@ describe('a failing writer', () => {
     expect(String(error)).toContain(`the lines cannot be written: ${why}`)
   })
 
-  it.each<readonly [string, Observable<Kept>]>([
+  it.each<readonly [string, Observable<StoredItem>]>([
     ['a line waits for room', from(items(3))],
     ['nothing is written', NEVER],
   ])('ends the run with a StorageError if it is closed while %s', async (_, item$) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Settled } from '../../src/model/outcome.js'
+import type { ItemOutcome } from '../../src/model/outcome.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { contextOf, inFolder, inMemory, isinOf, type Place, settled, sink } from './support.js'
 
@@ -74,7 +74,7 @@ const kinds: readonly Kind[] = [
 ]
 
 const cases = kinds.flatMap((kind) => places.map((place) => ({ shape: kind.output.shape, where: place.name, kind, place })))
-const itemsOf = ({ rowsOf }: Kind, count: number): readonly Settled[] =>
+const itemsOf = ({ rowsOf }: Kind, count: number): readonly ItemOutcome[] =>
   Array.from({ length: count }, (_, rank) => settled(rank, rowsOf(rank)))
 
 describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {

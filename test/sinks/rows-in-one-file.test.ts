@@ -1,10 +1,10 @@
 import { defer, EMPTY, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import type { Files } from '../../sinks/files.js'
+import { createStorage } from '../../sinks/create-storage.js'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { storageOver } from '../../sinks/storage-over.js'
 import type { Stock } from '../../src/model/stock.js'
 import type { Output } from '../../src/pipeline/output.js'
+import type { FileStore } from '../../src/storage/file-store.js'
 import { contextOf, inMemory, isinOf, settled, sink } from './support.js'
 
 const FILE = 'all.json'
@@ -142,11 +142,11 @@ describe('the sink of rows-in-one-file', () => {
         return EMPTY
       })
       const none = () => of(undefined)
-      const files: Files = {
+      const files: FileStore = {
         ...{ read: none, tail: none, exists: () => of(false), records: () => EMPTY, write: () => of(1) },
         ...{ owners: () => owners, begin: () => EMPTY },
       }
-      await sink({ name: 'files', storage: storageOver(files), files: () => ({}) }, output, emptied(count, 60), contextOf(60))
+      await sink({ name: 'files', storage: createStorage(files), files: () => ({}) }, output, emptied(count, 60), contextOf(60))
       expect(reads).toBe(times)
     })
 

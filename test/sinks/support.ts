@@ -5,17 +5,21 @@ import { firstValueFrom, from, lastValueFrom, map, mergeMap, toArray } from 'rxj
 import { expect, onTestFinished } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import type { RowList, Settled } from '../../src/model/outcome.js'
-import { instantOf } from '../../src/model/trading-day.js'
-import type { JournalFacts, Kept } from '../../src/pipeline/journal.js'
+import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
+import { toInstant } from '../../src/model/trading-day.js'
+import type { JournalFacts, StoredItem } from '../../src/pipeline/journal.js'
 import type { Output } from '../../src/pipeline/output.js'
 import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
 
-export const NOW = instantOf('2026-02-12', '20:00')
+export const NOW = toInstant('2026-02-12', '20:00')
 export const isinOf = (rank: number): string => `INE${String(rank).padStart(9, '0')}`
 
 /** The outcome of the item at a rank; its value is a stock. */
-export const settled = (rank: number, rows: RowList, status: Settled['status'] = rows.length > 0 ? 'success' : 'empty'): Settled => ({
+export const settled = (
+  rank: number,
+  rows: RowList,
+  status: ItemOutcome['status'] = rows.length > 0 ? 'success' : 'empty',
+): ItemOutcome => ({
   item: { key: `S${rank}`, rank, fileName: `S${rank}`, value: { Symbol: `S${rank}`, ISIN: isinOf(rank) } },
   status,
   rows,
@@ -29,7 +33,7 @@ export const contextOf = (listed = 0, asOf = NOW): Context => ({
   exchange: 'NSE',
   asOf,
   accepts: () => false,
-  notice: () => undefined,
+  warn: () => undefined,
   refuse: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
@@ -70,10 +74,10 @@ export interface Wrote {
   readonly bytes: number
 }
 
-const kept = (settled: Settled): Kept => ({ settled, files: {} })
+const kept = (settled: ItemOutcome): StoredItem => ({ settled, files: {} })
 
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
-export const sink = async (place: Place, output: Output, items: readonly Settled[], context = contextOf()): Promise<Wrote> => {
+export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
   const isGathered = output.shape === 'rows-in-one-file'
   const newestBy = isGathered ? output.newestBy : undefined
   const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(newestBy ? { newestBy } : {}) }
@@ -82,7 +86,7 @@ export const sink = async (place: Place, output: Output, items: readonly Settled
       folders: [],
       streams: [facts],
       outputs: [],
-      suffices: () => false,
+      isReusable: () => false,
       isPartOf: () => false,
       choose: () => ({ run: 'r', asOf: NOW, configuration: '' }),
     }),
@@ -92,7 +96,7 @@ export const sink = async (place: Place, output: Output, items: readonly Settled
   const wrote: number[] = []
   const opened = place.storage.open(output, { ...context, journal, wrote: (bytes) => void wrote.push(bytes) })
   const passed = await lastValueFrom(from(items).pipe(map(kept), mergeMap(journal.note), opened, toArray()))
-  const names = (list: readonly Settled[]): readonly string[] => list.map(({ item }) => item.key).sort()
+  const names = (list: readonly ItemOutcome[]): readonly string[] => list.map(({ item }) => item.key).sort()
   expect(names(passed.map(({ settled: one }) => one))).toEqual(names(items))
   return { files: wrote.length, bytes: wrote.reduce((sum, bytes) => sum + bytes, 0) }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
 
 const FILE = 'bulk_block_deals.json'
@@ -294,7 +294,7 @@ describe('bulk-block-deals', () => {
   })
 
   it('uses the day in India even if it is still yesterday elsewhere', async () => {
-    const { asked } = await deals(() => ({ data: [] }), { asOf: instantOf('2026-02-12', '00:10') })
+    const { asked } = await deals(() => ({ data: [] }), { asOf: toInstant('2026-02-12', '00:10') })
     expect(asked[0]?.body).toMatchObject({ data: { enddate: '12-02-2026' } })
   })
 })

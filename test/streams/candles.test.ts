@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { ALPHA, BETA, type Collecting, collect, EVENING, withFile } from './support.js'
 
 const FILE = 'ohlcv_data/ALPHA.csv'
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 
-const midnight = (day: string): number => instantOf(day) / 1_000
+const midnight = (day: string): number => toInstant(day) / 1_000
 const TUE = midnight('2026-02-10')
 const WED = midnight('2026-02-11')
 const THU = midnight('2026-02-12')
@@ -83,7 +83,7 @@ describe('all-ohlcv', () => {
   it('sends no request and counts the stock as skipped if nothing is missing', async () => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU]), { files })
-    const { text, asked, script, report } = await candles(503, { files, asOf: instantOf('2026-02-12', '23:59') })
+    const { text, asked, script, report } = await candles(503, { files, asOf: toInstant('2026-02-12', '23:59') })
     expect(asked).toEqual([])
     expect(script).toMatchObject({ outcome: 'success', items: { skipped: 1 }, requests: 0 })
     expect(report.outcome).toBe('complete')
@@ -97,18 +97,18 @@ describe('all-ohlcv', () => {
     { fetched: '20:00', start: THU },
   ])('requests candles from $start on if the candle of today was stored at $fetched', async ({ fetched, start }) => {
     const files: MemoryFiles = new Map()
-    await candles(columns([WED, THU], 9.75), { files, asOf: instantOf('2026-02-12', fetched) })
+    await candles(columns([WED, THU], 9.75), { files, asOf: toInstant('2026-02-12', fetched) })
     const isPartial = start === WED
     const { c, ...others } = columns([WED, THU, FRI]).data
     const has = { ...others, c: [9.75, isPartial ? 10.25 : 9.75, 10.25] }
-    const { text, asked } = await candles(undefined, { answer: since({ data: has }), files, asOf: instantOf('2026-02-13', '20:00') })
-    expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: instantOf('2026-02-13', '20:00') / 1_000 }])
+    const { text, asked } = await candles(undefined, { answer: since({ data: has }), files, asOf: toInstant('2026-02-13', '20:00') })
+    expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: toInstant('2026-02-13', '20:00') / 1_000 }])
     expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, isPartial ? 10.25 : 9.75), rowOf(FRI, 10.25)))
   })
 
   it('requests an unfinished day again on the same day, and replaces it', async () => {
     const files: MemoryFiles = new Map()
-    await candles(columns([WED, THU], 9.75), { files, asOf: instantOf('2026-02-12', '12:00') })
+    await candles(columns([WED, THU], 9.75), { files, asOf: toInstant('2026-02-12', '12:00') })
     const { c, ...others } = columns([WED, THU]).data
     const { text } = await candles({ data: { ...others, c: [9.75, 10.25] } }, { files })
     expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, 10.25)))
@@ -195,7 +195,7 @@ describe('all-ohlcv', () => {
   it('sends no request when the stored candles reach beyond the given now', async () => {
     const { asked, script } = await candles(columns([TUE]), {
       files: withFile(FILE, fileOf(rowOf(THU)), EVENING),
-      asOf: instantOf('2026-02-11', '12:00'),
+      asOf: toInstant('2026-02-11', '12:00'),
     })
     expect(asked).toEqual([])
     expect(script.items).toMatchObject({ skipped: 1 })

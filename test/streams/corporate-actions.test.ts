@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
 
 const UPCOMING = 'upcoming_corporate_actions.json'
@@ -23,7 +23,7 @@ const isKept = async (mode: 'upcoming' | 'history', row: object, asOf?: number):
 
 describe('corporate-actions', () => {
   it('sends one request per mode, both from today in India on', async () => {
-    const { asked } = await actions({ data: [] }, { data: [] }, { asOf: instantOf('2026-02-12', '00:30') })
+    const { asked } = await actions({ data: [] }, { data: [] }, { asOf: toInstant('2026-02-12', '00:30') })
     const body = (op: string) => ({
       data: {
         type: 'full',
@@ -66,7 +66,7 @@ describe('corporate-actions', () => {
   })
 
   it('ends the two-month window at the last day of a shorter month', async () => {
-    const asOf = instantOf('2025-12-31', '12:00')
+    const asOf = toInstant('2025-12-31', '12:00')
     expect(await isKept('upcoming', rowOn('2026-02-28'), asOf)).toBe(true)
     expect(await isKept('upcoming', rowOn('2026-03-01'), asOf)).toBe(false)
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { addDays, type Day, dayAt, instantOf } from '../../src/model/trading-day.js'
+import { addDays, type Day, toDay, toInstant } from '../../src/model/trading-day.js'
 import { ALPHA, type Asked, collect } from './support.js'
 
 const FILE = 'ohlcv_data/ALPHA.csv'
@@ -28,11 +28,11 @@ interface History {
 
 /** The candle of a session as a provider answers it at an instant: adjusted for every split since, and under way until 15:30. */
 const candleAt = ({ day, close, swing, volume, revision }: Session, splits: readonly Split[], now: number): readonly number[] => {
-  const factor = splits.filter(({ on }) => day < on && now >= instantOf(on, '09:00')).reduce((all, one) => all * one.factor, 1)
-  const share = now < instantOf(day, '15:30') ? 0.4 : 1
-  const shares = now >= instantOf(addDays(day, 1), '09:00') ? volume + revision : volume
+  const factor = splits.filter(({ on }) => day < on && now >= toInstant(on, '09:00')).reduce((all, one) => all * one.factor, 1)
+  const share = now < toInstant(day, '15:30') ? 0.4 : 1
+  const shares = now >= toInstant(addDays(day, 1), '09:00') ? volume + revision : volume
   const prices = [close - swing, close + swing, close - 2 * swing, close - swing + 1.5 * swing * share]
-  return [instantOf(day) / 1_000, ...prices.map((paise) => Math.round(paise / factor) / 100), Math.floor(shares * share) * factor]
+  return [toInstant(day) / 1_000, ...prices.map((paise) => Math.round(paise / factor) / 100), Math.floor(shares * share) * factor]
 }
 
 const COLUMNS = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
@@ -40,14 +40,14 @@ const COLUMNS = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
 const candles = ({ sessions, splits }: History, now: number, { body }: Asked): unknown => {
   const { START, END } = body as { readonly START: number; readonly END: number }
   const rows = sessions
-    .filter(({ day }) => instantOf(day) / 1_000 >= START && instantOf(day) / 1_000 <= END && now >= instantOf(day, '09:15'))
+    .filter(({ day }) => toInstant(day) / 1_000 >= START && toInstant(day) / 1_000 <= END && now >= toInstant(day, '09:15'))
     .map((session) => candleAt(session, splits, now))
   return { success: true, data: Object.fromEntries(COLUMNS.map((name, place) => [name, rows.map((row) => row[place])])) }
 }
 
 const actions = ({ splits }: History, now: number, { body }: Asked): unknown => {
   const isPast = JSON.stringify(body).includes('"LT"')
-  const rows = splits.filter(({ on }) => on < dayAt(now) === isPast)
+  const rows = splits.filter(({ on }) => on < toDay(now) === isPast)
   return { data: rows.map(({ on }) => ({ Sym: 'ALPHA', CorpAct: [{ ActType: 'SPLIT', ExDate: on }] })) }
 }
 
@@ -146,7 +146,7 @@ describe('candles that are collected day by day', () => {
       let asOf = 0
       for (const [place, one] of runs.entries()) {
         day = addDays(day, one.after)
-        asOf = Math.max(asOf, instantOf(day, one.time))
+        asOf = Math.max(asOf, toInstant(day, one.time))
         damage(files, one)
         const { script } = await collected(history, asOf, files, place === runs.length - 1 ? { ...one, losses: [] } : one)
         if (place < runs.length - 1) seen.lost += script.items.error + (script.items.http_404 ?? 0)

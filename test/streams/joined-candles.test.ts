@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { addDays, instantOf } from '../../src/model/trading-day.js'
+import { addDays, toInstant } from '../../src/model/trading-day.js'
 import { ALPHA, type Asked, arrayOf, type Collecting, collect, EVENING, withFile } from './support.js'
 
 const FILE = 'ohlcv_data/ALPHA.csv'
@@ -9,7 +9,7 @@ const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const ALL = 215_634_600
 const TODAY = '2026-02-12'
 
-const midnight = (day: string): number => instantOf(day) / 1_000
+const midnight = (day: string): number => toInstant(day) / 1_000
 const days = (count: number, last = TODAY): readonly string[] => Array.from({ length: count }, (_, back) => addDays(last, back + 1 - count))
 const textOf = (all: readonly string[], price: number): string =>
   HEADER + all.map((day) => `${midnight(day)},${price},${price},${price},${price},1000\n`).join('')
@@ -117,7 +117,7 @@ describe('sessions on a weekend', () => {
       await joined(100, undefined, {
         only: ['all-ohlcv'],
         files,
-        asOf: instantOf(day, '20:00'),
+        asOf: toInstant(day, '20:00'),
         answer: candlesOf(
           all.filter((one) => one <= day),
           100,
@@ -132,7 +132,7 @@ describe('sessions on a weekend', () => {
 describe('a stored file that nothing is wrong with', () => {
   it('is neither written nor counted as brought when the answer only repeats its last candle', async () => {
     const files = withFile(FILE, textOf(days(11), 100), EVENING)
-    const { script, asked } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: instantOf('2026-02-14', '12:00') })
+    const { script, asked } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: toInstant('2026-02-14', '12:00') })
     expect(startsOf(asked)).toEqual([midnight(TODAY)])
     expect(script).toMatchObject({ items: { skipped: 1 }, files: 0 })
     expect(files.get(FILE)).toEqual({ text: textOf(days(11), 100), asOf: EVENING })

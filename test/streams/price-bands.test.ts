@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
 
 const CHANGES = 'Sr. No,Symbol,Series, Security Name,From,To\n1,ALPHA ,EQ, ALPHA LIMITED,10,5\n'
@@ -24,7 +24,7 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
   })
 
   it('goes back day by day where there is none, over the end of a year', async () => {
-    const { asked, text } = await bands({ [pathOn('31122025')]: csv }, { asOf: instantOf('2026-01-02', '09:00') })
+    const { asked, text } = await bands({ [pathOn('31122025')]: csv }, { asOf: toInstant('2026-01-02', '09:00') })
     expect(pathsOf(asked)).toEqual([pathOn('02012026'), pathOn('01012026'), pathOn('31122025')])
     expect(text(file)).toContain('ALPHA')
   })

@@ -1,15 +1,15 @@
 import { lastValueFrom, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
+import type { Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import { instantOf } from '../../src/model/trading-day.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import type { RunOptions } from '../../src/pipeline/start.js'
-import type { Transport } from '../../src/provider/transport.js'
-import { scriptedProvider, scriptedUrls } from '../../src/testing.js'
+import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 
 /** The evening of Thursday, 12 February 2026. */
-export const EVENING = instantOf('2026-02-12', '20:00')
+export const EVENING = toInstant('2026-02-12', '20:00')
 
 /** A request as a fake provider sees it. `path` begins with the host's name: `/static/staticscanx/deal`. */
 export interface Asked {
@@ -47,7 +47,7 @@ const isMaster = ({ path, body }: Asked): boolean => path === '/analytics/custom
 /** A transport that answers at once, and what it was asked. */
 export const fakeProvider = (answer: Answer): { readonly send: Transport; readonly asked: readonly Asked[] } => {
   const asked: Asked[] = []
-  const { transport } = scriptedProvider(({ host, path, body, headers }) => {
+  const { transport } = createScriptedProvider(({ host, path, body, headers }) => {
     const request = { path: `/${host}${path}`, headers, body }
     asked.push(request)
     return of(answer(request))

@@ -2,8 +2,8 @@ import { lastValueFrom, of } from 'rxjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import type { Transport } from '../../src/provider/transport.js'
-import { createAnswers } from '../../src/simulator/answers.js'
+import type { Transport } from '../../src/http/transport.js'
+import { createAnswerCache } from '../../src/simulator/answers.js'
 import { createMarket } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/index.js'
@@ -15,7 +15,7 @@ const ZONES = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Pacific/Kiritimati']
 const runAt = async (asOf: number): Promise<unknown> => {
   const market = createMarket({ seed: 1, stocks: 5, asOf, exchange: 'NSE', candleDays: 5 })
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-  const answer = createAnswers(Number.POSITIVE_INFINITY)
+  const answer = createAnswerCache(Number.POSITIVE_INFINITY)
   const asked: string[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
     asked.push(`${url} ${body}`)

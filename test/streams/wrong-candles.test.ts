@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { addDays, instantOf } from '../../src/model/trading-day.js'
+import { addDays, toInstant } from '../../src/model/trading-day.js'
 import { type Asked, type Collecting, collect, stockNamed, withFile } from './support.js'
 
 const STOCKS = 30
 const TODAY = '2026-02-12'
-const YESTERDAY = instantOf('2026-02-11', '20:00')
+const YESTERDAY = toInstant('2026-02-11', '20:00')
 const master = Array.from({ length: STOCKS }, (_, place) => stockNamed(`S${place}`, place))
 const days = Array.from({ length: 60 }, (_, back) => addDays(TODAY, back - 59))
 
@@ -21,7 +21,7 @@ const candlesOf = (sid: number): Columns => {
   })
   const o = c.map((close, place) => c[place - 1] ?? close)
   const [h, l] = [Math.max, Math.min].map((most) => c.map((close, place) => most(close, o[place] as number)))
-  return { Time: days.map((day) => instantOf(day) / 1_000), o, h: h as number[], l: l as number[], c, v: c.map(() => 1_000) }
+  return { Time: days.map((day) => toInstant(day) / 1_000), o, h: h as number[], l: l as number[], c, v: c.map(() => 1_000) }
 }
 
 type Wrong = (columns: Columns, sid: number) => Columns
@@ -269,14 +269,14 @@ describe('candles that are late', () => {
     const files: MemoryFiles = new Map()
     const first = await run(answering(untilYesterday), files)
     expect([first.report.outcome, first.script.problems]).toEqual(['complete', [{ reason: late }]])
-    const second = await run(answering(untilYesterday), files, { asOf: instantOf(TODAY, '22:00') })
+    const second = await run(answering(untilYesterday), files, { asOf: toInstant(TODAY, '22:00') })
     expect([second.script.items.skipped, second.script.problems]).toEqual([STOCKS, [{ reason: late }]])
-    const third = await run(answering(), files, { asOf: instantOf(TODAY, '23:00') })
+    const third = await run(answering(), files, { asOf: toInstant(TODAY, '23:00') })
     expect([third.script.items.success, third.script.problems]).toEqual([STOCKS, []])
   })
 
   it('are not expected before the session is over, nor where most of the stocks failed', async () => {
-    const noon = await run(answering(untilYesterday), new Map(), { asOf: instantOf(TODAY, '12:00') })
+    const noon = await run(answering(untilYesterday), new Map(), { asOf: toInstant(TODAY, '12:00') })
     expect(noon.script.problems).toEqual([])
     const failed = await run((asked) => (JSON.stringify(asked.body).includes('S7"') ? answering(untilYesterday)(asked) : 404), new Map())
     expect(failed.script.problems.some(({ reason }) => reason.includes('weekday'))).toBe(false)

@@ -1,12 +1,12 @@
 import { map, type Observable, of } from 'rxjs'
+import type { HttpReply } from '../../src/http/transport.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import type { HttpReply } from '../../src/provider/transport.js'
 import type { Context } from './marbles.js'
 import { row, type TinyCollector, tiny, tinyCollector } from './tiny.js'
 
 /** A short text for the items of `news`: `partial, 1 http_503, 3 asked, 2 again`. */
-export const ended = map(({ outcome, scripts: { news } }: RunReport) => {
+export const summarizeRun = map(({ outcome, scripts: { news } }: RunReport) => {
   const items = Object.entries(news?.items ?? {}).filter(([, count]) => count > 0)
   return [outcome, ...items.map(([name, count]) => `${count} ${name}`), `${news?.requests} asked`, `${news?.retries} again`].join(', ')
 })
@@ -16,7 +16,7 @@ export const oneStock = (m: Context, answer: Observable<HttpReply>, settings: Pa
   tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer, settings })
 
 /** Answers one after another; the last one repeats. */
-export const inTurn = (...replies: readonly HttpReply[]): (() => Observable<HttpReply>) => {
+export const answerInTurn = (...replies: readonly HttpReply[]): (() => Observable<HttpReply>) => {
   let asked = 0
   return () => of(replies[Math.min(asked++, replies.length - 1)] ?? row)
 }

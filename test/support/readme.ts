@@ -3,8 +3,8 @@ import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/index.js'
 import { readResults } from '../bench/report/results.js'
-import { capacityOf, machinesText, scaleTableOf, tableOf } from '../bench/report/table.js'
-import { readTrouble, troubleText } from '../bench/report/trouble.js'
+import { formatCapacity, formatMachines, formatScaleTable, formatTable } from '../bench/report/table.js'
+import { formatTrouble, readTrouble } from '../bench/report/trouble.js'
 
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -29,8 +29,8 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
     '  end',
   ].join('\n')
 
-const kept = (name: string): string => fileURLToPath(new URL(`../bench/${name}`, import.meta.url))
-const results = readResults(kept('results.json'))
+const toBenchFile = (name: string): string => fileURLToPath(new URL(`../bench/${name}`, import.meta.url))
+const results = readResults(toBenchFile('results.json'))
 
 /** The generated blocks of the pages, by the name of their markers. */
 export const blocks = (example: string): Readonly<Record<string, string>> => ({
@@ -53,20 +53,20 @@ export const blocks = (example: string): Readonly<Record<string, string>> => ({
     ['setting', 'environment', 'default', 'what'],
     settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
   ),
-  speed: `${tableOf(results.figures, results.before)}\n\n${machinesText(results.figures)}`,
-  scale: `${scaleTableOf(results.scale)}\n\n${capacityOf(results.scale)} Measured on ${results.scaleMachine}.`,
-  outages: troubleText(readTrouble(kept('outages.json'))),
+  speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
+  scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
+  outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
   example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
 })
 
 const marks = (name: string) => [`<!-- ${name} -->`, `<!-- /${name} -->`] as const
 
 /** The names of the blocks in a page. */
-export const blocksIn = (page: string): readonly string[] => [...page.matchAll(/<!-- (\w+) -->/g)].map(([, name = '']) => name)
+export const listBlocks = (page: string): readonly string[] => [...page.matchAll(/<!-- (\w+) -->/g)].map(([, name = '']) => name)
 
 /** A page with its blocks generated from the code. */
 export const withBlocks = (page: string, all: ReturnType<typeof blocks>): string =>
-  blocksIn(page).reduce((text, name) => {
+  listBlocks(page).reduce((text, name) => {
     const [open, close] = marks(name)
     const [from, to] = [text.indexOf(open), text.indexOf(close)]
     if (to < from || all[name] === undefined) throw new Error(`the block ${name} is not closed or unknown`)

@@ -2,20 +2,20 @@ import { defer, map, type Observable, of, tap, throwError } from 'rxjs'
 import { z } from 'zod'
 import { memory } from '../../sinks/memory.js'
 import { type Collector, type CollectorOptions, createCollector } from '../../src/collector.js'
+import { json } from '../../src/http/answer.js'
+import { post } from '../../src/http/endpoint.js'
+import type { HttpReply, HttpRequest, Transport } from '../../src/http/transport.js'
 import { TransportError } from '../../src/model/errors.js'
-import { found } from '../../src/model/outcome.js'
+import { createResult } from '../../src/model/outcome.js'
 import { Rows } from '../../src/model/row.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import { stockItems, stocksOf } from '../../src/model/stock.js'
+import { toStockItems, toStocks } from '../../src/model/stock.js'
 import { defineStream, type StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { MASTER, once, perStock } from '../../src/pipeline/work.js'
-import { json } from '../../src/provider/answer.js'
-import { post } from '../../src/provider/endpoint.js'
-import type { HttpReply, HttpRequest, Transport } from '../../src/provider/transport.js'
 import type { Context } from './marbles.js'
 
 /** An endpoint whose requests are logged as `{name} {of}`, such as `news A`. */
-export const callOf = (name: string) =>
+export const createCall = (name: string) =>
   post({
     name,
     host: 'static',
@@ -35,22 +35,22 @@ export const tiny = (name: string, facts: Facts = {}): StreamDefinition =>
     phase: 'enrichment',
     workers: 2,
     timeoutMs: 30_000,
-    endpoints: [callOf(name)],
-    work: perStock((stock, { ask }) => ask(callOf(name), { of: stock.Symbol }).pipe(map((rows) => found(rows)))),
+    endpoints: [createCall(name)],
+    work: perStock((stock, { ask }) => ask(createCall(name), { of: stock.Symbol }).pipe(map((rows) => createResult(rows)))),
     outputs: [{ shape: 'array-per-item', file: `${name}/{SYMBOL}.json` }],
     ...facts,
   })
 
 /** A stream with a single request. */
 export const tinyOnce = (name: string, facts: Facts = {}): StreamDefinition =>
-  tiny(name, { work: once(({ ask }) => ask(callOf(name), { of: 'all' }).pipe(map((rows) => found(rows)))), ...facts })
+  tiny(name, { work: once(({ ask }) => ask(createCall(name), { of: 'all' }).pipe(map((rows) => createResult(rows)))), ...facts })
 
 /** The master list, requested as `master-data all`. */
-export const tinyMaster = tinyOnce(MASTER, { phase: 'core', offers: (rows) => stockItems(stocksOf(rows)) })
+export const tinyMaster = tinyOnce(MASTER, { phase: 'core', offers: (rows) => toStockItems(toStocks(rows)) })
 
 export const ok = (...rows: readonly object[]): HttpReply => ({ status: 200, body: Buffer.from(JSON.stringify({ data: rows })) })
 export const row = ok({ Close: 1 })
-export const listOf = (...symbols: readonly string[]): HttpReply =>
+export const masterList = (...symbols: readonly string[]): HttpReply =>
   ok(...symbols.map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })))
 export const status = (code: number, retryAfter?: string): HttpReply => ({
   status: code,
@@ -73,14 +73,14 @@ export interface Tiny extends Omit<Partial<CollectorOptions>, 'streams' | 'setti
 
 export interface TinyCollector extends Collector {
   /** Every request with its frame: `0 news A`. */
-  readonly asked: readonly string[]
+  readonly requested: readonly string[]
   /** Every request that was aborted before its answer, with the frame. */
   readonly dropped: readonly string[]
   /** Every request that was answered, with the frame. */
   readonly answered: readonly string[]
 }
 
-const callIn = ({ url, body }: HttpRequest): string => {
+const describeCall = ({ url, body }: HttpRequest): string => {
   const { of: whom } = JSON.parse(body ?? '{}') as { readonly of: string }
   return `${new URL(url).pathname.slice(1)} ${whom}`
 }
@@ -89,8 +89,8 @@ const callIn = ({ url, body }: HttpRequest): string => {
 export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B', 'C'], settings, ...options }: Tiny): TinyCollector => {
   const [asked, answered, dropped]: [string[], string[], string[]] = [[], [], []]
   const transport: Transport = (request) => {
-    const call = callIn(request)
-    const reply$ = call === `${MASTER} all` && stocks.length > 0 ? of(listOf(...stocks)) : (answers?.(call) ?? of(row))
+    const call = describeCall(request)
+    const reply$ = call === `${MASTER} all` && stocks.length > 0 ? of(masterList(...stocks)) : (answers?.(call) ?? of(row))
     const note = (log: string[]): void => void log.push(`${m.scheduler.now()} ${call}`)
     return defer(() => {
       let isAnswered = false
@@ -112,5 +112,5 @@ export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B'
     random: () => 0.5,
     ...options,
   })
-  return { ...collector, asked, answered, dropped }
+  return { ...collector, requested: asked, answered, dropped }
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { createCollector } from '../../src/collector.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { ask } from '../../src/tables/query.js'
+import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 
 /** Whether DuckDB is available: not every system has a binary. */
@@ -47,7 +47,7 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 
 /** The rows of a result, every value as text. */
 export const rowsOf = async (sql: string, out: string): Promise<readonly (readonly (string | null)[])[]> => {
-  const { result, close } = await ask(sql, out)
+  const { result, close } = await runQuery(sql, out)
   try {
     return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
   } finally {

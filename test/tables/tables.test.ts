@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DamagedFile } from '../../src/model/errors.js'
-import { fileNamesOf } from '../../src/model/file-name.js'
-import { catalogue, columnsOf } from '../../src/tables/catalogue.js'
-import { ask } from '../../src/tables/query.js'
+import { DamagedFileError } from '../../src/model/errors.js'
+import { createFileNames } from '../../src/model/file-name.js'
+import { catalogue, listColumns } from '../../src/tables/catalogue.js'
+import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
@@ -69,10 +69,10 @@ describe('the catalogue', () => {
   it('names each table and column once, and describes each', () => {
     expect(new Set(catalogue.map(({ name }) => name)).size).toBe(catalogue.length)
     for (const table of catalogue) {
-      const names = columnsOf(table).map(({ name }) => name)
+      const names = listColumns(table).map(({ name }) => name)
       expect(new Set(names).size, table.name).toBe(names.length)
       expect(names.every((name) => /^[a-z][a-z0-9_]*$/.test(name))).toBe(true)
-      expect(columnsOf(table).filter(({ comment }) => comment.length < 5)).toEqual([])
+      expect(listColumns(table).filter(({ comment }) => comment.length < 5)).toEqual([])
       expect(names).toEqual(expect.arrayContaining([...(table.key ?? [])]))
     }
   })
@@ -89,7 +89,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
   it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
     const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
-    const asked = ask(endless, out, (stop) => stops.push(stop))
+    const asked = runQuery(endless, out, (stop) => stops.push(stop))
     const again = setInterval(() => stops[0]?.(), 5)
     await expect(asked).rejects.toThrow(/INTERRUPT/)
     clearInterval(again)
@@ -102,7 +102,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
   })
 
   it.each(catalogue.map((table) => [table.name, table] as const))('%s fills its columns', async (name, table) => {
-    const columns = columnsOf(table).filter((column) => column.name !== 'extra')
+    const columns = listColumns(table).filter((column) => column.name !== 'extra')
     const [filled = []] = await rowsOf(`SELECT ${columns.map((column) => `count("${column.name}")`).join(', ')} FROM ${name}`, out)
     // Columns that the simulator does not fill.
     const unanswered = ['deals.isin', 'deals.value', 'filings.category', 'pivots.r2', 'pivots.r3', 'pivots.s2', 'pivots.s3']
@@ -142,7 +142,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
       const other = table.name === 'master' ? { 'all_indices_list.json': [] } : { 'master_isin_map.json': [] }
       expect(await asked(`SELECT count(*) FROM ${table.name}`, other)).toEqual([['0']])
       const described = await asked(`SELECT column_name, column_type FROM (DESCRIBE ${table.name})`, other)
-      expect(described).toEqual(columnsOf(table).map(({ name, type }) => [name, type]))
+      expect(described).toEqual(listColumns(table).map(({ name, type }) => [name, type]))
     }
   })
 
@@ -220,7 +220,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
 
   it('names a file that is not JSON', async () => {
     await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(/bulk_block_deals\.json/)
-    await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(DamagedFile)
+    await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(DamagedFileError)
     expect(await asked('FROM deals', { 'bulk_block_deals.json': '' })).toEqual([])
   })
 
@@ -231,7 +231,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
       { ...STOCK, Symbol: 'CON', ISIN: 'INE000A01002' },
       { ...STOCK, Symbol: "O'NE", ISIN: 'INE000A01003' },
     ]
-    const names = [...fileNamesOf(stocks.map(({ Symbol: key, ISIN: id }) => ({ key, id }))), "GO'NE"]
+    const names = [...createFileNames(stocks.map(({ Symbol: key, ISIN: id }) => ({ key, id }))), "GO'NE"]
     expect(names).toContain('_CON~INE000A01002')
     const files = Object.fromEntries(names.map((name) => [`ohlcv_data/${name}.csv`, `${HEADER}1093372200,1,2,3,4,5\n`]))
     const sql = "SELECT string_agg(symbol, ' ' ORDER BY symbol) FROM candles"

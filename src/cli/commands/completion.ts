@@ -1,14 +1,14 @@
 import { Argument } from 'commander'
-import { sectionNames } from '../../changes/change.js'
-import { checkNames } from '../../checks/finding.js'
+import { sectionNames } from '../../analysis/diff/change.js'
+import { checkNames } from '../../analysis/verify/finding.js'
 import { refusalCodes } from '../../market/never-worse.js'
 import { bashScript } from '../completion/bash.js'
 import { fishScript } from '../completion/fish.js'
-import { type Placeholders, wordsOf } from '../completion/words.js'
+import { describeCommands, type Placeholders } from '../completion/words.js'
 import { zshScript } from '../completion/zsh.js'
 import { targetForms } from '../export/targets.js'
 import { exampleText } from '../help.js'
-import { printed } from '../printed.js'
+import { printText } from '../print-text.js'
 import type { AddCommand } from './context.js'
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
@@ -34,5 +34,5 @@ export const addCompletion: AddCommand = (program, { io, dependencies, act }) =>
     .description('Prints a shell completion script for commands, options and their values.')
     .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(scripts)))
     .addHelpText('after', exampleText(examples))
-    .action((name: keyof typeof scripts) => act(printed(io, () => scripts[name](wordsOf(program, known)))))
+    .action((name: keyof typeof scripts) => act(printText(io, () => scripts[name](describeCommands(program, known)))))
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { Observable } from 'rxjs'
-import type { Parts, Shell } from '../parts.js'
+import type { Dependencies, ProcessIo } from '../dependencies.js'
 
 /** What a command declaration needs: the arguments as typed, the process, and the dependencies. */
 export interface CommandContext {
   readonly args: readonly string[]
-  readonly io: Shell
-  readonly dependencies: Parts
+  readonly io: ProcessIo
+  readonly dependencies: Dependencies
   /** Runs a command to its end and stores its exit code. */
   readonly act: (code$: Observable<number>) => Promise<void>
 }

@@ -1,8 +1,8 @@
-import { SECTIONS, sectionNames } from '../../changes/change.js'
+import { SECTIONS, sectionNames } from '../../analysis/diff/change.js'
 import { type DiffFlags, diffCommand } from '../diff.js'
 import { exampleText } from '../help.js'
 import { namesOption } from '../options.js'
-import { sizeOf } from '../terminal.js'
+import { readSize } from '../terminal.js'
 import { wrap } from '../text.js'
 import { readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
@@ -14,7 +14,7 @@ const examples = [
   ['scripstream run && scripstream diff --json > changes.json', 'the daily run, then its changes as JSON'],
 ] as const
 
-const EXIT_CODES = `
+const DIFF_EXIT_CODES = `
 Exit codes:
   0  done, with or without changes
   1  the folder cannot be read
@@ -26,7 +26,7 @@ export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
     [
       '',
       'Kinds:',
-      ...sectionNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${SECTIONS[name]}`, sizeOf(io.stdout).columns)]),
+      ...sectionNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${SECTIONS[name]}`, readSize(io.stdout).columns)]),
       '',
     ].join('\n')
   program
@@ -39,6 +39,6 @@ export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
     )
     .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all changes as JSON on stdout')
-    .addHelpText('after', () => exampleText(examples) + sectionsText() + EXIT_CODES)
+    .addHelpText('after', () => exampleText(examples) + sectionsText() + DIFF_EXIT_CODES)
     .action((flags: DiffFlags) => act(diffCommand(flags, io, dependencies)))
 }

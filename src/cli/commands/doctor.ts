@@ -1,7 +1,7 @@
 import { defer, switchMap } from 'rxjs'
 import { exampleText } from '../help.js'
 import { stocksOption } from '../options.js'
-import { simulatedStocks } from '../provider.js'
+import { countSimulatedStocks } from '../provider.js'
 import { readAsOf } from '../values.js'
 import type { AddCommand } from './context.js'
 
@@ -19,7 +19,7 @@ const examples = [
   ['scripstream doctor --simulate', 'the output when everything works'],
 ] as const
 
-const EXIT_CODES = `
+const DOCTOR_EXIT_CODES = `
 Exit codes:
   0    everything works
   1    something does not work; the cause and what to do are shown
@@ -37,9 +37,9 @@ export const addDoctor: AddCommand = (program, { io, dependencies, act }) => {
     .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
     .addOption(stocksOption('--simulate [stocks]', 'use the built-in simulator; 500 stocks if no number is given'))
     .option('--json', 'print JSON on stdout')
-    .addHelpText('after', exampleText(examples) + EXIT_CODES)
+    .addHelpText('after', exampleText(examples) + DOCTOR_EXIT_CODES)
     .action(({ json = false, out, config, asOf, simulate }: DoctorInput) => {
-      const flags = { json, out, config, asOf, simulate: simulatedStocks(simulate) }
+      const flags = { json, out, config, asOf, simulate: countSimulatedStocks(simulate) }
       return act(defer(() => import('../doctor/doctor.js')).pipe(switchMap(({ doctorCommand }) => doctorCommand(flags, io, dependencies))))
     })
 }

@@ -9,7 +9,7 @@ const examples = [
   ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
 ] as const
 
-const EXIT_CODES = `
+const DRIFT_EXIT_CODES = `
 Exit codes:
   0  no changes, or all changes are accepted
   1  the folder cannot be read or written
@@ -25,7 +25,7 @@ export const addDrift: AddCommand = (program, { io, dependencies, act }) => {
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--json', 'print JSON on stdout')
-    .addHelpText('after', () => exampleText(examples) + EXIT_CODES)
+    .addHelpText('after', () => exampleText(examples) + DRIFT_EXIT_CODES)
     .action((action: 'accept' | undefined, flags: DriftFlags) =>
       act((action === 'accept' ? acceptDriftCommand : driftCommand)(flags, io, dependencies)),
     )

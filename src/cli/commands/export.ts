@@ -18,7 +18,7 @@ const examples = [
   ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
 ] as const
 
-const NOTE = `
+const EXPORT_NOTE = `
 Replaces the tables with the contents of the folder, in one transaction (for
 Parquet: finished folders are moved into place). After a failure, the earlier
 data is still there. A table without source files is skipped and keeps its rows.
@@ -28,7 +28,7 @@ Needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
 npm install postgres
 `
 
-const EXIT_CODES = `
+const EXPORT_EXIT_CODES = `
 Exit codes:
   0              loaded
   1              an output cannot be read, or a target cannot be written
@@ -50,7 +50,7 @@ export const addExport: AddCommand = (program, { io, dependencies, act }) => {
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
     .option('--json', 'print the loaded tables as JSON')
-    .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
+    .addHelpText('after', EXPORT_NOTE + exampleText(examples) + EXPORT_EXIT_CODES)
     .action(({ json = false, to, out, config, schema }: ExportInput) =>
       act(exportCommand({ to, out, config, schema, json }, io, dependencies)),
     )

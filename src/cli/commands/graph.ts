@@ -1,6 +1,6 @@
-import { graphOf } from '../graph.js'
+import { formatGraph } from '../graph.js'
 import { exampleText } from '../help.js'
-import { printed } from '../printed.js'
+import { printText } from '../print-text.js'
 import type { AddCommand } from './context.js'
 
 export const addGraph: AddCommand = (program, { io, dependencies, act }) => {
@@ -8,5 +8,5 @@ export const addGraph: AddCommand = (program, { io, dependencies, act }) => {
     .command('graph')
     .description('Prints the graph of a run as a Mermaid flowchart.')
     .addHelpText('after', exampleText([['scripstream graph > graph.mmd', 'the graph, for any Mermaid viewer']]))
-    .action(() => act(printed(io, () => graphOf(dependencies.streams))))
+    .action(() => act(printText(io, () => formatGraph(dependencies.streams))))
 }

@@ -1,8 +1,8 @@
-import { jsonText } from '../../model/json-text.js'
+import { formatJson } from '../../model/json-text.js'
 import { exampleText } from '../help.js'
 import { listDocument, listLines } from '../list.js'
-import { printed } from '../printed.js'
-import { paintLine, sizeOf } from '../terminal.js'
+import { printText } from '../print-text.js'
+import { paintLine, readSize } from '../terminal.js'
 import type { AddCommand } from './context.js'
 
 const examples = [
@@ -12,7 +12,7 @@ const examples = [
 
 export const addList: AddCommand = (program, { io, dependencies, act }) => {
   const forPeople = (): string =>
-    listLines(dependencies.streams, sizeOf(io.stdout).columns)
+    listLines(dependencies.streams, readSize(io.stdout).columns)
       .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
       .join('')
   program
@@ -21,6 +21,6 @@ export const addList: AddCommand = (program, { io, dependencies, act }) => {
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples))
     .action(({ json }: { readonly json?: boolean }) =>
-      act(printed(io, () => (json ? `${jsonText(listDocument(dependencies.streams), 2)}\n` : forPeople()))),
+      act(printText(io, () => (json ? `${formatJson(listDocument(dependencies.streams), 2)}\n` : forPeople()))),
     )
 }

@@ -1,7 +1,7 @@
 import { defer, switchMap } from 'rxjs'
 import { exampleText } from '../help.js'
-import { stocksOption, streamsOption, wholeOption } from '../options.js'
-import { simulatedStocks } from '../provider.js'
+import { integerOption, stocksOption, streamsOption } from '../options.js'
+import { countSimulatedStocks } from '../provider.js'
 import { readAsOf, readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
 
@@ -40,11 +40,11 @@ export const addPlan: AddCommand = (program, { io, dependencies, act }) => {
     .option('--fresh', 'a run that starts from scratch')
     .addOption(stocksOption('--simulate [stocks]', 'a run on the built-in simulator; 500 stocks if no number is given'))
     .addOption(stocksOption('--stocks <n>', 'number of stocks, if the folder has no master list (default: 2775)'))
-    .addOption(wholeOption('--latency <ms>', 'time of one request (default: as in the last run, else 100)', [0, 600_000]))
+    .addOption(integerOption('--latency <ms>', 'time of one request (default: as in the last run, else 100)', [0, 600_000]))
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples))
     .action(({ out, config, simulate, stocks, latency, json = false, ...run }: PlanInput) => {
-      const flags = { out, config, run, asOf: run.asOf, simulate: simulatedStocks(simulate), stocks, latency, json }
+      const flags = { out, config, run, asOf: run.asOf, simulate: countSimulatedStocks(simulate), stocks, latency, json }
       return act(defer(() => import('../plan/plan.js')).pipe(switchMap(({ planCommand }) => planCommand(flags, io, dependencies))))
     })
 }

@@ -1,13 +1,13 @@
 import { Option } from 'commander'
 import { defer } from 'rxjs'
-import { jsonText } from '../../model/json-text.js'
+import { formatJson } from '../../model/json-text.js'
 import { exampleText } from '../help.js'
-import { wholeOption } from '../options.js'
-import { printed } from '../printed.js'
+import { integerOption } from '../options.js'
+import { printText } from '../print-text.js'
 import { type Format, formats } from '../query/format-names.js'
-import { queryCommand, statementIn } from '../query/query.js'
+import { chooseStatement, queryCommand } from '../query/query.js'
 import { tableDocument, tableLines } from '../query/tables.js'
-import { paintLine, sizeOf } from '../terminal.js'
+import { paintLine, readSize } from '../terminal.js'
 import { readText } from '../values.js'
 import type { AddCommand } from './context.js'
 
@@ -29,7 +29,7 @@ const examples = [
   ["echo 'from deals' | scripstream query", 'a statement from stdin'],
 ] as const
 
-const NOTE = `
+const QUERY_NOTE = `
 A statement on stdin needs no "-", except with --json. Without a statement, on a
 terminal or with --json, the tables are shown.
 
@@ -38,7 +38,7 @@ settings, or reads other files is refused. Needs DuckDB:
 npm install @duckdb/node-api
 `
 
-const EXIT_CODES = `
+const QUERY_EXIT_CODES = `
 Exit codes:
   0              done, or the reader closed the pipe
   1              a file cannot be read
@@ -49,7 +49,7 @@ Exit codes:
 
 export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
   const forPeople = (): string =>
-    tableLines(sizeOf(io.stdout).columns)
+    tableLines(readSize(io.stdout).columns)
       .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
       .join('')
   program
@@ -60,14 +60,14 @@ export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(new Option('--format <how>', 'output format (default: table on a terminal, csv elsewhere)').choices(formats))
-    .addOption(wholeOption('--rows <n>', 'rows shown in a table, the first and the last half', [1, 100_000]).default(40))
+    .addOption(integerOption('--rows <n>', 'rows shown in a table, the first and the last half', [1, 100_000]).default(40))
     .option('--json', 'the list of tables as JSON; with a statement, the same as --format json')
-    .addHelpText('after', NOTE + exampleText(examples) + EXIT_CODES)
+    .addHelpText('after', QUERY_NOTE + exampleText(examples) + QUERY_EXIT_CODES)
     .action((typed: string | undefined, { json = false, format, file, ...rest }: QueryInput) =>
       act(
         defer(() => {
-          const sql = statementIn({ typed, file, json }, io.stdin, readText)
-          if (sql === undefined) return printed(io, () => (json ? `${jsonText(tableDocument(), 2)}\n` : forPeople()))
+          const sql = chooseStatement({ typed, file, json }, io.stdin, readText)
+          if (sql === undefined) return printText(io, () => (json ? `${formatJson(tableDocument(), 2)}\n` : forPeople()))
           const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
           return queryCommand(flags, io, dependencies)
         }),

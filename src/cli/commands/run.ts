@@ -1,12 +1,12 @@
 import { Option } from 'commander'
 import { refusalCodes } from '../../market/never-worse.js'
 import { readTarget, type Target } from '../export/targets.js'
-import { EXIT_CODES, exampleText, settingsText } from '../help.js'
-import { blobsOption, engineOption, stocksOption, streamsOption, volatileOption, wholeOption } from '../options.js'
+import { exampleText, RUN_EXIT_CODES, settingsText } from '../help.js'
+import { blobsOption, engineOption, integerOption, stocksOption, streamsOption, volatileOption } from '../options.js'
 import { progressModes } from '../progress.js'
 import { runCommand } from '../run.js'
-import { flagsOf, type RunInput } from '../run-flags.js'
-import { sizeOf } from '../terminal.js'
+import { type RunInput, toRunFlags } from '../run-flags.js'
+import { readSize } from '../terminal.js'
 import { readAccept, readAsOf, readDuration, readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
 
@@ -53,7 +53,10 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(volatileOption())
     .option('--json', 'print only the run report, as JSON, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
-    .addOption(wholeOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
-    .addHelpText('after', () => exampleText(examples) + settingsText(dependencies.settingRows, sizeOf(io.stdout).columns) + EXIT_CODES)
-    .action((input: RunInput) => act(runCommand(flagsOf(input, args), io, dependencies)))
+    .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
+    .addHelpText(
+      'after',
+      () => exampleText(examples) + settingsText(dependencies.settingRows, readSize(io.stdout).columns) + RUN_EXIT_CODES,
+    )
+    .action((input: RunInput) => act(runCommand(toRunFlags(input, args), io, dependencies)))
 }

@@ -1,7 +1,7 @@
 import { exampleText, faultsText } from '../help.js'
-import { stocksOption, wholeOption } from '../options.js'
+import { integerOption, stocksOption } from '../options.js'
 import { simulateCommand } from '../simulate.js'
-import { sizeOf } from '../terminal.js'
+import { readSize } from '../terminal.js'
 import { readAsOf } from '../values.js'
 import type { AddCommand } from './context.js'
 
@@ -25,14 +25,14 @@ export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('simulate')
     .description('Starts the simulator and prints the environment variables that point to it.')
-    .addOption(wholeOption('--port <n>', 'port on 127.0.0.1; 0 for any free port', [0, 65_535]).default(0))
+    .addOption(integerOption('--port <n>', 'port on 127.0.0.1; 0 for any free port', [0, 65_535]).default(0))
     .addOption(stocksOption('--stocks <n>', 'number of stocks').default(500))
-    .addOption(wholeOption('--seed <n>', 'the same seed gives the same market', [0, 2 ** 31 - 1]).default(1))
-    .addOption(wholeOption('--latency <ms>', 'delay before each answer', [0, 60_000]).default(0))
+    .addOption(integerOption('--seed <n>', 'the same seed gives the same market', [0, 2 ** 31 - 1]).default(1))
+    .addOption(integerOption('--latency <ms>', 'delay before each answer', [0, 60_000]).default(0))
     .option('--faults <file>', 'JSON file with a list of faults')
     .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
     .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
-    .addHelpText('after', () => exampleText(examples) + faultsText(sizeOf(io.stdout).columns))
+    .addHelpText('after', () => exampleText(examples) + faultsText(readSize(io.stdout).columns))
     .action(({ latency, faults, limits, asOf, ...rest }: SimulateInput) =>
       act(simulateCommand({ ...rest, latencyMs: latency, faults, limits, asOf }, io, dependencies)),
     )

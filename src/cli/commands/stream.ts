@@ -2,7 +2,7 @@ import { defer, switchMap } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import { exampleText } from '../help.js'
 import { stocksOption } from '../options.js'
-import { simulatedStocks } from '../provider.js'
+import { countSimulatedStocks } from '../provider.js'
 import { readAsOf, readStreams, readSymbols } from '../values.js'
 import type { AddCommand } from './context.js'
 
@@ -19,7 +19,7 @@ const examples = [
   ['scripstream stream circuit-stocks --simulate | head -3', 'simulated records; stops when the reader stops'],
 ] as const
 
-const EXIT_CODES = `
+const STREAM_HELP_EXIT_CODES = `
 Exit codes:
   0    everything was fetched, or the reader closed the pipe
   1    the master list could not be fetched
@@ -38,11 +38,11 @@ export const addStream: AddCommand = (program, { io, dependencies, act }) => {
     .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(stocksOption('--simulate [stocks]', 'use the built-in simulator; 500 stocks if no number is given'))
-    .addHelpText('after', exampleText(examples) + EXIT_CODES)
+    .addHelpText('after', exampleText(examples) + STREAM_HELP_EXIT_CODES)
     .action((given: string, { config, simulate, ...run }: StreamInput) => {
       const [name = given, another] = readStreams('stream', given, names)
       if (another !== undefined) throw new UsageError(`stream: give one stream, not several: ${name}, ${another}`)
-      const flags = { name, run, config, simulate: simulatedStocks(simulate) }
+      const flags = { name, run, config, simulate: countSimulatedStocks(simulate) }
       return act(defer(() => import('../stream/stream.js')).pipe(switchMap(({ streamCommand }) => streamCommand(flags, io, dependencies))))
     })
 }

@@ -1,7 +1,7 @@
-import { CHECKS, checkNames } from '../../checks/finding.js'
+import { CHECKS, checkNames } from '../../analysis/verify/finding.js'
 import { exampleText } from '../help.js'
 import { namesOption } from '../options.js'
-import { sizeOf } from '../terminal.js'
+import { readSize } from '../terminal.js'
 import { wrap } from '../text.js'
 import { readSymbols } from '../values.js'
 import { type VerifyFlags, verifyCommand } from '../verify.js'
@@ -14,7 +14,7 @@ const examples = [
   ['scripstream run && scripstream verify --json > findings.json', 'the daily run, then all findings as JSON'],
 ] as const
 
-const EXIT_CODES = `
+const VERIFY_EXIT_CODES = `
 Exit codes:
   0  within the limits of the setting "verify"; without it, no errors
   1  the folder cannot be read
@@ -24,7 +24,7 @@ Exit codes:
 
 export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
   const checksText = (): string =>
-    ['', 'Checks:', ...checkNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${CHECKS[name]}`, sizeOf(io.stdout).columns)]), ''].join(
+    ['', 'Checks:', ...checkNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${CHECKS[name]}`, readSize(io.stdout).columns)]), ''].join(
       '\n',
     )
   program
@@ -35,6 +35,6 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(namesOption('--only', 'only these checks', { what: 'check', known: checkNames, listedBy: '"scripstream verify --help"' }))
     .option('--symbols <symbols>', 'only findings of these stocks: A,B or @FILE', readSymbols)
     .option('--json', 'print all findings as JSON on stdout')
-    .addHelpText('after', () => exampleText(examples) + checksText() + EXIT_CODES)
+    .addHelpText('after', () => exampleText(examples) + checksText() + VERIFY_EXIT_CODES)
     .action((flags: VerifyFlags) => act(verifyCommand(flags, io, dependencies)))
 }

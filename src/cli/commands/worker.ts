@@ -1,6 +1,6 @@
 import { workerCommand } from '../fleet.js'
 import { exampleText } from '../help.js'
-import { blobsOption, engineOption, volatileOption, wholeOption } from '../options.js'
+import { blobsOption, engineOption, integerOption, volatileOption } from '../options.js'
 import type { AddCommand } from './context.js'
 
 interface WorkerInput {
@@ -18,7 +18,7 @@ const examples = [
   ['SCRIPSTREAM_ENGINE=redis://:password@10.0.0.5 scripstream worker --blobs /mnt/market', 'keeps the password out of the process list'],
 ] as const
 
-const EXIT_CODES = `
+const WORKER_EXIT_CODES = `
 Exit codes:
   0    stopped by a signal after the active items finished
   2    wrong usage or configuration, or an unusable Redis
@@ -32,10 +32,10 @@ export const addWorker: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(engineOption())
     .addOption(blobsOption())
     .option('--name <name>', 'name in the report (default: host name and process)')
-    .addOption(wholeOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]))
+    .addOption(integerOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]))
     .option('--config <file>', 'settings file; a worker uses only its headers')
     .addOption(volatileOption())
-    .addHelpText('after', exampleText(examples) + EXIT_CODES)
+    .addHelpText('after', exampleText(examples) + WORKER_EXIT_CODES)
     .action(({ engine, blobs, allowVolatile = false, name, concurrency, config }: WorkerInput) =>
       act(workerCommand({ engine, blobs, allowVolatile, name, concurrency, config }, io, dependencies)),
     )

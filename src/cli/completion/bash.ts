@@ -1,4 +1,4 @@
-import type { CommandWords, Takes } from './words.js'
+import type { CommandWords, ValueSpec } from './words.js'
 
 /** A completion script for bash, from 3.2 on. */
 export const bashScript = (
@@ -51,22 +51,25 @@ complete -F _scripstream scripstream
 const valueCases = ({ name, options }: CommandWords): readonly string[] =>
   options
     .filter(({ takes, isOptional }) => takes.kind !== 'nothing' && !isOptional)
-    .flatMap(({ names, takes }) => [caseOf(name, names, reply(takes)), ...(takes.kind === 'target' ? [pathCase(name, takes)] : [])])
+    .flatMap(({ names, takes }) => [
+      formatOptionCase(name, names, reply(takes)),
+      ...(takes.kind === 'target' ? [pathCase(name, takes)] : []),
+    ])
 
 /** Completes the path after a scheme. */
-const pathCase = (name: string, { words }: Takes): string =>
-  caseOf(
+const pathCase = (name: string, { words }: ValueSpec): string =>
+  formatOptionCase(
     name,
     words.filter((form) => form.endsWith(':')),
     reply({ kind: 'file', words: [] }),
   )
 
-const caseOf = (name: string, before: readonly string[], lines: readonly string[]): string => {
+const formatOptionCase = (name: string, before: readonly string[], lines: readonly string[]): string => {
   const pattern = before.map((word) => `'${name} ${word}'`).join(' | ')
   return [`    ${pattern})`, ...[...lines, 'return', ';;'].map((line) => `      ${line}`)].join('\n')
 }
 
-const reply = ({ kind, words }: Takes): readonly string[] => {
+const reply = ({ kind, words }: ValueSpec): readonly string[] => {
   if (kind === 'folder') return ['_scripstream_reply -d -- "$cur"']
   if (kind === 'file') return ['_scripstream_reply -f -- "$cur"']
   if (kind === 'target') return [`_scripstream_reply -f -W '${words.join(' ')}' -- "$cur"`]

@@ -1,4 +1,4 @@
-import type { CommandWords, Takes } from './words.js'
+import type { CommandWords, ValueSpec } from './words.js'
 
 /** A completion script for fish. */
 export const fishScript = (commands: readonly CommandWords[]): string =>
@@ -7,23 +7,29 @@ export const fishScript = (commands: readonly CommandWords[]): string =>
     'complete -c scripstream -f',
     'complete -c scripstream -n __fish_use_subcommand -l help -d "shows the help"',
     'complete -c scripstream -n __fish_use_subcommand -l version -d "shows the version"',
-    ...commands.flatMap(linesFor),
+    ...commands.flatMap(formatCommand),
     '',
   ].join('\n')
 
-const linesFor = ({ name, description, options, arguments: taken }: CommandWords): readonly string[] => {
+const formatCommand = ({ name, description, options, arguments: taken }: CommandWords): readonly string[] => {
   const start = `complete -c scripstream -n '__fish_seen_subcommand_from ${name}'`
   return [
-    `complete -c scripstream -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
-    ...taken.filter(({ kind }) => kind !== 'nothing' && kind !== 'anything').map((takes) => `${start} ${valueSpec(takes, false)}`),
+    `complete -c scripstream -n __fish_use_subcommand -a ${name} -d ${quoteFish(description)}`,
+    ...taken.filter(({ kind }) => kind !== 'nothing' && kind !== 'anything').map((takes) => `${start} ${formatFishValue(takes, false)}`),
     ...options.map(({ names, description: what, takes, isOptional }) => {
       const flags = names.map((option) => (option.startsWith('--') ? `-l ${option.slice(2)}` : `-s ${option.slice(1)}`))
-      return [start, ...flags, ...(isOptional ? [] : [valueSpec(takes, true)].filter((text) => text !== '')), '-d', quoted(what)].join(' ')
+      return [
+        start,
+        ...flags,
+        ...(isOptional ? [] : [formatFishValue(takes, true)].filter((text) => text !== '')),
+        '-d',
+        quoteFish(what),
+      ].join(' ')
     }),
   ]
 }
 
-const valueSpec = ({ kind, words }: Takes, isOption: boolean): string => {
+const formatFishValue = ({ kind, words }: ValueSpec, isOption: boolean): string => {
   const required = isOption ? '-x ' : ''
   if (kind === 'folder') return `${required}-a '(__fish_complete_directories)'`
   if (kind === 'file') return isOption ? '-r -F' : '-F'
@@ -33,4 +39,4 @@ const valueSpec = ({ kind, words }: Takes, isOption: boolean): string => {
   return kind === 'anything' && isOption ? '-x' : ''
 }
 
-const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+const quoteFish = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

@@ -1,4 +1,4 @@
-import type { CommandWords, OptionWords, Takes } from './words.js'
+import type { CommandWords, OptionWords, ValueSpec } from './words.js'
 
 /** A completion script for zsh, to be sourced or saved in a folder of `fpath` as `_scripstream`. */
 export const zshScript = (commands: readonly CommandWords[]): string => `#compdef scripstream
@@ -6,17 +6,17 @@ export const zshScript = (commands: readonly CommandWords[]): string => `#compde
 _scripstream() {
   local context state state_descr line
   typeset -A opt_args
-  _arguments -C '(- *)--help[${spec('shows the help')}]' '(- *)--version[${spec('shows the version')}]' '1: :->command' '*:: :->rest'
+  _arguments -C '(- *)--help[${escapeSpec('shows the help')}]' '(- *)--version[${escapeSpec('shows the version')}]' '1: :->command' '*:: :->rest'
   case $state in
     command)
       local -a commands=(
-${commands.map(({ name, description }) => `        '${spec(`${name}:${description.replaceAll(':', ' ')}`, false)}'`).join('\n')}
+${commands.map(({ name, description }) => `        '${escapeSpec(`${name}:${description.replaceAll(':', ' ')}`, false)}'`).join('\n')}
       )
       _describe command commands
       ;;
     rest)
       case $line[1] in
-${commands.map(caseOf).join('\n')}
+${commands.map(formatCommandCase).join('\n')}
       esac
       ;;
   esac
@@ -41,19 +41,19 @@ const targetFunction = (commands: readonly CommandWords[]): string => {
 }`
 }
 
-const caseOf = ({ name, options, arguments: taken }: CommandWords): string => {
-  const specs = [...options.flatMap(optionSpecs), ...taken.map((takes, index) => `'${index + 1}:${valueSpec(takes)}'`)]
+const formatCommandCase = ({ name, options, arguments: taken }: CommandWords): string => {
+  const specs = [...options.flatMap(optionSpecs), ...taken.map((takes, index) => `'${index + 1}:${formatZshValue(takes)}'`)]
   return [`        ${name})`, `          _arguments \\\n            ${specs.join(' \\\n            ')}`, '          ;;'].join('\n')
 }
 
 const optionSpecs = ({ names, description, takes, isOptional }: OptionWords): readonly string[] =>
   names.map((name) => {
     const isLong = name.startsWith('--')
-    const value = takes.kind === 'nothing' ? '' : isOptional ? `::${valueSpec(takes)}` : `:${valueSpec(takes)}`
-    return `'*${name}${isLong && value !== '' ? (isOptional ? '=-' : '=') : ''}[${spec(description)}]${value}'`
+    const value = takes.kind === 'nothing' ? '' : isOptional ? `::${formatZshValue(takes)}` : `:${formatZshValue(takes)}`
+    return `'*${name}${isLong && value !== '' ? (isOptional ? '=-' : '=') : ''}[${escapeSpec(description)}]${value}'`
   })
 
-const valueSpec = ({ kind, words }: Takes): string => {
+const formatZshValue = ({ kind, words }: ValueSpec): string => {
   if (kind === 'folder') return 'folder:_files -/'
   if (kind === 'file') return 'file:_files'
   if (kind === 'target') return 'target:_scripstream_target'
@@ -62,7 +62,7 @@ const valueSpec = ({ kind, words }: Takes): string => {
 }
 
 /** Escapes a text for single quotes, and for the brackets of an option. */
-const spec = (text: string, isBracketed = true): string => {
+const escapeSpec = (text: string, isBracketed = true): string => {
   const quoted = text.replaceAll("'", "'\\''")
   return isBracketed ? quoted.replace(/[[\]\\]/g, '\\$&') : quoted
 }

@@ -1,13 +1,13 @@
-import { BadAnswer, HttpError, messageOf } from '../../model/errors.js'
+import type { AnyEndpoint } from '../../http/endpoint.js'
+import { BadAnswerError, formatError, HttpError } from '../../model/errors.js'
 import { environmentNames } from '../../model/settings.js'
-import type { AnyEndpoint } from '../../provider/endpoint.js'
-import { hintOn } from '../hints.js'
+import { findHint } from '../hints.js'
 
 /** Advice for a failed request. */
-export const adviceOn = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>): string => {
+export const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
     return 'No file exists for these days; choose a trading day with --as-of.'
-  if (error instanceof BadAnswer && error.reason !== 'html')
+  if (error instanceof BadAnswerError && error.reason !== 'html')
     return 'The provider may have changed its format; look for a newer version of scripstream.'
-  return hintOn(messageOf(error)) ?? `Check ${environmentNames[`urls.${host}`] ?? host} (its path too), the network, and any proxy.`
+  return findHint(formatError(error)) ?? `Check ${environmentNames[`urls.${host}`] ?? host} (its path too), the network, and any proxy.`
 }

@@ -1,37 +1,37 @@
 import { driftText } from '../drift.js'
 import { formatBytes, formatCount, formatQuantity } from '../format.js'
-import { type Column, tableOf } from '../table.js'
-import type { Line, Style } from '../terminal.js'
+import { renderTable, type TextColumn } from '../table.js'
+import type { Style, TextLine } from '../terminal.js'
 import { clean, cut, wrap } from '../text.js'
-import type { Canary } from './canary.js'
-import type { Check } from './local.js'
+import type { LocalCheck } from './local.js'
+import type { Probe } from './probe.js'
 
 const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', unasked: 'yellow', failed: 'red' }
 
 /** Formats the results for people: this machine, a table of endpoints, and for each problem the cause and what to do. */
 export const doctorLines = (
-  { checks, probes }: { readonly checks: readonly Check[]; readonly probes: readonly Canary[] },
+  { checks, probes }: { readonly checks: readonly LocalCheck[]; readonly probes: readonly Probe[] },
   columns: number,
-): readonly Line[] => [
+): readonly TextLine[] => [
   [['This machine', 'bold']],
-  ...checks.flatMap((check) => checkLines(check, columns)),
+  ...checks.flatMap((check) => formatCheck(check, columns)),
   [],
   [['The provider', 'bold'], [` (one request to each of ${formatQuantity(probes.length, 'endpoint')})`]],
-  ...tableOf(columnsFor(columns, probes), probes),
-  ...probes.flatMap((probe) => troubleLines(probe, columns)),
+  ...renderTable(createProbeColumns(columns, probes), probes),
+  ...probes.flatMap((probe) => formatProblem(probe, columns)),
   [],
-  verdictOf(checks, probes),
+  summarizeChecks(checks, probes),
 ]
 
-const checkLines = ({ what, result, found }: Check, columns: number): readonly Line[] => {
+const formatCheck = ({ what, result, found }: LocalCheck, columns: number): readonly TextLine[] => {
   const [first = '', ...more] = found.split('\n').flatMap((line) => wrap(clean(line), columns - 4))
   return [
     [['  '], [result === 'ok' ? '' : `${result}: `, STYLES[result]], [`${what}: ${first}`]],
-    ...more.map((line): Line => [[`    ${line}`]]),
+    ...more.map((line): TextLine => [[`    ${line}`]]),
   ]
 }
 
-const columnsFor = (columns: number, probes: readonly Canary[]): readonly Column<Canary>[] => {
+const createProbeColumns = (columns: number, probes: readonly Probe[]): readonly TextColumn<Probe>[] => {
   const widest = Math.max(...probes.map(({ endpoint }) => endpoint.length), 8)
   const room = Math.max(12, columns - widest - 2 * 6 - 'unasked'.length - 'status'.length - 9 - 8)
   return [
@@ -44,7 +44,7 @@ const columnsFor = (columns: number, probes: readonly Canary[]): readonly Column
   ]
 }
 
-const troubleLines = (probe: Canary, columns: number): readonly Line[] => {
+const formatProblem = (probe: Probe, columns: number): readonly TextLine[] => {
   const { endpoint, stream, result, reason, advice, drift = [] } = probe
   if (result === 'ok') return []
   const details = [
@@ -58,11 +58,11 @@ const troubleLines = (probe: Canary, columns: number): readonly Line[] => {
       [`${endpoint} ${result}`, STYLES[result]],
       [` (${stream})`, 'dim'],
     ],
-    ...details.flatMap((detail) => wrap(`  ${detail}`, columns)).map((line): Line => [[line]]),
+    ...details.flatMap((detail) => wrap(`  ${detail}`, columns)).map((line): TextLine => [[line]]),
   ]
 }
 
-const verdictOf = (checks: readonly Check[], probes: readonly Canary[]): Line => {
+const summarizeChecks = (checks: readonly LocalCheck[], probes: readonly Probe[]): TextLine => {
   const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'unasked').length
   const drifted = probes.filter(({ result }) => result === 'drift').length
   if (broken > 0) return [[`${formatQuantity(broken, 'problem')} found.`, 'red']]

@@ -1,33 +1,35 @@
 import { catchError, concat, concatMap, defer, map, type Observable, of, tap, toArray } from 'rxjs'
-import { messageOf } from '../../model/errors.js'
-import type { Ending } from '../conduct.js'
-import type { Shell } from '../parts.js'
-import { commandLine } from '../rerun.js'
+import { formatError } from '../../model/errors.js'
+import type { ProcessIo } from '../dependencies.js'
+import type { RunEnding } from '../follow-run.js'
+import { formatCommandLine } from '../next-commands.js'
 import type { RunFlags } from '../run-flags.js'
 import { untilSignal } from '../signals.js'
-import type { Line } from '../terminal.js'
+import type { TextLine } from '../terminal.js'
 import { clean } from '../text.js'
-import { type Exported, endingLines, exported } from './export.js'
-import { exportInto, type Target } from './targets.js'
+import { type ExportResult, formatExportTotals, runExport } from './export.js'
+import { createExport, type Target } from './targets.js'
 
 /** What was loaded into a sink of a run, or why nothing was. */
-export type AfterRun = Exported | { readonly sink: string; readonly error: string }
+export type SinkResult = ExportResult | { readonly sink: string; readonly error: string }
 
-interface Place {
+interface AfterRunContext {
   readonly out: string
-  readonly io: Shell
+  readonly io: ProcessIo
 }
 
 /** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
-export const loadedAfter = (
-  { report, signal }: Ending,
+export const loadAfterRun = (
+  { report, signal }: RunEnding,
   flags: Pick<RunFlags, 'sinks' | 'out' | 'config'>,
-  { out, io }: Place,
-): Observable<{ readonly sinks: readonly AfterRun[]; readonly code: number }> => {
+  { out, io }: AfterRunContext,
+): Observable<{ readonly sinks: readonly SinkResult[]; readonly code: number }> => {
   const { sinks } = flags
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of({ sinks: [], code: 0 })
-  const loading = sinks.map((target) => loaded(target, out).pipe(tap((one) => tellFailure(one, exporting(target, flags), io))))
+  const loading = sinks.map((target) =>
+    loadTarget(target, out).pipe(tap((one) => printSinkFailure(one, buildExportArgs(target, flags), io))),
+  )
   return concat(...loading).pipe(
     toArray(),
     untilSignal(io.signal$),
@@ -36,25 +38,25 @@ export const loadedAfter = (
   )
 }
 
-const loaded = (target: Target, out: string): Observable<AfterRun> =>
-  defer(() => exportInto(target)).pipe(
-    concatMap((sink) => exported(sink, out)),
-    catchError((error: unknown) => of({ sink: target.kind, error: messageOf(error) })),
+const loadTarget = (target: Target, out: string): Observable<SinkResult> =>
+  defer(() => createExport(target)).pipe(
+    concatMap((sink) => runExport(sink, out)),
+    catchError((error: unknown) => of({ sink: target.kind, error: formatError(error) })),
   )
 
-const tellFailure = (one: AfterRun, again: readonly string[], { stderr }: Shell): void => {
+const printSinkFailure = (one: SinkResult, again: readonly string[], { stderr }: ProcessIo): void => {
   if (!('error' in one)) return
   stderr.write(`error: the run is stored, but not loaded into its sink: ${clean(one.error)}\n`)
-  stderr.write(`  To load it without new requests: ${clean(commandLine(again))}\n`)
+  stderr.write(`  To load it without new requests: ${clean(formatCommandLine(again))}\n`)
 }
 
 /** The arguments that load the outputs of a run again. */
-const exporting = ({ typed }: Target, { out, config }: Pick<RunFlags, 'out' | 'config'>): readonly string[] => [
+const buildExportArgs = ({ typed }: Target, { out, config }: Pick<RunFlags, 'out' | 'config'>): readonly string[] => [
   ...['export', '--to', typed],
   ...(out === undefined ? [] : ['--out', out]),
   ...(config === undefined ? [] : ['--config', config]),
 ]
 
 /** Formats the result of a sink for people. */
-export const sinkLines = (one: AfterRun): readonly Line[] =>
-  'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : endingLines(one)
+export const sinkLines = (one: SinkResult): readonly TextLine[] =>
+  'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : formatExportTotals(one)

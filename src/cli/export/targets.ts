@@ -31,11 +31,11 @@ export const readTarget = (flag: string, text: string): Target => {
 }
 
 /** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
-export const exportInto = async (
+export const createExport = async (
   { kind, location }: Target,
   { schema }: { readonly schema?: string | undefined } = {},
 ): Promise<Export> => {
-  const { loadDuck } = await import('../../tables/duckdb.js')
+  const { loadDuckDb: loadDuck } = await import('../../tables/duckdb.js')
   await loadDuck()
   switch (kind) {
     case 'duckdb':

@@ -1,9 +1,9 @@
 import type { Settings } from '../../model/settings.js'
+import { type Bounds, sumBounds } from './bounds.js'
 import type { Forecast } from './forecast.js'
-import { hostsOf } from './hosts.js'
-import { type Span, sumOf } from './span.js'
+import { forecastHosts } from './hosts.js'
 
-const whole = ({ least, most }: Span): Span => ({ least: Math.round(least), most: Math.round(most) })
+const roundBounds = ({ least, most }: Bounds): Bounds => ({ least: Math.round(least), most: Math.round(most) })
 
 /** A plan as JSON: times in milliseconds, sizes in bytes, `least` and `most` as bounds. */
 export const planDocument = (forecast: Forecast, settings: Settings, freeBytes: number | undefined): object => {
@@ -14,18 +14,18 @@ export const planDocument = (forecast: Forecast, settings: Settings, freeBytes: 
     continues: resume.continues ?? null,
     stocks: stocks === undefined ? null : { number: stocks.items.length, known: stocks.known },
     latency,
-    requests: sumOf(streams.map(({ requests }) => requests)),
-    ms: whole(time),
+    requests: sumBounds(streams.map(({ requests }) => requests)),
+    ms: roundBounds(time),
     bytes: streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0),
     freeBytes: freeBytes ?? null,
     streams: streams.map(({ stream: { name, phase }, demand, requests, workers, time: own, perSecond, footprint }) => ({
-      ...{ name, phase, items: demand.items, known: demand.known, inPlace: demand.inPlace, requests, workers, ms: whole(own) },
+      ...{ name, phase, items: demand.items, known: demand.known, inPlace: demand.inPlace, requests, workers, ms: roundBounds(own) },
       calls: [...demand.calls].map(([{ name: call, host }, span]) => ({ name: call, service: host, requests: span })),
       limitedTo: perSecond === undefined ? null : perSecond,
       bytes: footprint?.bytes ?? null,
       bytesFrom: footprint?.from ?? null,
     })),
-    services: hostsOf(forecast, settings).map(({ service, at, requests }) => ({ service, at: at ?? null, requests })),
+    services: forecastHosts(forecast, settings).map(({ service, at, requests }) => ({ service, at: at ?? null, requests })),
     notes,
   }
 }

@@ -1,14 +1,14 @@
 import { catchError, map, type Observable, of, shareReplay, throwError } from 'rxjs'
-import { isLoss } from '../../model/errors.js'
+import { isItemError } from '../../model/errors.js'
 import type { Item } from '../../model/outcome.js'
 import { isRow, type Row } from '../../model/row.js'
-import { type Stock, stockItems } from '../../model/stock.js'
+import { type Stock, toStockItems } from '../../model/stock.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { narrowTo } from '../../pipeline/narrow.js'
-import { fileOf } from '../../pipeline/output.js'
+import { toFilePath } from '../../pipeline/output.js'
+import { selectSymbols } from '../../pipeline/select-symbols.js'
 import type { Stored } from '../../pipeline/storage.js'
 import { MASTER } from '../../pipeline/work.js'
-import { USUAL_ITEMS } from './measured.js'
+import { DEFAULT_ITEM_COUNTS } from './measured.js'
 
 /** The items of a stream, and their source: stored in the folder, given by a flag, assumed, or unknown. */
 export interface Worklist {
@@ -18,7 +18,7 @@ export interface Worklist {
   readonly isPlaceholder?: boolean
 }
 
-export interface Listing {
+export interface WorklistContext {
   readonly streams: readonly StreamDefinition[]
   readonly stored: Stored
   readonly exchange: string
@@ -29,7 +29,7 @@ export interface Listing {
 }
 
 /** Finds the items of streams: from the stored rows of the stream that they follow, or placeholders. Reads each list once. */
-export const createListing = (listing: Listing): ((source: string) => Observable<Worklist>) => {
+export const createWorklistLoader = (listing: WorklistContext): ((source: string) => Observable<Worklist>) => {
   const lists = new Map<string, Observable<Worklist>>()
   return (source) => {
     const list$ = lists.get(source) ?? loadWorklist(source, listing).pipe(shareReplay(1))
@@ -38,49 +38,49 @@ export const createListing = (listing: Listing): ((source: string) => Observable
   }
 }
 
-const loadWorklist = (source: string, listing: Listing): Observable<Worklist> =>
-  storedRows(source, listing).pipe(
+const loadWorklist = (source: string, listing: WorklistContext): Observable<Worklist> =>
+  readStoredRows(source, listing).pipe(
     map((rows) => {
       const offers = listing.streams.find(({ name }) => name === source)?.offers
       const items = offers?.(rows, () => undefined) ?? []
-      if (items.length > 0) return { items: source === MASTER ? narrowed(items, listing) : items, known: 'stored' }
-      return source === MASTER ? madeUpStocks(listing) : madeUpItems(source)
+      if (items.length > 0) return { items: source === MASTER ? selectStockItems(items, listing) : items, known: 'stored' }
+      return source === MASTER ? createPlaceholderStocks(listing) : createPlaceholderItems(source)
     }),
   )
 
 /** The stored rows of a stream, from which it makes the items that it offers. An unreadable file counts as empty. */
-const storedRows = (source: string, { streams, stored, exchange, warn }: Listing): Observable<readonly Row[]> => {
+const readStoredRows = (source: string, { streams, stored, exchange, warn }: WorklistContext): Observable<readonly Row[]> => {
   const stream = streams.find(({ name }) => name === source)
   const [part] = stream?.work.parts ?? []
   if (stream === undefined || part === undefined) return of([])
-  return stored.document(fileOf(stream.outputs[0], exchange, part)).pipe(
+  return stored.document(toFilePath(stream.outputs[0], exchange, part)).pipe(
     map((rows) => (Array.isArray(rows) ? rows.filter(isRow) : [])),
     catchError((error: unknown) => {
-      if (!isLoss(error)) return throwError(() => error)
+      if (!isItemError(error)) return throwError(() => error)
       warn(error.message)
       return of([])
     }),
   )
 }
 
-const narrowed = (items: readonly Item[], { symbols, warn }: Listing): readonly Item[] =>
-  narrowTo(symbols, (event) => event.type === 'noticed' && warn(event.text))(items)
+const selectStockItems = (items: readonly Item[], { symbols, warn }: WorklistContext): readonly Item[] =>
+  selectSymbols(symbols, (event) => event.type === 'noticed' && warn(event.text))(items)
 
-const madeUpStocks = ({ symbols, stocks }: Listing): Worklist => {
-  const number = stocks ?? USUAL_ITEMS[MASTER] ?? 0
+const createPlaceholderStocks = ({ symbols, stocks }: WorklistContext): Worklist => {
+  const number = stocks ?? DEFAULT_ITEM_COUNTS[MASTER] ?? 0
   const names = symbols ?? Array.from({ length: number }, (_, index) => `STOCK${index + 1}`)
   const placeholders = names.map(
     (name, index): Stock => ({ Symbol: name, ISIN: `IN${index}`, Name: name, Sid: `${index + 1}`, FnoFlag: 0 }),
   )
   return {
-    items: stockItems(placeholders),
+    items: toStockItems(placeholders),
     known: (symbols ?? stocks) === undefined ? 'assumed' : 'given',
     isPlaceholder: symbols === undefined,
   }
 }
 
-const madeUpItems = (source: string): Worklist => {
-  const number = USUAL_ITEMS[source]
+const createPlaceholderItems = (source: string): Worklist => {
+  const number = DEFAULT_ITEM_COUNTS[source]
   const items = Array.from({ length: number ?? 0 }, (_, rank): Item => ({ key: `${rank}`, rank, fileName: `${source} ${rank}`, value: {} }))
   return { items, known: number === undefined ? 'unknown' : 'assumed', isPlaceholder: true }
 }

@@ -1,15 +1,15 @@
 import type { Settings } from '../../model/settings.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../format.js'
-import { byPhase } from '../phases.js'
-import { type Column, tableOf, widestOf } from '../table.js'
-import type { Line, Style } from '../terminal.js'
+import { groupByPhase } from '../phases.js'
+import { measureWidest, renderTable, type TextColumn } from '../table.js'
+import type { Style, TextLine } from '../terminal.js'
 import { clean, cut, wrap } from '../text.js'
+import { type Bounds, sumBounds } from './bounds.js'
 import type { Forecast, StreamForecast } from './forecast.js'
-import { type HostForecast, hostsOf } from './hosts.js'
-import { notesOf } from './notes.js'
-import { type Span, sumOf } from './span.js'
+import { forecastHosts, type HostForecast } from './hosts.js'
+import { explainForecast } from './notes.js'
 
-export interface Printing {
+export interface PlanContext {
   readonly settings: Settings
   readonly columns: number
   /** Free bytes at the output folder, if the system reports them. */
@@ -17,30 +17,31 @@ export interface Printing {
 }
 
 /** Formats a plan for people: each stream, each service, and how the figures are computed. */
-export const planLines = (forecast: Forecast, { settings, columns, free }: Printing): readonly Line[] => {
-  const wrapped = (text: string): readonly Line[] => wrap(clean(text), columns).map((line): Line => [[line]])
+export const formatPlan = (forecast: Forecast, { settings, columns, free }: PlanContext): readonly TextLine[] => {
+  const wrapped = (text: string): readonly TextLine[] => wrap(clean(text), columns).map((line): TextLine => [[line]])
   const { finishedBefore } = forecast.resume
   if (finishedBefore !== undefined) {
-    const upToDate = `Up to date: ${settings.out} is complete since ${minuteOf(Date.parse(finishedBefore))}, all files present.`
+    const upToDate = `Up to date: ${settings.out} is complete since ${formatIndianMinute(Date.parse(finishedBefore))}, all files present.`
     return [...wrapped(upToDate), ...wrapped('A run would send no request. For a run from scratch: plan --fresh.')]
   }
   return [
-    ...wrapped(`Plan of a run into ${settings.out} as of ${minuteOf(forecast.asOf)}. No request was sent.`),
+    ...wrapped(`Plan of a run into ${settings.out} as of ${formatIndianMinute(forecast.asOf)}. No request was sent.`),
     [],
     ...streamTable(forecast, columns),
     [],
-    ...tableOf(hostColumns(columns), hostsOf(forecast, settings)),
+    ...renderTable(hostColumns(columns), forecastHosts(forecast, settings)),
     [],
-    ...notesOf(forecast, free).flatMap(wrapped),
+    ...explainForecast(forecast, free).flatMap(wrapped),
   ]
 }
 
 /** `2026-02-12 20:00 in India` */
-const minuteOf = (instant: number): string => `${new Date(instant + INDIA_MS).toISOString().slice(0, 16).replace('T', ' ')} in India`
+const formatIndianMinute = (instant: number): string =>
+  `${new Date(instant + IST_OFFSET_MS).toISOString().slice(0, 16).replace('T', ' ')} in India`
 
-const INDIA_MS = 5.5 * 3_600_000
+const IST_OFFSET_MS = 5.5 * 3_600_000
 
-interface Row {
+interface PlanRow {
   readonly name: string
   readonly requests: string
   readonly services: string
@@ -50,66 +51,66 @@ interface Row {
   readonly kind: 'stream' | 'title' | 'total'
 }
 
-const streamTable = (forecast: Forecast, columns: number): readonly Line[] => {
+const streamTable = (forecast: Forecast, columns: number): readonly TextLine[] => {
   const { streams } = forecast
-  const rows = byPhase(streams.map(({ stream }) => stream)).flatMap(({ title, members }): readonly Row[] => [
+  const rows = groupByPhase(streams.map(({ stream }) => stream)).flatMap(({ title, members }): readonly PlanRow[] => [
     { name: title, kind: 'title', requests: '', services: '', workers: '', time: '', disk: '' },
-    ...streams.filter(({ stream }) => members.includes(stream)).map(rowOf),
+    ...streams.filter(({ stream }) => members.includes(stream)).map(toStreamRow),
   ])
-  const all = [...rows, totalOf(forecast)]
-  const room = columns - widestOf(tableOf(FIGURES, all)) - 2
-  const services: Column<Row> = {
+  const all = [...rows, toTotalRow(forecast)]
+  const room = columns - measureWidest(renderTable(FIGURE_COLUMNS, all)) - 2
+  const services: TextColumn<PlanRow> = {
     title: 'services',
     align: 'left',
     cell: (row) => cut(row.services, Math.max(8, room)),
     style: () => 'dim',
   }
-  return tableOf([...FIGURES, services], all)
+  return renderTable([...FIGURE_COLUMNS, services], all)
 }
 
-const rowOf = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): Row => ({
+const toStreamRow = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): PlanRow => ({
   kind: 'stream',
   name: `  ${stream.name}`,
-  requests: spanText(requests, formatCount),
+  requests: formatBounds(requests, formatCount),
   services: [...new Set([...demand.calls].filter(([, { most }]) => most > 0).map(([{ host }]) => host))].join(', '),
   workers: formatCount(workers),
-  time: spanText(time, formatDuration),
+  time: formatBounds(time, formatDuration),
   disk: footprint === undefined ? '?' : formatBytes(footprint.bytes),
 })
 
-const totalOf = ({ streams, time }: Forecast): Row => ({
+const toTotalRow = ({ streams, time }: Forecast): PlanRow => ({
   kind: 'total',
   name: formatQuantity(streams.length, 'stream'),
-  requests: spanText(sumOf(streams.map(({ requests }) => requests)), formatCount),
+  requests: formatBounds(sumBounds(streams.map(({ requests }) => requests)), formatCount),
   services: '',
   workers: '',
-  time: spanText(time, formatDuration),
+  time: formatBounds(time, formatDuration),
   disk: formatBytes(streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)),
 })
 
 /** One text if both bounds read the same. */
-const spanText = ({ least, most }: Span, textOf: (value: number) => string): string => {
+const formatBounds = ({ least, most }: Bounds, textOf: (value: number) => string): string => {
   const [low, high] = [textOf(least), textOf(most)]
   return low === high ? low : `${low}-${high}`
 }
 
-const inTotal = ({ kind }: Row): Style | undefined => (kind === 'total' ? 'bold' : undefined)
+const styleIfTotal = ({ kind }: PlanRow): Style | undefined => (kind === 'total' ? 'bold' : undefined)
 
-const FIGURES: readonly Column<Row>[] = [
+const FIGURE_COLUMNS: readonly TextColumn<PlanRow>[] = [
   {
     title: 'stream',
     align: 'left',
     cell: ({ name }) => name,
     style: ({ kind }) => (kind === 'stream' ? 'cyan' : 'bold'),
   },
-  { title: 'requests', align: 'right', cell: ({ requests }) => requests, style: inTotal },
+  { title: 'requests', align: 'right', cell: ({ requests }) => requests, style: styleIfTotal },
   { title: 'workers', align: 'right', cell: ({ workers }) => workers },
-  { title: 'time', align: 'right', cell: ({ time }) => time, style: inTotal },
-  { title: 'disk', align: 'right', cell: ({ disk }) => disk, style: inTotal },
+  { title: 'time', align: 'right', cell: ({ time }) => time, style: styleIfTotal },
+  { title: 'disk', align: 'right', cell: ({ disk }) => disk, style: styleIfTotal },
 ]
 
-const hostColumns = (columns: number): readonly Column<HostForecast>[] => [
+const hostColumns = (columns: number): readonly TextColumn<HostForecast>[] => [
   { title: 'service', align: 'left', cell: ({ service }) => service },
-  { title: 'requests', align: 'right', cell: ({ requests }) => spanText(requests, formatCount) },
+  { title: 'requests', align: 'right', cell: ({ requests }) => formatBounds(requests, formatCount) },
   { title: 'address', align: 'left', cell: ({ at }) => (at === undefined ? 'not set' : cut(clean(at), columns - 32)), style: () => 'dim' },
 ]

@@ -1,11 +1,11 @@
 /** The measured size of the files of a stream: bytes per item, per stock, or in total. */
-export interface Size {
+export interface MeasuredSize {
   readonly bytes: number
   readonly per: 'item' | 'stock' | 'run'
 }
 
 /** From a captured daily run of the whole market: 2,775 stocks and 194 indices on 2026-02-12. */
-export const MEASURED: Readonly<Record<string, Size>> = {
+export const MEASURED_SIZES: Readonly<Record<string, MeasuredSize>> = {
   'master-data': { bytes: 400, per: 'stock' },
   'fundamental-data': { bytes: 12_600, per: 'item' },
   'listing-dates': { bytes: 158_000, per: 'run' },
@@ -29,4 +29,4 @@ export const MEASURED: Readonly<Record<string, Size>> = {
 export const MEASURED_REQUESTS: Readonly<Record<string, number>> = { 'bulk-block-deals': 49 }
 
 /** Assumed number of items if no earlier run stored them. */
-export const USUAL_ITEMS: Readonly<Record<string, number>> = { 'master-data': 2_775, 'all-indices': 194 }
+export const DEFAULT_ITEM_COUNTS: Readonly<Record<string, number>> = { 'master-data': 2_775, 'all-indices': 194 }

@@ -1,9 +1,9 @@
 import { formatBytes, formatCount, formatQuantity } from '../format.js'
-import type { Latency } from './estimate.js'
+import type { LatencyEstimate } from './estimate.js'
 import type { Forecast } from './forecast.js'
 import type { Worklist } from './items.js'
 
-const LATENCIES: Readonly<Record<Latency['from'], string>> = {
+const LATENCIES: Readonly<Record<LatencyEstimate['from'], string>> = {
   given: 'from --latency',
   'last run': 'measured in the last run',
   simulation: 'of the simulator',
@@ -13,10 +13,10 @@ const LATENCIES: Readonly<Record<Latency['from'], string>> = {
 const TOTAL_NOTE = 'The total is phase 1 stream by stream, then the longest parallel chain.'
 
 /** Explains the figures of a plan, each in a sentence or two. */
-export const notesOf = (forecast: Forecast, free: number | undefined): readonly string[] => {
+export const explainForecast = (forecast: Forecast, free: number | undefined): readonly string[] => {
   const { stocks, latency, resume, streams, notes } = forecast
   return [
-    ...(resume.continues === undefined ? [] : [continued(forecast)]),
+    ...(resume.continues === undefined ? [] : [resumeText(forecast)]),
     ...(stocks === undefined ? [] : [`Stocks: ${stocksText(stocks)}`]),
     ...assumedLists(forecast),
     `Time: ${formatCount(latency.ms)} ms per request (${LATENCIES[latency.from]}), divided among the workers. ${TOTAL_NOTE}`,
@@ -33,7 +33,7 @@ export const notesOf = (forecast: Forecast, free: number | undefined): readonly 
   ]
 }
 
-const continued = ({ resume, streams }: Forecast): string =>
+const resumeText = ({ resume, streams }: Forecast): string =>
   `Resumes the unfinished run ${resume.continues}: ${formatQuantity(
     streams.reduce((total, { demand }) => total + demand.inPlace, 0),
     'item',

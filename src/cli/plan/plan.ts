@@ -1,19 +1,19 @@
 import { resolve } from 'node:path'
 import { defer, map } from 'rxjs'
-import { jsonText } from '../../model/json-text.js'
-import { freeBytes, nearestExisting } from '../disk.js'
-import type { Command } from '../parts.js'
-import { type Asked, asking, SIMULATED_LATENCY_MS, settingsFor } from '../provider.js'
-import { exitCodeOf, untilSignal } from '../signals.js'
-import { paintLine, sizeOf } from '../terminal.js'
+import { formatJson } from '../../model/json-text.js'
+import type { Command } from '../dependencies.js'
+import { findExistingFolder, readFreeBytes } from '../disk.js'
+import { type ProviderChoice, resolveSettings, SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
+import { toExitCode, untilSignal } from '../signals.js'
+import { paintLine, readSize } from '../terminal.js'
 import { planDocument } from './document.js'
-import type { Latency } from './estimate.js'
-import { type Forecasting, forecastOf } from './forecast.js'
-import { planLines } from './lines.js'
+import type { LatencyEstimate } from './estimate.js'
+import { createForecast, type ForecastInput } from './forecast.js'
+import { formatPlan } from './lines.js'
 
-export interface PlanFlags extends Asked {
+export interface PlanFlags extends ProviderChoice {
   readonly out: string | undefined
-  readonly run: Forecasting['run']
+  readonly run: ForecastInput['run']
   /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
   /** Milliseconds per request. */
@@ -24,21 +24,21 @@ export interface PlanFlags extends Asked {
 /** Prints the estimated requests, time and files of a run without sending a request; emits the exit code. */
 export const planCommand: Command<PlanFlags> = (flags, io, dependencies) =>
   defer(() =>
-    asking(flags, { settings: settingsFor(flags, io, dependencies), dependencies }, ({ settings, variant }) =>
-      forecastOf({
+    withProvider(flags, { settings: resolveSettings(flags, io, dependencies), dependencies }, ({ settings, variant }) =>
+      createForecast({
         ...{ settings, streams: dependencies.streams, stored: dependencies.storage(settings).stored, run: { ...flags.run, ...variant } },
-        ...{ stocks: flags.stocks ?? flags.simulate, latency: latencyFor(flags), now: io.scheduler.now() },
+        ...{ stocks: flags.stocks ?? flags.simulate, latency: chooseFlagLatency(flags), now: io.scheduler.now() },
       }).pipe(map((forecast) => ({ forecast, settings }))),
     ),
   ).pipe(
     untilSignal(io.signal$),
     map((planned) => {
-      if (typeof planned === 'string') return exitCodeOf(planned)
+      if (typeof planned === 'string') return toExitCode(planned)
       const { forecast, settings } = planned
-      const free = freeAt(settings.out)
+      const free = findFreeBytes(settings.out)
       const text = flags.json
-        ? `${jsonText(planDocument(forecast, settings, free), 2)}\n`
-        : planLines(forecast, { settings, free, columns: sizeOf(io.stdout).columns })
+        ? `${formatJson(planDocument(forecast, settings, free), 2)}\n`
+        : formatPlan(forecast, { settings, free, columns: readSize(io.stdout).columns })
             .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
             .join('')
       io.stdout.write(text)
@@ -46,14 +46,14 @@ export const planCommand: Command<PlanFlags> = (flags, io, dependencies) =>
     }),
   )
 
-const latencyFor = ({ latency, simulate }: PlanFlags): Latency | undefined => {
+const chooseFlagLatency = ({ latency, simulate }: PlanFlags): LatencyEstimate | undefined => {
   if (latency !== undefined) return { ms: latency, from: 'given' }
   return simulate === undefined ? undefined : { ms: SIMULATED_LATENCY_MS, from: 'simulation' }
 }
 
-const freeAt = (folder: string): number | undefined => {
+const findFreeBytes = (folder: string): number | undefined => {
   try {
-    return freeBytes(nearestExisting(resolve(folder)))
+    return readFreeBytes(findExistingFolder(resolve(folder)))
   } catch {
     return undefined
   }

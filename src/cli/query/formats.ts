@@ -1,23 +1,23 @@
 import { stringify } from 'csv-stringify/sync'
-import { asText } from '../../provider/formula.js'
-import { type Cells, type ColumnFacts, cellText, jsonOf, type Value } from './cells.js'
+import { escapeFormula } from '../../market/formula.js'
+import { type ColumnFacts, cellText, type RowChunks, toJson, type Value } from './cells.js'
 
 /** Formats rows as text, chunk by chunk. */
-export type Writing = (columns: readonly ColumnFacts[], rows: Cells) => AsyncIterable<string>
+export type RowFormatter = (columns: readonly ColumnFacts[], rows: RowChunks) => AsyncIterable<string>
 
 /** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
-const csv: Writing = async function* (columns, rows) {
-  yield stringify([columns.map(({ name }) => asText(name))])
+const formatCsvRows: RowFormatter = async function* (columns, rows) {
+  yield stringify([columns.map(({ name }) => escapeFormula(name))])
   for await (const some of rows) yield stringify(some.rows().map((row) => row.map((value, index) => csvCell(value, columns[index]))))
 }
 
 const csvCell = (value: Value, column: ColumnFacts | undefined): string | undefined => {
   const text = cellText(value, column?.isJson)
-  return text === undefined || column?.isNumber ? text : asText(text)
+  return text === undefined || column?.isNumber ? text : escapeFormula(text)
 }
 
-const ndjson: Writing = async function* (columns, rows) {
-  const toObject = objectOf(columns)
+const formatNdjsonRows: RowFormatter = async function* (columns, rows) {
+  const toObject = createObjectFormatter(columns)
   for await (const some of rows)
     yield some
       .rows()
@@ -26,8 +26,8 @@ const ndjson: Writing = async function* (columns, rows) {
 }
 
 /** One array, one row per line. */
-const json: Writing = async function* (columns, rows) {
-  const toObject = objectOf(columns)
+const formatJsonRows: RowFormatter = async function* (columns, rows) {
+  const toObject = createObjectFormatter(columns)
   let before = '[\n'
   for await (const some of rows) {
     if (some.count === 0) continue
@@ -38,15 +38,15 @@ const json: Writing = async function* (columns, rows) {
 }
 
 /** The formatters by the names of `--format`. */
-export const writings = { csv, ndjson, json }
+export const rowFormatters = { csv: formatCsvRows, ndjson: formatNdjsonRows, json: formatJsonRows }
 
-const objectOf = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => string) => {
-  const names = distinct(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
-  return (row) => `{${row.map((value, index) => `${names[index]}:${jsonOf(value, columns[index]?.isJson)}`).join(',')}}`
+const createObjectFormatter = (columns: readonly ColumnFacts[]): ((row: readonly Value[]) => string) => {
+  const names = numberDuplicates(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
+  return (row) => `{${row.map((value, index) => `${names[index]}:${toJson(value, columns[index]?.isJson)}`).join(',')}}`
 }
 
 /** Numbers repeated column names: an object can have each name once. */
-const distinct = (names: readonly string[]): readonly string[] => {
+const numberDuplicates = (names: readonly string[]): readonly string[] => {
   const taken = new Set<string>()
   return names.map((name) => {
     let free = name

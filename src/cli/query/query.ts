@@ -1,11 +1,11 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
-import type { Command, Shell } from '../parts.js'
-import { settingsFor } from '../provider.js'
-import { exitCodeOf, untilSignal } from '../signals.js'
-import { paintLine, sizeOf } from '../terminal.js'
-import type { Bunch, ColumnFacts } from './cells.js'
+import type { Command, ProcessIo } from '../dependencies.js'
+import { resolveSettings } from '../provider.js'
+import { toExitCode, untilSignal } from '../signals.js'
+import { paintLine, readSize } from '../terminal.js'
+import type { ColumnFacts, RowChunk } from './cells.js'
 import type { Format } from './format-names.js'
 
 export interface QueryFlags {
@@ -22,11 +22,11 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
   new Observable<number>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
-      const { out } = settingsFor(flags, io, dependencies)
-      const { ask, errorOf } = await import('../../tables/query.js')
+      const { out } = resolveSettings(flags, io, dependencies)
+      const { runQuery: ask, toQueryError: errorOf } = await import('../../tables/query.js')
       const query = await ask(flags.sql, out, (stop) => (interrupt = stop))
       try {
-        if (!subscriber.closed) await print(query.result, flags, io)
+        if (!subscriber.closed) await printResult(query.result, flags, io)
       } catch (error) {
         throw errorOf(error)
       } finally {
@@ -43,33 +43,33 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     return () => interrupt()
   }).pipe(
     untilSignal(io.signal$),
-    map((end) => (typeof end === 'string' ? exitCodeOf(end) : end)),
+    map((end) => (typeof end === 'string' ? toExitCode(end) : end)),
   )
 
 /** Writes a result as fast as its reader reads it, and stops when the reader closes the pipe. */
-export const print = async (
+export const printResult = async (
   result: DuckDBResult,
   { format, rows }: Pick<QueryFlags, 'format' | 'rows'>,
-  { stdout }: Pick<Shell, 'stdout'>,
+  { stdout }: Pick<ProcessIo, 'stdout'>,
 ): Promise<void> => {
-  const columns = columnsOf(result)
+  const columns = describeResultColumns(result)
   const isPlan = columns[0]?.name === 'explain_key'
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
   if (how === 'table') {
-    const rowsTable = await import('./shown.js')
-    const lines = await rowsTable.shown(columns, cellsOf(result), { columns: sizeOf(stdout).columns, rows })
+    const rowsTable = await import('./rows-table.js')
+    const lines = await rowsTable.renderRows(columns, readChunks(result), { columns: readSize(stdout).columns, rows })
     stdout.write(lines.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`).join(''))
     return
   }
-  const { [how]: write } = (await import('./formats.js')).writings
-  for await (const text of write(columns, cellsOf(result))) {
+  const { [how]: write } = (await import('./formats.js')).rowFormatters
+  for await (const text of write(columns, readChunks(result))) {
     // A reader such as head may stop early; that is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
     await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
   }
 }
 
-const columnsOf = (result: DuckDBResult): readonly ColumnFacts[] =>
+const describeResultColumns = (result: DuckDBResult): readonly ColumnFacts[] =>
   result.columnNames().map((name, index) => {
     const type = result.columnType(index)
     return {
@@ -79,7 +79,7 @@ const columnsOf = (result: DuckDBResult): readonly ColumnFacts[] =>
     }
   })
 
-const cellsOf = async function* (result: DuckDBResult): AsyncGenerator<Bunch> {
+const readChunks = async function* (result: DuckDBResult): AsyncGenerator<RowChunk> {
   for await (const chunk of result) yield { count: chunk.rowCount, rows: () => chunk.getRows() }
 }
 
@@ -91,9 +91,9 @@ export interface StatementInput {
 }
 
 /** The statement from the arguments, a file or stdin; undefined to show the tables. */
-export const statementIn = (
+export const chooseStatement = (
   { typed, file, json }: StatementInput,
-  { isTTY }: Shell['stdin'],
+  { isTTY }: ProcessIo['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
   if (typed !== undefined && file !== undefined) throw new UsageError('query: give a statement or --file, not both')

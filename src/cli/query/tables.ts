@@ -1,38 +1,38 @@
-import { catalogue, columnsOf } from '../../tables/catalogue.js'
+import { catalogue, listColumns } from '../../tables/catalogue.js'
 import type { Table } from '../../tables/table.js'
-import type { Line } from '../terminal.js'
+import type { TextLine } from '../terminal.js'
 import { padEnd, wrap } from '../text.js'
 
 /** All tables for people: the meaning of a row, the files, and each column with type and unit. */
-export const tableLines = (columns: number): readonly Line[] =>
-  catalogue.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...linesOf(table, columns)])
+export const tableLines = (columns: number): readonly TextLine[] =>
+  catalogue.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...describeTable(table, columns)])
 
-const linesOf = (table: Table, columns: number): readonly Line[] => {
-  const all = columnsOf(table)
+const describeTable = (table: Table, columns: number): readonly TextLine[] => {
+  const all = listColumns(table)
   const room = Math.max(...all.map(({ name }) => name.length))
-  const facts = [table.comment, `from ${table.files.map(({ path }) => shownPath(path)).join(', ')}`]
+  const facts = [table.comment, `from ${table.files.map(({ path }) => formatPath(path)).join(', ')}`]
   return [
     [[table.name, 'bold']],
-    ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): Line => [[line, 'dim']]),
+    ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): TextLine => [[line, 'dim']]),
     ...all.flatMap(({ name, type, comment }) => {
       const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
       const [first = '', ...more] = wrap(comment, Math.max(20, columns - margin))
       return [
-        [[`  ${padEnd(name, room)}  `, 'cyan'], [`${padEnd(type, 9)}  `, 'dim'], [first]] as Line,
-        ...more.map((line): Line => [[' '.repeat(margin) + line.trim()]]),
+        [[`  ${padEnd(name, room)}  `, 'cyan'], [`${padEnd(type, 9)}  `, 'dim'], [first]] as TextLine,
+        ...more.map((line): TextLine => [[' '.repeat(margin) + line.trim()]]),
       ]
     }),
   ]
 }
 
-const shownPath = (path: string): string => path.replace('{item}', path.includes('/indices/') ? '{INDEX}' : '{SYMBOL}')
+const formatPath = (path: string): string => path.replace('{item}', path.includes('/indices/') ? '{INDEX}' : '{SYMBOL}')
 
 /** All tables for programs. */
 export const tableDocument = (): readonly object[] =>
   catalogue.map((table) => ({
     name: table.name,
     comment: table.comment,
-    files: table.files.map(({ path }) => shownPath(path)),
+    files: table.files.map(({ path }) => formatPath(path)),
     key: table.key ?? null,
-    columns: columnsOf(table),
+    columns: listColumns(table),
   }))

@@ -1,24 +1,24 @@
 import { defer, EMPTY, filter, map, Observable, race, Subject, take, tap, throwIfEmpty } from 'rxjs'
-import { passingOn } from '../../../sinks/passing-on.js'
 import type { RunOptions } from '../../collector.js'
 import type { RunEvent } from '../../model/event.js'
-import { printable } from '../../model/json-text.js'
+import { escapeUnprintable } from '../../model/json-text.js'
 import { isLost } from '../../model/outcome.js'
 import type { RunReport } from '../../model/report.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import type { Command, Shell } from '../parts.js'
-import { type Asked, asking, settingsFor } from '../provider.js'
-import { exitCodeOf, untilSignal } from '../signals.js'
+import { callbackStorage } from '../../storage/callback-storage.js'
+import type { Command, ProcessIo } from '../dependencies.js'
+import { type ProviderChoice, resolveSettings, withProvider } from '../provider.js'
+import { toExitCode, untilSignal } from '../signals.js'
 import type { TerminalStream } from '../terminal.js'
 import { clean } from '../text.js'
-import { recordsOf } from './records.js'
+import { toRecords } from './records.js'
 
-export interface StreamFlags extends Asked {
+export interface StreamFlags extends ProviderChoice {
   readonly name: string
   readonly run: Pick<RunOptions, 'symbols' | 'asOf'>
 }
 
-const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, partial: 3, failed: 1, interrupted: 1 }
+const STREAM_EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, partial: 3, failed: 1, interrupted: 1 }
 
 /**
  * Writes the records of one stream to stdout as they arrive, one line of JSON each, and failures to stderr. A slow reader slows down the
@@ -26,35 +26,41 @@ const exitCodes: Readonly<Record<RunReport['outcome'], number>> = { complete: 0,
  */
 export const streamCommand: Command<StreamFlags> = ({ name, run, ...choice }, io, dependencies) =>
   defer(() =>
-    asking({ ...choice, asOf: run.asOf }, { settings: settingsFor(choice, io, dependencies), dependencies }, ({ settings, variant }) => {
-      const { streams } = dependencies
-      const stream = streams.find((one) => one.name === name)
-      if (stream === undefined) throw new Error(`${name} was not checked`)
-      const closed$ = new Subject<number>()
-      const storage = passingOn(stream.outputs[0], (item) => written(io.stdout, linesOf(recordsOf(stream, item)), () => closed$.next(0)))
-      const collector = dependencies.createCollector({ settings, streams, storage, clock: () => io.scheduler.now() })
-      const code$ = collector.events({ ...run, only: [name], ...variant }).pipe(
-        tap((event) => tell(event, stream, io)),
-        filter((event) => event.type === 'run-finished'),
-        map(({ report }) => exitCodes[report.outcome]),
-        throwIfEmpty(() => new Error('the stream ended without a report')),
-      )
-      return race(code$, closed$).pipe(take(1))
-    }),
+    withProvider(
+      { ...choice, asOf: run.asOf },
+      { settings: resolveSettings(choice, io, dependencies), dependencies },
+      ({ settings, variant }) => {
+        const { streams } = dependencies
+        const stream = streams.find((one) => one.name === name)
+        if (stream === undefined) throw new Error(`${name} was not checked`)
+        const closed$ = new Subject<number>()
+        const storage = callbackStorage(stream.outputs[0], (item) =>
+          writeText(io.stdout, toNdjson(toRecords(stream, item)), () => closed$.next(0)),
+        )
+        const collector = dependencies.createCollector({ settings, streams, storage, clock: () => io.scheduler.now() })
+        const code$ = collector.events({ ...run, only: [name], ...variant }).pipe(
+          tap((event) => printEvent(event, stream, io)),
+          filter((event) => event.type === 'run-finished'),
+          map(({ report }) => STREAM_EXIT_CODES[report.outcome]),
+          throwIfEmpty(() => new Error('the stream ended without a report')),
+        )
+        return race(code$, closed$).pipe(take(1))
+      },
+    ),
   ).pipe(
     untilSignal(io.signal$),
     map((end) => {
       if (typeof end !== 'string') return end
       // Unread output of a stalled reader would keep the process alive.
-      io.exit(exitCodeOf(end))
-      return exitCodeOf(end)
+      io.exit(toExitCode(end))
+      return toExitCode(end)
     }),
   )
 
-const linesOf = (records: readonly object[]): string => records.map((record) => `${printable(JSON.stringify(record))}\n`).join('')
+const toNdjson = (records: readonly object[]): string => records.map((record) => `${escapeUnprintable(JSON.stringify(record))}\n`).join('')
 
 /** Completes when the reader has the text; calls `onClosed` if it has closed the pipe. */
-const written = (stdout: TerminalStream, text: string, onClosed: () => void): Observable<never> =>
+const writeText = (stdout: TerminalStream, text: string, onClosed: () => void): Observable<never> =>
   text === ''
     ? EMPTY
     : new Observable((subscriber) => {
@@ -62,7 +68,7 @@ const written = (stdout: TerminalStream, text: string, onClosed: () => void): Ob
       })
 
 /** One line for each lost or incomplete item, and for a failure of the stream or the run. */
-const tell = (event: RunEvent, { name }: StreamDefinition, { stderr }: Pick<Shell, 'stderr'>): void => {
+const printEvent = (event: RunEvent, { name }: StreamDefinition, { stderr }: Pick<ProcessIo, 'stderr'>): void => {
   const say = (text: string, kind: 'error' | 'warning' = 'error'): void => void stderr.write(`${kind}: ${clean(text)}\n`)
   if (event.type === 'noticed') say(`${event.stream}: ${event.text}`, 'warning')
   if (event.type === 'settled' && event.stream === name) {

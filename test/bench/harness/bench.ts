@@ -1,14 +1,14 @@
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { wordsOf } from '../provider/latency.js'
-import { requestsIn } from '../provider/ledger.js'
-import { EVENING, marketOf } from '../provider/market.js'
+import { formatLatency } from '../provider/latency.js'
+import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
 import { type Provider, startProvider } from '../provider/process.js'
 import type { ProviderOptions } from '../provider/provider.js'
-import { boundOf } from './bound.js'
-import { createSameness, failOn, wrongFiles, wrongRequests } from './check.js'
+import { countRequests } from '../provider/request-counter.js'
+import { computeBound } from './bound.js'
+import { createSameRunCheck, failOn, findWrongFiles, findWrongRequests } from './check.js'
 import type { Context } from './figure.js'
-import { type Outputs, outputsIn } from './outputs.js'
+import { type Outputs, readOutputs } from './outputs.js'
 import { type ProductRun, type RunOptions, runProduct, warmUp } from './product.js'
 
 /** A run with checked requests and output files. */
@@ -36,8 +36,8 @@ export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only' |
 export const withBench = async <T>(context: Context, options: ProviderOptions, use: (bench: Bench) => Promise<T>): Promise<T> => {
   const { product, say } = context
   const provider = await startProvider(options)
-  const stocks = marketOf(options.stocks)(Date.parse(EVENING)).stocks
-  const checkSame = createSameness()
+  const stocks = createBenchTimeline(options.stocks)(Date.parse(FIRST_RUN_AT)).stocks
+  const checkSame = createSameRunCheck()
   let folders = 0
   try {
     mkdirSync(context.scratch, { recursive: true })
@@ -47,13 +47,13 @@ export const withBench = async <T>(context: Context, options: ProviderOptions, u
       provider,
       run: async ({ out = join(scratch, `out-${folders++}`), ...run }) => {
         const done = await runProduct({ provider, product, out, ...run })
-        const outputs = outputsIn(out)
-        const what = `${wordsOf(run.latency)}${run.only === undefined ? '' : `, ${run.only.join(', ')}`}`
-        failOn(wrongRequests(done.stats, stocks.length), what)
-        if (run.only === undefined) failOn(wrongFiles(outputs, stocks.length), what)
-        checkSame(`${run.asOf ?? EVENING} ${run.only?.join() ?? 'all'}`, outputs, done.stats)
-        const boundMs = boundOf(done.stats.endpoints, stocks, run.latency)
-        say(`${what}: ${told(done, boundMs)}`)
+        const outputs = readOutputs(out)
+        const what = `${formatLatency(run.latency)}${run.only === undefined ? '' : `, ${run.only.join(', ')}`}`
+        failOn(findWrongRequests(done.stats, stocks.length), what)
+        if (run.only === undefined) failOn(findWrongFiles(outputs, stocks.length), what)
+        checkSame(`${run.asOf ?? FIRST_RUN_AT} ${run.only?.join() ?? 'all'}`, outputs, done.stats)
+        const boundMs = computeBound(done.stats.endpoints, stocks, run.latency)
+        say(`${what}: ${describeRun(done, boundMs)}`)
         return { ...done, outputs, boundMs }
       },
     })
@@ -62,20 +62,20 @@ export const withBench = async <T>(context: Context, options: ProviderOptions, u
   }
 }
 
-const told = ({ wallMs, cpuMicros, peakRssBytes, stats }: ProductRun, boundMs: number): string => {
+const describeRun = ({ wallMs, cpuMicros, peakRssBytes, stats }: ProductRun, boundMs: number): string => {
   const all = Object.values(stats.endpoints)
-  const requests = requestsIn(stats)
+  const requests = countRequests(stats)
   const late = all.reduce((sum, { measuredMs, latencyMs }) => sum + measuredMs - latencyMs, 0) / requests
   return [
-    `${seconds(wallMs)}${boundMs > 0 ? ` (bound ${seconds(boundMs)})` : ''}, CPU ${seconds(cpuMicros / 1_000)}, ${(peakRssBytes / 1e6).toFixed(0)} MB;`,
+    `${formatSeconds(wallMs)}${boundMs > 0 ? ` (bound ${formatSeconds(boundMs)})` : ''}, CPU ${formatSeconds(cpuMicros / 1_000)}, ${(peakRssBytes / 1e6).toFixed(0)} MB;`,
     `provider: ${requests} requests, ${(stats.cpuMicros / requests).toFixed(0)} µs CPU each, answers ${late.toFixed(2)} ms late`,
   ].join(' ')
 }
 
-const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`
+const formatSeconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`
 
 /** Runs all alternatives in rounds, so that other load on the machine affects all of them. */
-export const inTurns = async <Name extends string, T>(
+export const runInTurns = async <Name extends string, T>(
   runs: number,
   alternatives: Readonly<Record<Name, () => Promise<T>>>,
 ): Promise<Readonly<Record<Name, readonly T[]>>> => {

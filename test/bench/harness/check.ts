@@ -1,12 +1,12 @@
 import { streams } from '../../../streams/index.js'
 import { isEmpty, isShared, type SharedEndpoint } from '../provider/bodies.js'
-import type { ProviderStats } from '../provider/ledger.js'
+import type { ProviderStats } from '../provider/request-counter.js'
 import type { Outputs } from './outputs.js'
 
 const INDICES = 194
 
 /** Errors in the requests that the provider counted: missing, repeated, unknown, or too many in flight. */
-export const wrongRequests = ({ endpoints, violations }: ProviderStats, stocks: number): readonly string[] => {
+export const findWrongRequests = ({ endpoints, violations }: ProviderStats, stocks: number): readonly string[] => {
   const counted = Object.entries(endpoints).flatMap(([name, { requests, duplicates, maxInFlight }]) => {
     const wanted = name === 'ohlcv' || isShared(name) ? stocks : name === 'index_ohlcv' ? INDICES : requests
     const workers = streams.find((stream) => stream.endpoints.some((endpoint) => endpoint.name === name))?.workers ?? 0
@@ -20,7 +20,7 @@ export const wrongRequests = ({ endpoints, violations }: ProviderStats, stocks: 
 }
 
 /** Folders with a wrong number of files after a full run. */
-export const wrongFiles = ({ folders }: Outputs, stocks: number): readonly string[] => {
+export const findWrongFiles = ({ folders }: Outputs, stocks: number): readonly string[] => {
   const some = (endpoint: SharedEndpoint) => Array.from({ length: stocks }, (_, rank) => !isEmpty(endpoint, rank)).filter(Boolean).length
   const wanted: Readonly<Record<string, number>> = {
     company_filings: some('lodr'),
@@ -38,7 +38,7 @@ export const failOn = (wrong: readonly string[], what: string): void => {
 }
 
 /** Checks that all runs of one configuration write the same bytes and send the same requests. */
-export const createSameness = () => {
+export const createSameRunCheck = () => {
   const first = new Map<string, string>()
   return (configuration: string, { hash, files }: Outputs, { endpoints }: ProviderStats): void => {
     const counts = Object.entries(endpoints).map(([name, { requests }]) => `${name} ${requests}`)

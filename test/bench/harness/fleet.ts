@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
-import { commandOf } from './product.js'
+import { findCommand } from './product.js'
 
 const ADDRESS = process.env.BENCH_REDIS ?? 'redis://127.0.0.1:6379/0'
 
 /** Connects to the Redis of the benchmark; undefined if there is none. */
-export const reachRedis = async (): Promise<Redis | undefined> => {
+export const connectToRedis = async (): Promise<Redis | undefined> => {
   const redis = new Redis(ADDRESS, { retryStrategy: () => null, lazyConnect: true })
   redis.on('error', () => undefined)
   return redis.connect().then(
@@ -42,7 +42,7 @@ export const startWorkers = async (
   )
   return {
     address,
-    cpu: () => children.reduce((sum, { pid }) => sum + cpuOf(pid), 0),
+    cpu: () => children.reduce((sum, { pid }) => sum + readProcessCpu(pid), 0),
     close: async () => {
       const gone = children.map((child) => once(child, 'exit'))
       for (const child of children) child.kill('SIGTERM')
@@ -59,19 +59,19 @@ export interface BenchFleet extends Omit<BenchWorkers, 'address'> {
   readonly redis: Redis
 }
 
-export interface FleetChoice {
+export interface BenchFleetOptions {
   readonly product: string
   readonly blobs: string
   readonly workers: number
 }
 
 /** Undefined if there is no Redis. */
-export const startFleet = async ({ product, blobs, workers }: FleetChoice): Promise<BenchFleet | undefined> => {
-  const redis = await reachRedis()
+export const startFleet = async ({ product, blobs, workers }: BenchFleetOptions): Promise<BenchFleet | undefined> => {
+  const redis = await connectToRedis()
   if (redis === undefined) return undefined
   const flagsOf = (address: string): readonly string[] => ['--engine', address, '--blobs', blobs, '--allow-volatile']
   const { address, cpu, close } = await startWorkers(redis, `bench-${process.pid}`, (at) =>
-    Array.from({ length: workers }, (_, place) => [commandOf(product), 'worker', ...flagsOf(at), '--name', `worker-${place + 1}`]),
+    Array.from({ length: workers }, (_, place) => [findCommand(product), 'worker', ...flagsOf(at), '--name', `worker-${place + 1}`]),
   )
   return { more: flagsOf(address), redis, cpu, close: () => close().finally(() => redis.disconnect()) }
 }
@@ -79,7 +79,7 @@ export const startFleet = async ({ product, blobs, workers }: FleetChoice): Prom
 const TICK_MICROS = 10_000
 
 /** CPU time of another process, from /proc. */
-const cpuOf = (pid = 0): number => {
+const readProcessCpu = (pid = 0): number => {
   const after = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ')
@@ -87,7 +87,7 @@ const cpuOf = (pid = 0): number => {
 }
 
 /** CPU (microseconds) and memory (bytes) of the Redis server, for all its clients. */
-export const redisSpent = async (redis: Redis): Promise<{ readonly cpuMicros: number; readonly bytes: number }> => {
+export const readRedisUsage = async (redis: Redis): Promise<{ readonly cpuMicros: number; readonly bytes: number }> => {
   const info = `${await redis.info('cpu')}\n${await redis.info('memory')}`
   const fact = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0)
   return { cpuMicros: (fact('used_cpu_user') + fact('used_cpu_sys')) * 1e6, bytes: fact('used_memory') }

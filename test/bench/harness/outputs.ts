@@ -12,18 +12,18 @@ export interface Outputs {
   readonly hash: string
 }
 
-export const pathsIn = (folder: string): readonly string[] =>
+export const listPaths = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .filter((path) => !path.startsWith('.scripstream'))
     .sort()
 
-export const outputsIn = (folder: string): Outputs => {
+export const readOutputs = (folder: string): Outputs => {
   const hash = createHash('sha256')
   const folders: Record<string, number> = {}
   let bytes = 0
-  const paths = pathsIn(folder)
+  const paths = listPaths(folder)
   for (const path of paths) {
     const content = readFileSync(join(folder, path))
     hash.update(`${path}\0${content.length}\0`).update(content)
@@ -35,9 +35,9 @@ export const outputsIn = (folder: string): Outputs => {
 }
 
 /** The SHA-256 of each output by its path. */
-export const digestsIn = (folder: string): ReadonlyMap<string, string> =>
+export const readDigests = (folder: string): ReadonlyMap<string, string> =>
   new Map(
-    pathsIn(folder).map((path) => [
+    listPaths(folder).map((path) => [
       path,
       createHash('sha256')
         .update(readFileSync(join(folder, path)))
@@ -50,16 +50,16 @@ export const countDifferences = (wanted: ReadonlyMap<string, string>, seen: Read
   [...new Set([...wanted.keys(), ...seen.keys()])].filter((path) => wanted.get(path) !== seen.get(path)).length
 
 /** Inode, time and size of each file: they change when a file is rewritten. */
-export const marksIn = (folder: string): ReadonlyMap<string, string> =>
+export const readFileMarks = (folder: string): ReadonlyMap<string, string> =>
   new Map(
-    pathsIn(folder).map((path) => {
+    listPaths(folder).map((path) => {
       const { ino, mtimeMs, size } = statSync(join(folder, path))
       return [path, `${ino} ${mtimeMs} ${size}`]
     }),
   )
 
 /** Number and bytes of the files written since the marks were taken. */
-export const writtenSince = (before: ReadonlyMap<string, string>, folder: string): { readonly files: number; readonly bytes: number } => {
-  const written = [...marksIn(folder)].filter(([path, mark]) => before.get(path) !== mark)
+export const countWritten = (before: ReadonlyMap<string, string>, folder: string): { readonly files: number; readonly bytes: number } => {
+  const written = [...readFileMarks(folder)].filter(([path, mark]) => before.get(path) !== mark)
   return { files: written.length, bytes: written.reduce((sum, [path]) => sum + statSync(join(folder, path)).size, 0) }
 }

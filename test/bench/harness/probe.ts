@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 /** The measurements of a process about itself. Loaded into it by `--import`; written to the file in `BENCH_PROBE` at exit. */
-export interface Probed {
+export interface ProbeResult {
   readonly cpuMicros: number
   readonly peakRssBytes: number
   /** 99th percentile of the event-loop delay. */
@@ -28,7 +28,7 @@ if (path !== undefined) {
   process.on('exit', () => {
     const { user, system } = process.cpuUsage()
     const delayP99Ms = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS)
-    const probed: Probed = { cpuMicros: user + system, peakRssBytes: peakRssBytes(), delayP99Ms }
+    const probed: ProbeResult = { cpuMicros: user + system, peakRssBytes: peakRssBytes(), delayP99Ms }
     writeFileSync(path, JSON.stringify(probed))
   })
 }

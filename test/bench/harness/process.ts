@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -20,7 +20,7 @@ export interface Command {
 }
 
 /** Runs a command until it exits or reaches its deadline. Its environment has only `PATH` and `env`. */
-export const runBounded = async ({ file, args, env, deadlineMs }: Command): Promise<Ended> => {
+export const runWithDeadline = async ({ file, args, env, deadlineMs }: Command): Promise<ProcessResult> => {
   const from = performance.now()
   const child = spawn(file, args, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const kill = (): void => void child.kill('SIGKILL')
@@ -36,8 +36,8 @@ export const runBounded = async ({ file, args, env, deadlineMs }: Command): Prom
 }
 
 /** Runs a command without a deadline. */
-export const runProcess = (file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
-  runBounded({ file, args, env, deadlineMs: Number.POSITIVE_INFINITY })
+export const runProcess = (file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<ProcessResult> =>
+  runWithDeadline({ file, args, env, deadlineMs: Number.POSITIVE_INFINITY })
 
 /** The command sets this flag itself; apps that embed the collector must set it too. */
 const ENGINE_FLAGS = ['--no-allocation-site-pretenuring']

@@ -1,10 +1,10 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fixed, type Latency } from '../provider/latency.js'
-import type { ProviderStats } from '../provider/ledger.js'
-import { EVENING } from '../provider/market.js'
+import { FIRST_RUN_AT } from '../provider/market.js'
 import type { Provider } from '../provider/process.js'
-import type { Probed } from './probe.js'
+import type { ProviderStats } from '../provider/request-counter.js'
+import type { ProbeResult } from './probe.js'
 import { runProcess } from './process.js'
 
 export interface RunOptions {
@@ -20,14 +20,14 @@ export interface RunOptions {
 }
 
 /** One run of the whole command, as a process. */
-export interface ProductRun extends Probed {
+export interface ProductRun extends ProbeResult {
   readonly wallMs: number
   readonly startedAt: number
   readonly stats: ProviderStats
 }
 
 /** The file of the command in the build of a checkout. */
-export const commandOf = (product: string): string => {
+export const findCommand = (product: string): string => {
   const { bin } = JSON.parse(readFileSync(join(product, 'package.json'), 'utf8')) as { readonly bin: { readonly scripstream: string } }
   return join(product, bin.scripstream)
 }
@@ -35,7 +35,15 @@ export const commandOf = (product: string): string => {
 const probe = new URL('./probe.js', import.meta.url).href
 
 /** Runs the product against the provider; rejects if it fails. */
-export const runProduct = async ({ provider, product, latency, out, asOf = EVENING, only, more = [] }: RunOptions): Promise<ProductRun> => {
+export const runProduct = async ({
+  provider,
+  product,
+  latency,
+  out,
+  asOf = FIRST_RUN_AT,
+  only,
+  more = [],
+}: RunOptions): Promise<ProductRun> => {
   await provider.control({ latency, asOf, reset: true })
   const probed = `${out}.probe.json`
   const args = [
@@ -49,13 +57,13 @@ export const runProduct = async ({ provider, product, latency, out, asOf = EVENI
     ...(only === undefined ? [] : ['--only', only.join(',')]),
     ...more,
   ]
-  const command = ['--import', probe, commandOf(product), ...args]
+  const command = ['--import', probe, findCommand(product), ...args]
   const { code, stdout, stderr, wallMs, startedAt } = await runProcess(process.execPath, command, {
     ...provider.env,
     BENCH_PROBE: probed,
   })
   if (code !== 0) throw new Error(`the run ended with ${code}\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`)
-  const said = JSON.parse(readFileSync(probed, 'utf8')) as Probed
+  const said = JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult
   rmSync(probed)
   return { ...said, wallMs, startedAt, stats: await provider.stats() }
 }

@@ -2,14 +2,14 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { Status } from '../../../src/model/errors.js'
 import { isLost } from '../../../src/model/outcome.js'
 import type { RunReport } from '../../../src/model/report.js'
-import { type ProviderStats, requestsIn } from '../provider/ledger.js'
-import { EVENING } from '../provider/market.js'
+import { FIRST_RUN_AT } from '../provider/market.js'
 import type { Provider } from '../provider/process.js'
+import { countRequests, type ProviderStats } from '../provider/request-counter.js'
 import { PROVIDER_NAME } from './failing-names.js'
-import { countDifferences, digestsIn } from './outputs.js'
-import type { Probed } from './probe.js'
-import { runBounded } from './process.js'
-import { commandOf } from './product.js'
+import { countDifferences, readDigests } from './outputs.js'
+import type { ProbeResult } from './probe.js'
+import { runWithDeadline } from './process.js'
+import { findCommand } from './product.js'
 
 /** A run that may lose data: its report, the provider's counts and its output files. */
 export interface TroubledRun {
@@ -39,11 +39,11 @@ const preload = (name: string): readonly string[] => ['--import', new URL(`./${n
 /** Runs the product and accepts any outcome. The caller sets the faults of the provider and resets its counts before. */
 export const runTroubled = async ({ provider, product, out, deadlineMs, namesFile, env = {}, more = [] }: TroubledOptions) => {
   const probed = `${out}.probe.json`
-  const args = ['run', '--as-of', EVENING, '--out', out, '--progress', 'none', '--json', ...more]
+  const args = ['run', '--as-of', FIRST_RUN_AT, '--out', out, '--progress', 'none', '--json', ...more]
   const named = Object.entries(provider.env).map(([key, value]) => [key, value.replace('//127.0.0.1:', `//${PROVIDER_NAME}:`)])
-  const { code, stdout, wallMs } = await runBounded({
+  const { code, stdout, wallMs } = await runWithDeadline({
     file: process.execPath,
-    args: [...preload('probe'), ...(namesFile === undefined ? [] : preload('failing-names')), commandOf(product), ...args],
+    args: [...preload('probe'), ...(namesFile === undefined ? [] : preload('failing-names')), findCommand(product), ...args],
     env: {
       ...(namesFile === undefined ? provider.env : { ...Object.fromEntries(named), BENCH_NAMES: namesFile }),
       BENCH_PROBE: probed,
@@ -51,20 +51,20 @@ export const runTroubled = async ({ provider, product, out, deadlineMs, namesFil
     },
     deadlineMs,
   })
-  const said = existsSync(probed) ? (JSON.parse(readFileSync(probed, 'utf8')) as Probed) : undefined
+  const said = existsSync(probed) ? (JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult) : undefined
   rmSync(probed, { force: true })
   const stats = await provider.stats()
   return {
     code,
     wallMs,
     stats,
-    digests: existsSync(out) ? digestsIn(out) : new Map(),
-    report: reportIn(stdout),
+    digests: existsSync(out) ? readDigests(out) : new Map(),
+    report: parseReport(stdout),
     peakRssBytes: said?.peakRssBytes,
   } satisfies TroubledRun
 }
 
-const reportIn = (stdout: string): RunReport | undefined => {
+const parseReport = (stdout: string): RunReport | undefined => {
   try {
     return JSON.parse(stdout) as RunReport
   } catch {
@@ -84,21 +84,21 @@ export interface Losses {
   readonly extraRequests: number
 }
 
-export const lossesOf = (run: TroubledRun, calm: TroubledRun): Losses => ({
+export const computeLosses = (run: TroubledRun, calm: TroubledRun): Losses => ({
   code: run.code,
   lost: Object.fromEntries(
     Object.keys(calm.report?.scripts ?? {})
-      .map((name): [string, number] => [name, Math.max(0, goodItems(calm, name) - goodItems(run, name))])
+      .map((name): [string, number] => [name, Math.max(0, countGoodItems(calm, name) - countGoodItems(run, name))])
       .filter(([, count]) => count > 0),
   ),
   degraded: Object.values(run.report?.scripts ?? {}).reduce((sum, { degraded }) => sum + degraded, 0),
   filesDifferent: countDifferences(calm.digests, run.digests),
-  extraRequests: requestsIn(run.stats) - requestsIn(calm.stats),
+  extraRequests: countRequests(run.stats) - countRequests(calm.stats),
 })
 
-export const sumOf = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
+export const sumCounts = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
 
-const goodItems = ({ report }: TroubledRun, stream: string): number => {
+const countGoodItems = ({ report }: TroubledRun, stream: string): number => {
   const script = report?.scripts[stream]
   if (script === undefined) return 0
   return Object.entries(script.items).reduce((sum, [status, count]) => sum + (isLost({ status: status as Status }) ? 0 : count), 0)

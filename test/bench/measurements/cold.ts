@@ -4,9 +4,9 @@ import { withBench } from '../harness/bench.js'
 import { failOn } from '../harness/check.js'
 import type { Measurement } from '../harness/figure.js'
 import { runProcess } from '../harness/process.js'
-import { commandOf } from '../harness/product.js'
+import { findCommand } from '../harness/product.js'
 import { fixed } from '../provider/latency.js'
-import { EVENING } from '../provider/market.js'
+import { FIRST_RUN_AT } from '../provider/market.js'
 
 /** From the start of the process to the arrival of its first request; a new process each time, with a warm disk cache. */
 export const cold: Measurement = {
@@ -18,8 +18,8 @@ export const cold: Measurement = {
       for (let round = 0; round < context.runs * 3; round++) {
         await provider.control({ latency: fixed(0), reset: true })
         const out = join(context.scratch, 'out')
-        const args = ['run', '--as-of', EVENING, '--out', out, '--only', 'master-data', '--progress', 'none']
-        const { code, startedAt } = await runProcess(process.execPath, [commandOf(context.product), ...args], provider.env)
+        const args = ['run', '--as-of', FIRST_RUN_AT, '--out', out, '--only', 'master-data', '--progress', 'none']
+        const { code, startedAt } = await runProcess(process.execPath, [findCommand(context.product), ...args], provider.env)
         const { firstAt } = await provider.stats()
         failOn(code === 0 && firstAt !== undefined ? [] : [`it exited with ${code}`], 'the start')
         values.push((firstAt ?? 0) - startedAt)

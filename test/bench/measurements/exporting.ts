@@ -4,7 +4,7 @@ import { withBench } from '../harness/bench.js'
 import { failOn } from '../harness/check.js'
 import type { Measurement } from '../harness/figure.js'
 import { runProcess } from '../harness/process.js'
-import { commandOf } from '../harness/product.js'
+import { findCommand } from '../harness/product.js'
 import { fixed } from '../provider/latency.js'
 
 /** Exports all tables to one DuckDB file after a run: a new process each time, with the outputs in the disk cache. */
@@ -20,7 +20,7 @@ export const exporting: Measurement = {
       const values: number[] = []
       for (let round = 0; round < context.runs; round++) {
         const args = ['export', '--out', out, '--to', market]
-        const { code, stdout, stderr, wallMs } = await runProcess(process.execPath, [commandOf(context.product), ...args], {})
+        const { code, stdout, stderr, wallMs } = await runProcess(process.execPath, [findCommand(context.product), ...args], {})
         failOn(code === 0 ? [] : [`it exited with ${code}: ${stderr.slice(-500)}`], 'the export')
         failOn(stdout.includes('candles') ? [] : ['the output does not mention candles'], 'the export')
         values.push(wallMs / 1_000)

@@ -7,9 +7,9 @@ import type * as Scripstream from '../../../src/index.js'
 
 /** A driver or a worker of two streams whose items send no requests. The driver prints its measurements. */
 const [role = '', product = '', address = '', blobs = '', out = '', count = ''] = process.argv.slice(2)
-const built = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
-const { createCollector, defineStream, found, once, perRowOf } = (await built('src/index.js')) as typeof Scripstream
-const { fleet, fleetWorker } = (await built('src/fleet/index.js')) as typeof Fleet
+const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const { createCollector, defineStream, createResult, once, perRowOf } = (await importBuilt('src/index.js')) as typeof Scripstream
+const { fleet, fleetWorker } = (await importBuilt('src/fleet/index.js')) as typeof Fleet
 
 const rows = (length: number) =>
   Array.from({ length }, (_, place) => ({ Symbol: `SYMBOL${place}`, ISIN: `INE${String(place).padStart(9, '0')}` }))
@@ -21,7 +21,7 @@ const list = defineStream({
   workers: 1,
   timeoutMs: 1_000,
   endpoints: [],
-  work: once(() => of(found(rows(Number(count))))),
+  work: once(() => of(createResult(rows(Number(count))))),
   offers: (all) => all.map((value, rank) => ({ key: String(value.Symbol), rank, fileName: String(value.Symbol), value })),
   outputs: [{ shape: 'array-per-item', file: 'list.json' }],
 })
@@ -32,7 +32,7 @@ const many = defineStream({
   workers: 150,
   timeoutMs: 1_000,
   endpoints: [],
-  work: perRowOf('master-data', (row) => of(found([{ ...row, text: 'x'.repeat(200) }]))),
+  work: perRowOf('master-data', (row) => of(createResult([{ ...row, text: 'x'.repeat(200) }]))),
   outputs: [{ shape: 'rows-in-one-file', file: 'many.json' }],
 })
 const streams = [list, many]

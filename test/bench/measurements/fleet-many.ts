@@ -1,22 +1,22 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
-import { inTurns } from '../harness/bench.js'
+import { runInTurns } from '../harness/bench.js'
 import { type Context, type Measurement, median } from '../harness/figure.js'
-import { reachRedis, redisSpent, startWorkers } from '../harness/fleet.js'
+import { connectToRedis, readRedisUsage, startWorkers } from '../harness/fleet.js'
 import { runScript } from '../harness/process.js'
 
 const WORKERS = 3
-const LOOK_MS = 200
+const POLL_MS = 200
 
-interface Passed {
+interface ScriptResult {
   readonly outcome: string
   readonly items: number
   readonly peakRssBytes: number
   readonly wallMs: number
 }
 
-interface Many extends Passed {
+interface FleetManyResult extends ScriptResult {
   readonly redisBytes: number
 }
 
@@ -25,16 +25,16 @@ export const fleetMany: Measurement = {
   name: 'fleet-many',
   summary: '100,000 items through a fleet: memory of Redis, and of the driver ÷ with 10,000',
   run: async (context) => {
-    const redis = await reachRedis()
+    const redis = await connectToRedis()
     if (redis === undefined) {
       context.say('skipped: Redis is not available')
       return []
     }
     try {
       const [few, many] = context.quick ? [1_000, 4_000] : [10_000, 100_000]
-      const all = await inTurns(context.runs, {
-        few: () => passThrough(redis, context, few),
-        many: () => passThrough(redis, context, many),
+      const all = await runInTurns(context.runs, {
+        few: () => measureItems(redis, context, few),
+        many: () => measureItems(redis, context, many),
       })
       const seconds = (median(all.many.map(({ wallMs }) => wallMs)) / 1_000).toFixed(0)
       return [
@@ -59,7 +59,7 @@ export const fleetMany: Measurement = {
 }
 
 /** One run with its own workers. Removes everything at the end. */
-const passThrough = async (redis: Redis, { product, scratch, say }: Context, items: number): Promise<Many> => {
+const measureItems = async (redis: Redis, { product, scratch, say }: Context, items: number): Promise<FleetManyResult> => {
   mkdirSync(scratch, { recursive: true })
   const [out, blobs] = [join(scratch, 'out'), join(scratch, 'blobs')]
   const script = new URL('./fleet-many-script.js', import.meta.url)
@@ -68,11 +68,11 @@ const passThrough = async (redis: Redis, { product, scratch, say }: Context, ite
   const workers = await startWorkers(redis, prefix, (address) =>
     Array.from({ length: WORKERS }, () => [script.pathname, ...argsOf('worker', address)]),
   )
-  const before = (await redisSpent(redis)).bytes
+  const before = (await readRedisUsage(redis)).bytes
   let most = before
-  const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
+  const looking = setInterval(() => void readRedisUsage(redis).then(({ bytes }) => (most = Math.max(most, bytes))), POLL_MS)
   try {
-    const passed = await runScript<Passed>(script, argsOf('driver', workers.address), {})
+    const passed = await runScript<ScriptResult>(script, argsOf('driver', workers.address), {})
     if (passed.outcome !== 'complete' || passed.items !== items) throw new Error(`only ${passed.items} of ${items} items succeeded`)
     say(
       `${items} items: ${(passed.wallMs / 1_000).toFixed(1)} s, driver ${(passed.peakRssBytes / 1e6).toFixed(0)} MB, Redis ${((most - before) / 1e6).toFixed(0)} MB`,

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { type CheckedRun, inTurns, withBench } from '../harness/bench.js'
+import { type CheckedRun, runInTurns, withBench } from '../harness/bench.js'
 import type { Figure, Measurement } from '../harness/figure.js'
-import { type BenchFleet, redisSpent, startFleet } from '../harness/fleet.js'
+import { type BenchFleet, readRedisUsage, startFleet } from '../harness/fleet.js'
 import { fixed } from '../provider/latency.js'
-import { requestsIn } from '../provider/ledger.js'
+import { countRequests } from '../provider/request-counter.js'
 
 const WORKERS = 3
 const SCRIPTS = [
@@ -15,7 +15,7 @@ const SCRIPTS = [
   'all-ohlcv',
   'indices-ohlcv',
 ]
-const LOOK_MS = 200
+const POLL_MS = 200
 
 interface FleetRun {
   readonly runs: readonly CheckedRun[]
@@ -47,17 +47,17 @@ export const fleet: Measurement = {
         const spent =
           (make: () => Promise<readonly CheckedRun[]>): (() => Promise<FleetRun>) =>
           () =>
-            spentBy(made, make)
-        const all = await inTurns(context.runs, {
+            measureUsage(made, make)
+        const all = await runInTurns(context.runs, {
           alone: spent(async () => [await run({ latency })]),
           together: spent(async () => [await run({ latency, more })]),
           aloneInTurn: spent(() => oneByOne([])),
           togetherInTurn: spent(() => oneByOne(more)),
         })
         const ratios = (many: readonly FleetRun[], one: readonly FleetRun[]) =>
-          many.map(({ runs }, round) => wallOf(runs) / wallOf(one[round]?.runs ?? []))
+          many.map(({ runs }, round) => sumWall(runs) / sumWall(one[round]?.runs ?? []))
         const perRequest = (read: (spent: FleetRun, round: number) => number) =>
-          all.together.map((spent, round) => read(spent, round) / spent.runs.reduce((sum, { stats }) => sum + requestsIn(stats), 0))
+          all.together.map((spent, round) => read(spent, round) / spent.runs.reduce((sum, { stats }) => sum + countRequests(stats), 0))
         const cpuMore = perRequest(({ cpuMicros, redisMicros }, round) => cpuMicros + redisMicros - (all.alone[round]?.cpuMicros ?? 0))
         const remark = `${stocks} stocks, ${WORKERS} workers, fixed 50 ms`
         return [
@@ -88,20 +88,20 @@ export const fleet: Measurement = {
   },
 }
 
-const wallOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { wallMs }) => sum + wallMs, 0)
-const cpuOf = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
+const sumWall = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { wallMs }) => sum + wallMs, 0)
+const sumCpu = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
 
 /** The CPU and memory of driver, workers and Redis for some runs. */
-const spentBy = async ({ redis, cpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
-  const [before, workersBefore] = [await redisSpent(redis), cpu()]
+const measureUsage = async ({ redis, cpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
+  const [before, workersBefore] = [await readRedisUsage(redis), cpu()]
   let most = before.bytes
-  const looking = setInterval(() => void redisSpent(redis).then(({ bytes }) => (most = Math.max(most, bytes))), LOOK_MS)
+  const looking = setInterval(() => void readRedisUsage(redis).then(({ bytes }) => (most = Math.max(most, bytes))), POLL_MS)
   try {
     const runs = await make()
-    const after = await redisSpent(redis)
+    const after = await readRedisUsage(redis)
     return {
       runs,
-      cpuMicros: cpuOf(runs) + cpu() - workersBefore,
+      cpuMicros: sumCpu(runs) + cpu() - workersBefore,
       redisMicros: after.cpuMicros - before.cpuMicros,
       redisBytes: most - before.bytes,
     }

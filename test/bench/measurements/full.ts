@@ -1,4 +1,4 @@
-import { inTurns, withBench } from '../harness/bench.js'
+import { runInTurns, withBench } from '../harness/bench.js'
 import type { Measurement } from '../harness/figure.js'
 import { fixed, logNormal } from '../provider/latency.js'
 
@@ -9,7 +9,7 @@ export const full: Measurement = {
   run: async (context) => {
     const stocks = context.quick ? 80 : 2_775
     return withBench(context, { stocks }, async ({ run }) => {
-      const { spread, even } = await inTurns(context.runs, {
+      const { spread, even } = await runInTurns(context.runs, {
         spread: () => run({ latency: logNormal(100) }),
         even: () => run({ latency: fixed(50) }),
       })

@@ -3,17 +3,17 @@ import { pathToFileURL } from 'node:url'
 import type * as Scripstream from '../../../src/index.js'
 import type { RunReport } from '../../../src/index.js'
 import type * as Streams from '../../../streams/index.js'
-import { HOT_PASSES, type Spent, WARM_PASSES } from '../references/spent.js'
+import { type CpuUsage, HOT_PASSES, WARM_PASSES } from '../references/spent.js'
 
 const ONLY = ['new-announcements', 'advanced-indicators']
 
 const [product = '', out = '', count = ''] = process.argv.slice(2)
-const built = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
-const { createCollector, loadSettings } = (await built('src/index.js')) as typeof Scripstream
-const { streams } = (await built('streams/index.js')) as typeof Streams
+const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const { createCollector, loadSettings } = (await importBuilt('src/index.js')) as typeof Scripstream
+const { streams } = (await importBuilt('streams/index.js')) as typeof Streams
 
 /** Collects everything once, into a separate folder. */
-const pass = (folder: string): Promise<RunReport | undefined> =>
+const runOnce = (folder: string): Promise<RunReport | undefined> =>
   new Promise((resolve, reject) => {
     const settings = loadSettings({ flags: { out: join(out, folder) }, env: process.env, streams })
     let report: RunReport | undefined
@@ -22,12 +22,12 @@ const pass = (folder: string): Promise<RunReport | undefined> =>
       .subscribe({ next: (value) => (report = value), error: reject, complete: () => resolve(report) })
   })
 
-for (let turn = 0; turn < WARM_PASSES; turn++) await pass(`warm-${turn}`)
+for (let turn = 0; turn < WARM_PASSES; turn++) await runOnce(`warm-${turn}`)
 const before = process.cpuUsage()
 for (let turn = 0; turn < HOT_PASSES; turn++) {
-  const report = await pass(`hot-${turn}`)
+  const report = await runOnce(`hot-${turn}`)
   if (report?.outcome !== 'complete') throw new Error(`the run ended as ${report?.outcome}`)
 }
 const { user, system } = process.cpuUsage(before)
-const spent: Spent = { cpuMicros: user + system, items: Number(count) * ONLY.length * HOT_PASSES }
+const spent: CpuUsage = { cpuMicros: user + system, items: Number(count) * ONLY.length * HOT_PASSES }
 console.log(JSON.stringify(spent))

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { inTurns, withBench } from '../harness/bench.js'
-import { failOn, wrongRequests } from '../harness/check.js'
+import { runInTurns, withBench } from '../harness/bench.js'
+import { failOn, findWrongRequests } from '../harness/check.js'
 import { type Measurement, median } from '../harness/figure.js'
 import { runScript } from '../harness/process.js'
 import { fixed } from '../provider/latency.js'
-import type { ProviderStats } from '../provider/ledger.js'
-import { HOT_PASSES, type Spent, WARM_PASSES } from '../references/spent.js'
+import type { ProviderStats } from '../provider/request-counter.js'
+import { type CpuUsage, HOT_PASSES, WARM_PASSES } from '../references/spent.js'
 
 /** Announcements and indicators without latency: CPU per item with warm code, compared with a bare HTTP client loop. */
 export const hot: Measurement = {
@@ -17,12 +17,12 @@ export const hot: Measurement = {
     return withBench(context, { stocks }, async ({ provider }) => {
       const measure = async (script: string, args: readonly string[]): Promise<number> => {
         await provider.control({ latency: fixed(0), reset: true })
-        const { cpuMicros, items } = await runScript<Spent>(new URL(script, import.meta.url), args, provider.env)
-        failOn(wrongRequests(onePassOf(await provider.stats()), stocks), script)
+        const { cpuMicros, items } = await runScript<CpuUsage>(new URL(script, import.meta.url), args, provider.env)
+        failOn(findWrongRequests(toOnePass(await provider.stats()), stocks), script)
         return cpuMicros / items
       }
       const out = join(context.scratch, 'hot')
-      const { ours, bare } = await inTurns(context.runs, {
+      const { ours, bare } = await runInTurns(context.runs, {
         ours: async () => {
           const micros = await measure('./hot-product.js', [context.product, out, String(stocks)])
           rmSync(out, { recursive: true })
@@ -49,7 +49,7 @@ export const hot: Measurement = {
 const PASSES = WARM_PASSES + HOT_PASSES
 
 /** The counts of one of the passes: all send the same requests. */
-const onePassOf = (stats: ProviderStats): ProviderStats => ({
+const toOnePass = (stats: ProviderStats): ProviderStats => ({
   ...stats,
   endpoints: Object.fromEntries(
     Object.entries(stats.endpoints).map(([name, counts]) => {

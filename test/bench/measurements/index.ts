@@ -1,7 +1,7 @@
 import type { Measurement } from '../harness/figure.js'
 import { candles } from './candles.js'
 import { cold } from './cold.js'
-import { incremental, rerun } from './evening.js'
+import { incremental, rerun } from './daily-run.js'
 import { exporting } from './exporting.js'
 import { fleet } from './fleet.js'
 import { fleetMany } from './fleet-many.js'

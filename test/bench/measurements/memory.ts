@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { inTurns, withBench } from '../harness/bench.js'
+import { runInTurns, withBench } from '../harness/bench.js'
 import { type Context, type Measurement, median } from '../harness/figure.js'
 import { fixed } from '../provider/latency.js'
 
@@ -18,7 +18,7 @@ export const memory: Measurement = {
         rmSync(own.scratch, { recursive: true }),
       )
     }
-    const { one, ten } = await inTurns(context.runs, { one: peakOf(2_775, 'one'), ten: peakOf(27_750, 'ten') })
+    const { one, ten } = await runInTurns(context.runs, { one: peakOf(2_775, 'one'), ten: peakOf(27_750, 'ten') })
     return [
       {
         name: 'peak RSS at 10 × the stocks',

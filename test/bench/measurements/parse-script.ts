@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Streams from '../../../streams/index.js'
 import { createBodies, isEmpty } from '../provider/bodies.js'
-import { EVENING, marketOf } from '../provider/market.js'
-import { patched } from '../provider/template.js'
+import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
+import { fillTemplate } from '../provider/template.js'
 
 /** CPU of one pass over the bodies, for each round. */
 export interface ParseCosts {
@@ -20,12 +20,12 @@ const PASSES = 5
 const bodies = (() => {
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const bodyOf = createBodies(endpoints)
-  const stocks = marketOf(80)(Date.parse(EVENING)).stocks.filter((_, rank) => !isEmpty('lodr', rank))
+  const stocks = createBenchTimeline(80)(Date.parse(FIRST_RUN_AT)).stocks.filter((_, rank) => !isEmpty('lodr', rank))
   return (['company_filings', 'lodr'] as const).flatMap((name) => {
     const endpoint = endpoints.find((one) => one.name === name)
     if (endpoint === undefined) throw new Error(`unknown endpoint ${name}`)
     return stocks.map(({ ISIN }, rank) => {
-      const response = patched(bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false), ISIN).toString()
+      const response = fillTemplate(bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false), ISIN).toString()
       return { text: response.slice(response.indexOf('\r\n\r\n') + 4), endpoint, input: { data: { isin: ISIN, pg_no: 1, count: 100 } } }
     })
   })
@@ -34,7 +34,7 @@ const bodies = (() => {
 const read = (): number => bodies.reduce((rows, { text, endpoint, input }) => rows + (endpoint.read(text, input) as unknown[]).length, 0)
 const bare = (): number => bodies.reduce((rows, { text }) => rows + (JSON.parse(text) as { data: unknown[] }).data.length, 0)
 
-const cpuOf = (pass: () => number): number => {
+const measureCpu = (pass: () => number): number => {
   const from = process.cpuUsage()
   for (let count = 0; count < PASSES; count++) pass()
   const { user, system } = process.cpuUsage(from)
@@ -42,8 +42,8 @@ const cpuOf = (pass: () => number): number => {
 }
 
 if (read() !== bare()) throw new Error('the endpoints read another number of rows than JSON.parse')
-for (let warm = 0; warm < 3; warm++) for (const pass of [read, bare]) cpuOf(pass)
-const costs = Array.from({ length: Number(rounds) }, () => ({ read: cpuOf(read), bare: cpuOf(bare) }))
+for (let warm = 0; warm < 3; warm++) for (const pass of [read, bare]) measureCpu(pass)
+const costs = Array.from({ length: Number(rounds) }, () => ({ read: measureCpu(read), bare: measureCpu(bare) }))
 const result: ParseCosts = {
   read: costs.map((cost) => cost.read),
   bare: costs.map((cost) => cost.bare),

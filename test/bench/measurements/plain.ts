@@ -1,22 +1,22 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CheckedRun, inTurns, withBench } from '../harness/bench.js'
-import { failOn, wrongFiles, wrongRequests } from '../harness/check.js'
+import { type CheckedRun, runInTurns, withBench } from '../harness/bench.js'
+import { failOn, findWrongFiles, findWrongRequests } from '../harness/check.js'
 import { type Context, type Figure, type Measurement, median } from '../harness/figure.js'
-import { outputsIn } from '../harness/outputs.js'
+import { readOutputs } from '../harness/outputs.js'
 import { fixed } from '../provider/latency.js'
 import type { ProviderOptions } from '../provider/provider.js'
-import { type PlainRun, plainThreadsMissing, runPlainThreads } from '../references/plain-threads.js'
-import { selfSigned } from './self-signed.js'
+import { findMissingDependency, type PlainRun, runPlainThreads } from '../references/plain-threads.js'
+import { createCertificate } from './self-signed.js'
 
 /** Alternating runs of the plain threads program and the product, without provider latency. */
 const compare = (context: Context, options: ProviderOptions) =>
   withBench(context, options, ({ provider, run }) =>
-    inTurns<'plain' | 'ours', PlainRun>(context.runs, {
+    runInTurns<'plain' | 'ours', PlainRun>(context.runs, {
       plain: async () => {
         const out = mkdtempSync(join(context.scratch, 'plain-'))
         const done = await runPlainThreads({ provider, latency: fixed(0), out })
-        const wrong = [...wrongRequests(await provider.stats(), options.stocks), ...wrongFiles(outputsIn(out), options.stocks)]
+        const wrong = [...findWrongRequests(await provider.stats(), options.stocks), ...findWrongFiles(readOutputs(out), options.stocks)]
         failOn(wrong, 'the plain threads program')
         context.say(`plain threads: ${(done.wallMs / 1_000).toFixed(2)} s, CPU ${(done.cpuMicros / 1e6).toFixed(2)} s`)
         return done
@@ -27,11 +27,11 @@ const compare = (context: Context, options: ProviderOptions) =>
 
 type Turns = Awaited<ReturnType<typeof compare>>
 
-const ratios = ({ plain, ours }: Turns, of: keyof PlainRun): readonly number[] =>
+const computeRatios = ({ plain, ours }: Turns, of: keyof PlainRun): readonly number[] =>
   plain.map((run, round) => run[of] / (ours[round] as PlainRun)[of])
 
-const skipped = async (context: Context): Promise<boolean> => {
-  const missing = await plainThreadsMissing()
+const skipIfMissing = async (context: Context): Promise<boolean> => {
+  const missing = await findMissingDependency()
   if (missing !== undefined) context.say(`skipped: ${missing}`)
   return missing !== undefined
 }
@@ -41,7 +41,7 @@ export const plain: Measurement = {
   name: 'plain',
   summary: 'no latency: the plain Python threads program ÷ ours, wall and CPU',
   run: async (context): Promise<readonly Figure[]> => {
-    if (await skipped(context)) return []
+    if (await skipIfMissing(context)) return []
     const stocks = context.quick ? 40 : 2_775
     const turns = await compare(context, { stocks })
     const [theirs, ours] = [turns.plain, turns.ours].map((runs) => (median(runs.map(({ wallMs }) => wallMs)) / 1_000).toFixed(1))
@@ -50,12 +50,18 @@ export const plain: Measurement = {
       {
         name: 'no latency: plain threads program ÷ ours, wall',
         unit: '×',
-        values: ratios(turns, 'wallMs'),
+        values: computeRatios(turns, 'wallMs'),
         goal: 4,
         atLeast: true,
         remark,
       },
-      { name: 'no latency: plain threads program ÷ ours, CPU', unit: '×', values: ratios(turns, 'cpuMicros'), goal: 3, atLeast: true },
+      {
+        name: 'no latency: plain threads program ÷ ours, CPU',
+        unit: '×',
+        values: computeRatios(turns, 'cpuMicros'),
+        goal: 3,
+        atLeast: true,
+      },
     ]
   },
 }
@@ -67,11 +73,11 @@ export const far: Measurement = {
   name: 'far',
   summary: `TLS with ${ROUND_TRIP_MS} ms round trips: the plain Python threads program ÷ ours, wall`,
   run: async (context): Promise<readonly Figure[]> => {
-    if (await skipped(context)) return []
+    if (await skipIfMissing(context)) return []
     const stocks = context.quick ? 20 : 2_775
-    const { remove, ...tls } = selfSigned()
+    const { remove, ...tls } = createCertificate()
     const turns = await compare(context, { stocks, tls: { ...tls, roundTripMs: ROUND_TRIP_MS } }).finally(remove)
     const name = `TLS, ${ROUND_TRIP_MS} ms round trips: plain threads program ÷ ours, wall`
-    return [{ name, unit: '×', values: ratios(turns, 'wallMs'), goal: 8, atLeast: true, remark: `${stocks} stocks` }]
+    return [{ name, unit: '×', values: computeRatios(turns, 'wallMs'), goal: 8, atLeast: true, remark: `${stocks} stocks` }]
   },
 }

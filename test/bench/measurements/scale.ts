@@ -1,10 +1,10 @@
 import { type CheckedRun, withBench } from '../harness/bench.js'
 import { type Context, median } from '../harness/figure.js'
 import { fixed } from '../provider/latency.js'
-import { requestsIn } from '../provider/ledger.js'
+import { countRequests } from '../provider/request-counter.js'
 import type { ScalePoint } from '../report/results.js'
 
-const ONE = 2_775
+const STOCKS_TODAY = 2_775
 
 export interface ScaleOptions {
   /** Market sizes, as multiples of today's. */
@@ -16,7 +16,7 @@ export interface ScaleOptions {
 export const measureScale = async (context: Context, { factors, latenciesMs }: ScaleOptions): Promise<readonly ScalePoint[]> => {
   const points: ScalePoint[] = []
   for (const factor of factors) {
-    const stocks = context.quick ? 50 * factor : ONE * factor
+    const stocks = context.quick ? 50 * factor : STOCKS_TODAY * factor
     await withBench(context, { stocks }, async ({ run }) => {
       for (const latencyMs of latenciesMs) {
         const runs: CheckedRun[] = []
@@ -30,7 +30,7 @@ export const measureScale = async (context: Context, { factors, latenciesMs }: S
           boundS: of(({ boundMs }) => boundMs / 1_000),
           cpuS: of(({ cpuMicros }) => cpuMicros / 1e6),
           peakRssMb: of(({ peakRssBytes }) => peakRssBytes / 1e6),
-          requests: of(({ stats }) => requestsIn(stats)),
+          requests: of(({ stats }) => countRequests(stats)),
           outputMb: of(({ outputs }) => outputs.bytes / 1e6),
         })
       }

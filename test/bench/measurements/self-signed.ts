@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A certificate for loopback, as text and as a file for the clients. */
-export const selfSigned = () => {
+export const createCertificate = () => {
   const folder = mkdtempSync(join(tmpdir(), 'scripstream-bench-tls-'))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']

@@ -1,7 +1,7 @@
-import { type Bench, inTurns, withBench } from '../harness/bench.js'
+import { type Bench, runInTurns, withBench } from '../harness/bench.js'
 import { type Context, type Figure, median } from '../harness/figure.js'
 import { fixed } from '../provider/latency.js'
-import { requestsIn } from '../provider/ledger.js'
+import { countRequests } from '../provider/request-counter.js'
 
 /** Maximum ratio to the other build. */
 const GOAL = 1.03
@@ -16,10 +16,10 @@ export const measureTurns = (
     // One uncounted run of each fills the disk cache.
     const build = (product: string) => (): ReturnType<Bench['run']> => run({ latency, product })
     const turns = { theirs: build(against), ours: build(context.product) }
-    await inTurns(1, turns)
-    const { theirs, ours } = await inTurns(context.runs, turns)
+    await runInTurns(1, turns)
+    const { theirs, ours } = await runInTurns(context.runs, turns)
     const ratios = (read: (run: (typeof ours)[number]) => number) => ours.map((one, round) => read(one) / read(theirs[round] as typeof one))
-    const requests = (runs: typeof ours): number => median(runs.map(({ stats }) => requestsIn(stats)))
+    const requests = (runs: typeof ours): number => median(runs.map(({ stats }) => countRequests(stats)))
     const remark = `${stocks} stocks, fixed ${latencyMs} ms, ${requests(ours)} requests against ${requests(theirs)}`
     return [
       { name: 'whole run ÷ the other build: wall', unit: '×', values: ratios(({ wallMs }) => wallMs), goal: GOAL, remark },

@@ -1,7 +1,7 @@
-import { jsonResponse } from './template.js'
+import { createJsonResponse } from './template.js'
 
 /** The answer to a request. Its body is created when it is sent, so that waiting answers need no memory. */
-export interface Answer {
+export interface BenchAnswer {
   readonly endpoint: string
   /** Identifies the requests that a run may send only once. */
   readonly key: string
@@ -10,9 +10,9 @@ export interface Answer {
   readonly violation?: string
 }
 
-export const violation = (endpoint: string, message: string): Answer => ({
+export const createViolation = (endpoint: string, message: string): BenchAnswer => ({
   endpoint,
   key: message,
   violation: `${endpoint}: ${message}`,
-  response: () => jsonResponse({ message }, 400),
+  response: () => createJsonResponse({ message }, 400),
 })

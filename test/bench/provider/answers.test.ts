@@ -2,15 +2,15 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { streams } from '../../../streams/index.js'
 import { type Answers, createAnswers } from './answers.js'
 import { isEmpty } from './bodies.js'
-import { EVENING, marketOf, NEXT_EVENING } from './market.js'
+import { createBenchTimeline, FIRST_RUN_AT, NEXT_RUN_AT } from './market.js'
 
 const endpoints = streams.flatMap((stream) => stream.endpoints)
-const endpointOf = (name: string) => {
+const findEndpoint = (name: string) => {
   const endpoint = endpoints.find((one) => one.name === name)
   if (endpoint === undefined) throw new Error(`unknown endpoint ${name}`)
   return endpoint
 }
-const { stocks } = marketOf(100)(Date.parse(EVENING))
+const { stocks } = createBenchTimeline(100)(Date.parse(FIRST_RUN_AT))
 
 describe('the answers of the benchmark’s provider', () => {
   let answers: Answers
@@ -19,7 +19,7 @@ describe('the answers of the benchmark’s provider', () => {
   })
 
   const ask = (name: string, input: object) => {
-    const { host, path } = endpointOf(name)
+    const { host, path } = findEndpoint(name)
     const answer = answers.answer({ method: 'POST', path: `/${host}${path}`, type: 'application/json', body: JSON.stringify(input) })
     const text = answer.response().toString()
     return { ...answer, text: text.slice(text.indexOf('\r\n\r\n') + 4) }
@@ -36,7 +36,7 @@ describe('the answers of the benchmark’s provider', () => {
     for (const [rank, { ISIN }] of stocks.entries()) {
       const input = { data: { isin: ISIN, pg_no: 1, count: 100 } }
       const { text, violation } = askFilings(name, ISIN)
-      const rows = endpointOf(name).read(text, input) as readonly { readonly isin: string }[]
+      const rows = findEndpoint(name).read(text, input) as readonly { readonly isin: string }[]
       expect(violation).toBeUndefined()
       expect(rows.length === 0).toBe(isEmpty('lodr', rank))
       if (rows.length > 0)
@@ -49,7 +49,7 @@ describe('the answers of the benchmark’s provider', () => {
   })
 
   it('have 2,500 candles, and for later days exactly the requested ones of the same history', () => {
-    const [first, next] = [EVENING, NEXT_EVENING].map((evening) => Date.parse(evening) / 1_000)
+    const [first, next] = [FIRST_RUN_AT, NEXT_RUN_AT].map((evening) => Date.parse(evening) / 1_000)
     const whole = askCandles(215_634_600, next ?? 0)
     expect(askCandles(215_634_600, first ?? 0).Time).toHaveLength(2_500)
     const join = whole.Time.at(-2) ?? 0

@@ -1,11 +1,11 @@
+import type { AnyEndpoint } from '../../../src/http/endpoint.js'
 import type { SampleMarket } from '../../../src/model/market.js'
-import type { AnyEndpoint } from '../../../src/provider/endpoint.js'
 import { createFullSize } from './full-size.js'
-import { EVENING, marketOf } from './market.js'
-import { samplesOf } from './samples.js'
-import { type Template, templateOf } from './template.js'
+import { createBenchTimeline, FIRST_RUN_AT } from './market.js'
+import { createSamples } from './samples.js'
+import { createTemplate, type Template } from './template.js'
 
-const empties = {
+const emptyBodies = {
   company_filings: { code: 0, data: null },
   lodr: { code: 0, data: null },
   fundamental: { status: 'success', data: [] },
@@ -15,10 +15,10 @@ const empties = {
 } as const
 
 /** Endpoints whose answers are shared by many stocks, except for the ISIN. */
-export type SharedEndpoint = keyof typeof empties
+export type SharedEndpoint = keyof typeof emptyBodies
 
 /** One in this many stocks has an empty answer. */
-const ONE_IN: Readonly<Record<SharedEndpoint, number>> = {
+const EMPTY_EVERY: Readonly<Record<SharedEndpoint, number>> = {
   company_filings: 5,
   lodr: 5,
   fundamental: 100,
@@ -27,9 +27,9 @@ const ONE_IN: Readonly<Record<SharedEndpoint, number>> = {
   news: 7,
 }
 
-export const isEmpty = (endpoint: SharedEndpoint, rank: number): boolean => rank % ONE_IN[endpoint] === ONE_IN[endpoint] - 1
+export const isEmpty = (endpoint: SharedEndpoint, rank: number): boolean => rank % EMPTY_EVERY[endpoint] === EMPTY_EVERY[endpoint] - 1
 
-export const isShared = (endpoint: string): endpoint is SharedEndpoint => endpoint in empties
+export const isShared = (endpoint: string): endpoint is SharedEndpoint => endpoint in emptyBodies
 
 const VARIANTS = 64
 /** Number of stocks from which the variants are made. */
@@ -40,19 +40,22 @@ export type Bodies = (endpoint: SharedEndpoint, rank: number, isLater: boolean) 
 
 /** Full-size answers about a few stocks, used for all stocks. */
 export const createBodies = (endpoints: readonly AnyEndpoint[]): Bodies => {
-  const market = marketOf(POOL)(Date.parse(EVENING))
-  const empty = Object.fromEntries(Object.entries(empties).map(([name, value]) => [name, templateOf(value)]))
-  const full = templatesOf(endpoints, market)
+  const market = createBenchTimeline(POOL)(Date.parse(FIRST_RUN_AT))
+  const empty = Object.fromEntries(Object.entries(emptyBodies).map(([name, value]) => [name, createTemplate(value)]))
+  const full = createTemplates(endpoints, market)
   return (endpoint, rank, isLater) => {
     const variant = (rank + (isLater && rank % 3 === 0 ? 1 : 0)) % VARIANTS
     return (isEmpty(endpoint, rank) ? empty[endpoint] : full[endpoint][variant]) as Template
   }
 }
 
-const templatesOf = (endpoints: readonly AnyEndpoint[], market: SampleMarket): Readonly<Record<SharedEndpoint, readonly Template[]>> => {
-  const make = createFullSize(market.stocks, samplesOf(endpoints, market))
+const createTemplates = (
+  endpoints: readonly AnyEndpoint[],
+  market: SampleMarket,
+): Readonly<Record<SharedEndpoint, readonly Template[]>> => {
+  const make = createFullSize(market.stocks, createSamples(endpoints, market))
   const variants = (value: (place: number) => unknown) =>
-    market.stocks.slice(0, VARIANTS).map(({ ISIN }, place) => templateOf(value(place), ISIN))
+    market.stocks.slice(0, VARIANTS).map(({ ISIN }, place) => createTemplate(value(place), ISIN))
   const filings = Array.from({ length: VARIANTS }, (_, place) => make.filings(place))
   return {
     company_filings: variants((place) => filings[place]?.legacy),

@@ -1,6 +1,6 @@
 import type { CandleColumns } from '../../../src/model/market.js'
-import { EVENING, marketOf } from './market.js'
-import { jsonResponse } from './template.js'
+import { createBenchTimeline, FIRST_RUN_AT } from './market.js'
+import { createJsonResponse } from './template.js'
 
 const VARIANTS = 64
 const CANDLES = 2_500
@@ -10,7 +10,7 @@ const FURTHER_DAYS_MS = 30 * 86_400_000
 
 /** Answers to candle requests. The few variants are cached; those of a first run are created in advance. */
 export const createCandleAnswers = () => {
-  const all = histories()
+  const all = createHistories()
   const kept = new Map<string, Buffer>()
   const answer = (place: number, start: number, end: number): Buffer => {
     const variant = place % all.length
@@ -18,32 +18,32 @@ export const createCandleAnswers = () => {
     const from = history.Time.findIndex((time) => time >= start)
     const to = history.Time.findLastIndex((time) => time <= end) + 1
     const key = `${variant} ${from} ${to}`
-    const response = kept.get(key) ?? jsonResponse({ success: true, data: candlesIn(history, from < 0 ? to : from, to) })
+    const response = kept.get(key) ?? createJsonResponse({ success: true, data: sliceCandles(history, from < 0 ? to : from, to) })
     kept.set(key, response)
     return response
   }
   all.forEach((_, place) => {
-    answer(place, 1, Date.parse(EVENING) / 1_000)
+    answer(place, 1, Date.parse(FIRST_RUN_AT) / 1_000)
   })
   return answer
 }
 
 /** Histories with `CANDLES` days up to the benchmark's day, and some days after it. */
-const histories = (): readonly CandleColumns[] => {
-  const market = marketOf(POOL)(Date.parse(EVENING) + FURTHER_DAYS_MS)
-  const evening = Date.parse(EVENING) / 1_000
+const createHistories = (): readonly CandleColumns[] => {
+  const market = createBenchTimeline(POOL)(Date.parse(FIRST_RUN_AT) + FURTHER_DAYS_MS)
+  const evening = Date.parse(FIRST_RUN_AT) / 1_000
   const whole: CandleColumns[] = []
   for (const { Sid, split } of market.stocks) {
     const columns = split === undefined ? market.candles(Sid, 1, market.asOf / 1_000) : undefined
     const known = columns?.Time.findLastIndex((time) => time <= evening) ?? -1
-    if (columns !== undefined && known + 1 >= CANDLES) whole.push(candlesIn(columns, known + 1 - CANDLES, columns.Time.length))
+    if (columns !== undefined && known + 1 >= CANDLES) whole.push(sliceCandles(columns, known + 1 - CANDLES, columns.Time.length))
     if (whole.length === VARIANTS) return whole
   }
   throw new Error(`only ${whole.length} stocks have ${CANDLES} candles`)
 }
 
 /** The candles from index `from` (inclusive) to `to` (exclusive). */
-const candlesIn = ({ Time, o, h, l, c, v }: CandleColumns, from: number, to: number): CandleColumns => {
+const sliceCandles = ({ Time, o, h, l, c, v }: CandleColumns, from: number, to: number): CandleColumns => {
   const part = (column: readonly number[]) => column.slice(from, to)
   return { Time: part(Time), o: part(o), h: part(h), l: part(l), c: part(c), v: part(v) }
 }

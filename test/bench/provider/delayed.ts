@@ -7,14 +7,14 @@ const after = createAfter()
  * Forwards a connection to a local port with a simulated round trip: bytes arrive half a round trip later in both directions. The first
  * bytes also wait for the round trip of the TCP handshake, which loopback does not have.
  */
-export const delayed = (near: Socket, port: number, roundTripMs: number): void => {
+export const forwardDelayed = (near: Socket, port: number, roundTripMs: number): void => {
   const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
   near.setNoDelay(true)
-  pass(near, far, { ms: roundTripMs / 2, moreAtFirst: roundTripMs })
-  pass(far, near, { ms: roundTripMs / 2, moreAtFirst: 0 })
+  forwardOneWay(near, far, { ms: roundTripMs / 2, moreAtFirst: roundTripMs })
+  forwardOneWay(far, near, { ms: roundTripMs / 2, moreAtFirst: 0 })
 }
 
-const pass = (from: Socket, to: Socket, { ms, moreAtFirst }: { readonly ms: number; readonly moreAtFirst: number }): void => {
+const forwardOneWay = (from: Socket, to: Socket, { ms, moreAtFirst }: { readonly ms: number; readonly moreAtFirst: number }): void => {
   const opensAt = performance.now() + moreAtFirst
   // Timers may fire out of order: each one takes the oldest chunk.
   const underWay: (() => void)[] = []

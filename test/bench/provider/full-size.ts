@@ -1,5 +1,5 @@
 import type { SampleStock } from '../../../src/model/market.js'
-import { isRow, textOf } from '../../../src/model/row.js'
+import { isRow, readText } from '../../../src/model/row.js'
 import type { Row, Samples } from './samples.js'
 
 /** Bytes of one answer, for samples that are smaller than the real answers. */
@@ -7,7 +7,7 @@ const SIZE = { filings: 44_000, fundamental: 12_000, announcements: 3_000, indic
 const NEWS_ITEMS = 50
 
 /** Takes rows until their JSON has `bytes` bytes. */
-const upTo = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
+const takeBytes = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
   const taken: Row[] = []
   let size = 0
   for (const row of rows) {
@@ -19,7 +19,7 @@ const upTo = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
 }
 
 /** The rows of one stock, then those of the next stocks. */
-function* rowsFrom(place: number, rowsOf: (stock: SampleStock) => readonly Row[], pool: readonly SampleStock[]): Generator<Row> {
+function* generateRows(place: number, rowsOf: (stock: SampleStock) => readonly Row[], pool: readonly SampleStock[]): Generator<Row> {
   for (let at = 0; at < pool.length; at++) yield* rowsOf(pool[(place + at) % pool.length] as SampleStock)
 }
 
@@ -31,24 +31,27 @@ export const createFullSize = (pool: readonly SampleStock[], { rows, news }: Sam
     /** The answers of both endpoints. They share one row in sixteen, so they merge to nearly twice the size of one. */
     filings: (place: number) => {
       const numbered = (path: string, list: readonly Row[]) =>
-        list.map((row, n) => ({ ...row, ...idOf(row, `${path}-${n}`, about(place)) }))
-      const legacy = numbered('l', upTo(SIZE.filings, rowsFrom(place, rowsOf('company_filings'), pool)))
-      const lodr = numbered('r', upTo(SIZE.filings, rowsFrom(place + 1, rowsOf('lodr'), pool)))
+        list.map((row, n) => ({ ...row, ...createIds(row, `${path}-${n}`, about(place)) }))
+      const legacy = numbered('l', takeBytes(SIZE.filings, generateRows(place, rowsOf('company_filings'), pool)))
+      const lodr = numbered('r', takeBytes(SIZE.filings, generateRows(place + 1, rowsOf('lodr'), pool)))
       return { legacy: { code: 0, data: legacy }, lodr: { code: 0, data: lodr.map((row, n) => (n % 16 === 0 ? (legacy[n] ?? row) : row)) } }
     },
     fundamental: (place: number) => {
-      const rows = upTo(SIZE.fundamental, rowsFrom(place, rowsOf('fundamental'), pool))
+      const rows = takeBytes(SIZE.fundamental, generateRows(place, rowsOf('fundamental'), pool))
       return { status: 'success', data: [{ ...rows.reduce(joinTables), isin: about(place).ISIN }] }
     },
-    announcements: (place: number) => ({ code: 0, data: upTo(SIZE.announcements, rowsFrom(place, rowsOf('announcements'), pool)) }),
+    announcements: (place: number) => ({
+      code: 0,
+      data: takeBytes(SIZE.announcements, generateRows(place, rowsOf('announcements'), pool)),
+    }),
     indicator: (place: number) => {
-      const all = upTo(SIZE.indicator, rowsFrom(place, rowsOf('indicator'), pool))
+      const all = takeBytes(SIZE.indicator, generateRows(place, rowsOf('indicator'), pool))
       const lists = (key: string) => all.flatMap((row) => row[key])
       return { data: [{ EMA: lists('EMA'), SMA: lists('SMA'), Indicator: lists('Indicator'), Pivot: lists('Pivot') }] }
     },
     news: (place: number) => {
       const latest_news: Row[] = []
-      for (const item of rowsFrom(place, news, pool)) if (latest_news.push(item) === NEWS_ITEMS) break
+      for (const item of generateRows(place, news, pool)) if (latest_news.push(item) === NEWS_ITEMS) break
       return { code: 0, data: { latest_news } }
     },
   }
@@ -59,12 +62,15 @@ const joinTables = (one: Row, other: Row): Row => {
   const tables = Object.entries(one).filter((entry): entry is [string, Row] => isRow(entry[1]))
   const joined = tables.map(([name, table]) => {
     const more = isRow(other[name]) ? other[name] : {}
-    return [name, Object.fromEntries(Object.entries(table).map(([column, text]) => [column, `${textOf(text)}|${textOf(more[column])}`]))]
+    return [
+      name,
+      Object.fromEntries(Object.entries(table).map(([column, text]) => [column, `${readText(text)}|${readText(more[column])}`])),
+    ]
   })
   return { ...one, ...Object.fromEntries(joined) }
 }
 
-const idOf = ({ news_id }: Row, id: string, { ISIN }: SampleStock): Row => ({
+const createIds = ({ news_id }: Row, id: string, { ISIN }: SampleStock): Row => ({
   isin: ISIN,
   ...(news_id === undefined ? {} : { news_id: `${ISIN.toLowerCase()}-${id}` }),
 })

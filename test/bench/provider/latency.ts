@@ -1,4 +1,4 @@
-import { randomFrom } from '../../../src/simulator/random.js'
+import { createRandom } from '../../../src/simulator/random.js'
 import { SEED } from './market.js'
 
 /** The latency of the provider in milliseconds: fixed, or log-normal with a mean. */
@@ -13,12 +13,12 @@ const SPREAD = 0.5
 export const fixed = (ms: number): Latency => ({ kind: 'fixed', ms })
 export const logNormal = (ms: number): Latency => ({ kind: 'log-normal', ms })
 
-export const wordsOf = ({ kind, ms }: Latency): string => (kind === 'fixed' ? `${ms} ms` : `log-normal, mean ${ms} ms`)
+export const formatLatency = ({ kind, ms }: Latency): string => (kind === 'fixed' ? `${ms} ms` : `log-normal, mean ${ms} ms`)
 
 /** The latency of one request: the same in every process, in any order of requests. */
-export const latencyOf = ({ kind, ms }: Latency, endpoint: string, key: string): number => {
+export const computeLatency = ({ kind, ms }: Latency, endpoint: string, key: string): number => {
   if (kind === 'fixed') return ms
-  const random = randomFrom(SEED, 'bench-latency', endpoint, key)
+  const random = createRandom(SEED, 'bench-latency', endpoint, key)
   const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
   return ms * Math.exp(SPREAD * normal - SPREAD ** 2 / 2)
 }

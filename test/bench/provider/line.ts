@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { randomFrom } from '../../../src/simulator/random.js'
+import { createRandom } from '../../../src/simulator/random.js'
 import { SEED } from './market.js'
 
 /** A network line, shared by all connections. */
@@ -18,7 +18,7 @@ export const createLine = () => {
   const waiting = new Map<Socket, Buffer>()
   let speed: LineSpeed | undefined
   let timer: NodeJS.Timeout | undefined
-  let random = randomFrom(SEED, 'bench-line')
+  let random = createRandom(SEED, 'bench-line')
   let tokens = 0
   let lastAt = 0
   let pausedUntil = 0
@@ -55,7 +55,7 @@ export const createLine = () => {
       waiting.clear()
       clearInterval(timer)
       timer = undefined
-      random = randomFrom(SEED, 'bench-line')
+      random = createRandom(SEED, 'bench-line')
     },
     send: (socket: Socket, bytes: Buffer): void => {
       if (socket.destroyed) return

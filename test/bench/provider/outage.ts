@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Front } from './front.js'
-import { responseOf } from './template.js'
+import { createResponse } from './template.js'
 
 /**
  * Kinds of outages. `killed`: connections are reset and new ones refused. `frozen`: requests are accepted and never answered, not even
@@ -24,7 +24,7 @@ export interface OutageSpan {
 
 const PAGE = '<!DOCTYPE html><html><head><title>503 Service Temporarily Unavailable</title></head><body><h1>503</h1></body></html>'
 
-export const unavailable = responseOf(503, 'text/html', Buffer.from(PAGE))
+export const unavailable = createResponse(503, 'text/html', Buffer.from(PAGE))
 
 /** @param namesFile exists while the host name must not resolve; `failing-names.ts` checks it in the product's process */
 export const createOutages = (front: Front, namesFile: string | undefined) => {

@@ -1,4 +1,4 @@
-import { jsonResponse } from './template.js'
+import { createJsonResponse } from './template.js'
 
 /** Makes the answers of one endpoint large but valid: a text of `bytes` bytes in addition to the rows. */
 export interface Padding {
@@ -15,7 +15,7 @@ export const createPadding = () => {
       padding = next ?? undefined
       text = Buffer.alloc(padding?.bytes ?? 0, 'x')
     },
-    piecesOf: (endpoint: string, response: Buffer): readonly Buffer[] => {
+    splitIntoPieces: (endpoint: string, response: Buffer): readonly Buffer[] => {
       if (padding?.endpoint !== endpoint) return [response]
       const body = response.toString('utf8', response.indexOf('\r\n\r\n') + 4)
       const [start, end] = [Buffer.from(`${body.slice(0, -1)},"padding":"`), Buffer.from('"}')]
@@ -27,4 +27,4 @@ export const createPadding = () => {
 }
 
 /** The 429 of a rate limit, without Retry-After. */
-export const tooManyRequests = jsonResponse({ message: 'too many requests' }, 429)
+export const tooManyRequests = createJsonResponse({ message: 'too many requests' }, 429)

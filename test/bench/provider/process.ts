@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { ProviderStats } from './ledger.js'
 import type { ProviderControl, ProviderOptions, ProviderReady } from './provider.js'
+import type { ProviderStats } from './request-counter.js'
 
 /** A provider in a separate process. */
 export interface Provider {

@@ -4,16 +4,16 @@ import { hosts } from '../../../src/model/settings.js'
 import { streams } from '../../../streams/index.js'
 import { createAfter } from './after.js'
 import { createAnswers } from './answers.js'
-import { delayed } from './delayed.js'
+import { forwardDelayed } from './delayed.js'
 import { openFront } from './front.js'
-import { type Latency, latencyOf } from './latency.js'
-import { createLedger } from './ledger.js'
+import { computeLatency, type Latency } from './latency.js'
 import { createLine, type LineSpeed } from './line.js'
-import { EVENING, marketOf } from './market.js'
+import { createBenchTimeline, FIRST_RUN_AT } from './market.js'
 import { createOutages, type Outage, unavailable } from './outage.js'
 import { createPadding, type Padding, tooManyRequests } from './padding.js'
-import { type Asked, readRequests } from './requests.js'
-import { jsonResponse } from './template.js'
+import { createRequestCounter } from './request-counter.js'
+import { type ReceivedRequest, readRequests } from './requests.js'
+import { createJsonResponse } from './template.js'
 
 /** The only argument of the process, as JSON. */
 export interface ProviderOptions {
@@ -56,7 +56,7 @@ const { answer, moveTo } = createAnswers(
   streams.flatMap(({ endpoints }) => endpoints),
   options.stocks,
 )
-const ledger = createLedger()
+const ledger = createRequestCounter()
 const after = createAfter()
 const line = createLine()
 const padding = createPadding()
@@ -65,11 +65,11 @@ const outages = createOutages(front, options.namesFile)
 let latency: Latency = { kind: 'fixed', ms: 0 }
 let refused: string | null = null
 
-const handle = (asked: Asked, socket: Socket): void => {
+const handle = (asked: ReceivedRequest, socket: Socket): void => {
   const { endpoint, key, response, violation } = answer(asked)
-  if (violation !== undefined) ledger.violated(violation)
-  const ms = latencyOf(latency, endpoint, key)
-  const answered = ledger.asked(endpoint, key, ms)
+  if (violation !== undefined) ledger.addViolation(violation)
+  const ms = computeLatency(latency, endpoint, key)
+  const answered = ledger.countRequest(endpoint, key, ms)
   const isAskedFrozen = outages.activeKind() === 'frozen'
   after(ms, () => {
     const kind = outages.activeKind()
@@ -77,13 +77,13 @@ const handle = (asked: Asked, socket: Socket): void => {
     answered()
     if (kind === '503') line.send(socket, unavailable)
     else if (refused === endpoint) line.send(socket, tooManyRequests)
-    else for (const piece of padding.piecesOf(endpoint, response())) line.send(socket, piece)
+    else for (const piece of padding.splitIntoPieces(endpoint, response())) line.send(socket, piece)
     if (kind === undefined) outages.countAnswer(endpoint)
   })
 }
 
-const own = async ({ path, body }: Asked): Promise<Buffer> => {
-  if (path === '/__stats') return jsonResponse({ ...ledger.stats(), outage: outages.span() })
+const answerControl = async ({ path, body }: ReceivedRequest): Promise<Buffer> => {
+  if (path === '/__stats') return createJsonResponse({ ...ledger.stats(), outage: outages.span() })
   const control = JSON.parse(body) as ProviderControl
   latency = control.latency ?? latency
   if (control.asOf !== undefined) moveTo(Date.parse(control.asOf))
@@ -92,30 +92,30 @@ const own = async ({ path, body }: Asked): Promise<Buffer> => {
   if (control.padding !== undefined) padding.set(control.padding)
   if (control.refuse !== undefined) refused = control.refuse
   if (control.outage !== undefined) await outages.plan(control.outage)
-  return jsonResponse({})
+  return createJsonResponse({})
 }
 
-const listening = (server: ReturnType<typeof createServer>): Promise<number> =>
+const listenOnFreePort = (server: ReturnType<typeof createServer>): Promise<number> =>
   new Promise((resolve) => {
     server.listen({ port: 0, host: '127.0.0.1', backlog: 1_024 }, () => resolve((server.address() as AddressInfo).port))
   })
 
 const start = async (): Promise<ProviderReady> => {
   // A separate port, which stays open during outages.
-  const ownPort = await listening(
-    createServer((socket) => readRequests(socket, (asked) => void own(asked).then((bytes) => socket.write(bytes)))),
+  const ownPort = await listenOnFreePort(
+    createServer((socket) => readRequests(socket, (asked) => void answerControl(asked).then((bytes) => socket.write(bytes)))),
   )
   const control = `http://127.0.0.1:${ownPort}`
   const { tls } = options
-  if (tls === undefined) return { control, port: front.port, env: environment(`http://127.0.0.1:${front.port}`) }
-  const secure = await listening(createTlsServer({ key: tls.key, cert: tls.cert }, (socket) => readRequests(socket, handle)))
-  const way = await listening(createServer({ allowHalfOpen: true }, (socket) => delayed(socket, secure, tls.roundTripMs)))
+  if (tls === undefined) return { control, port: front.port, env: createEnvironment(`http://127.0.0.1:${front.port}`) }
+  const secure = await listenOnFreePort(createTlsServer({ key: tls.key, cert: tls.cert }, (socket) => readRequests(socket, handle)))
+  const way = await listenOnFreePort(createServer({ allowHalfOpen: true }, (socket) => forwardDelayed(socket, secure, tls.roundTripMs)))
   const trust = { NODE_EXTRA_CA_CERTS: tls.certFile, REQUESTS_CA_BUNDLE: tls.certFile }
-  return { control, port: way, env: { ...environment(`https://127.0.0.1:${way}`), ...trust } }
+  return { control, port: way, env: { ...createEnvironment(`https://127.0.0.1:${way}`), ...trust } }
 }
 
-const environment = (origin: string): Readonly<Record<string, string>> => {
-  const { sheet } = marketOf(0)(Date.parse(EVENING))
+const createEnvironment = (origin: string): Readonly<Record<string, string>> => {
+  const { sheet } = createBenchTimeline(0)(Date.parse(FIRST_RUN_AT))
   return {
     ...Object.fromEntries(hosts.map((host) => [`SCRIPSTREAM_${host.toUpperCase()}_URL`, `${origin}/${host}`])),
     SCRIPSTREAM_SHEET_ID: sheet.id,

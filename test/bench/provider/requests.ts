@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** A request as it arrived. */
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly type: string
@@ -9,7 +9,7 @@ export interface Asked {
 }
 
 /** @param bytes the request as it arrived */
-export type Handle = (asked: Asked, socket: Socket, bytes: Buffer) => void
+export type Handle = (asked: ReceivedRequest, socket: Socket, bytes: Buffer) => void
 
 /** Reads the requests of a keep-alive connection. It supports only the HTTP of the clients here: content-length, no chunks. */
 export const readRequests = (socket: Socket, handle: Handle): void => {
@@ -20,7 +20,7 @@ export const readRequests = (socket: Socket, handle: Handle): void => {
     let bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk])
     rest = undefined
     while (bytes.length > 0) {
-      const read = requestIn(bytes)
+      const read = parseRequest(bytes)
       if (read === undefined) {
         rest = bytes
         return
@@ -32,7 +32,7 @@ export const readRequests = (socket: Socket, handle: Handle): void => {
   })
 }
 
-const requestIn = (bytes: Buffer): { readonly asked: Asked; readonly length: number } | undefined => {
+const parseRequest = (bytes: Buffer): { readonly asked: ReceivedRequest; readonly length: number } | undefined => {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const head = bytes.toString('latin1', 0, end)

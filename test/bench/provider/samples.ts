@@ -1,5 +1,5 @@
+import type { AnyEndpoint } from '../../../src/http/endpoint.js'
 import type { SampleMarket, SampleStock } from '../../../src/model/market.js'
-import type { AnyEndpoint } from '../../../src/provider/endpoint.js'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -9,7 +9,7 @@ export interface Samples {
   news(stock: SampleStock): readonly Row[]
 }
 
-export const samplesOf = (endpoints: readonly AnyEndpoint[], market: SampleMarket): Samples => {
+export const createSamples = (endpoints: readonly AnyEndpoint[], market: SampleMarket): Samples => {
   const dataOf = (name: string, input: unknown): unknown => {
     const sample = endpoints.find((endpoint) => endpoint.name === name)?.sample
     if (sample === undefined) throw new Error(`no endpoint ${name} with a sample`)

@@ -1,11 +1,11 @@
+import type { AnyEndpoint } from '../../../src/http/endpoint.js'
 import type { SampleMarket } from '../../../src/model/market.js'
-import type { AnyEndpoint } from '../../../src/provider/endpoint.js'
-import { type Answer, violation } from './answer.js'
+import { type BenchAnswer, createViolation } from './answer.js'
 import { createBodies, isShared } from './bodies.js'
 import { createCandleAnswers } from './candles.js'
-import { EVENING } from './market.js'
-import type { Asked } from './requests.js'
-import { patched } from './template.js'
+import { FIRST_RUN_AT } from './market.js'
+import type { ReceivedRequest } from './requests.js'
+import { fillTemplate } from './template.js'
 
 const CANDLES = '/ticks/getDataH'
 
@@ -17,20 +17,20 @@ export const createStockAnswers = (endpoints: readonly AnyEndpoint[], { stocks, 
   const ranks = new Map(stocks.map(({ ISIN }, rank) => [ISIN, rank]))
   const instruments = new Map([...stocks, ...indices].map(({ Sid }, rank) => [String(Sid), rank]))
 
-  const ofCandles = ({ body }: Asked): Answer => {
+  const ofCandles = ({ body }: ReceivedRequest): BenchAnswer => {
     const [, sid = '', start = '', end = ''] = /"SEC_ID": ?"(\w+)".*"START": ?(\d+).*"END": ?(\d+)/.exec(body) ?? []
     const endpoint = body.includes('"EQUITY"') ? 'ohlcv' : 'index_ohlcv'
     const rank = instruments.get(sid)
-    if (rank === undefined) return violation(endpoint, `asks about ${sid || 'no instrument'}`)
+    if (rank === undefined) return createViolation(endpoint, `asks about ${sid || 'no instrument'}`)
     return { endpoint, key: sid, response: () => candles(rank, Number(start), Number(end)) }
   }
-  return (asked: Asked, { asOf }: SampleMarket): Answer | undefined => {
+  return (asked: ReceivedRequest, { asOf }: SampleMarket): BenchAnswer | undefined => {
     if (asked.path === CANDLES) return ofCandles(asked)
     const endpoint = byPath.get(asked.path) ?? ''
     if (!isShared(endpoint)) return undefined
     const isin = /"(IN[A-Z0-9]{10})"/.exec(asked.body)?.[1] ?? ''
     const rank = ranks.get(isin)
-    if (rank === undefined) return violation(endpoint, `asks about ${isin || 'no stock'}`)
-    return { endpoint, key: isin, response: () => patched(bodies(endpoint, rank, asOf > Date.parse(EVENING)), isin) }
+    if (rank === undefined) return createViolation(endpoint, `asks about ${isin || 'no stock'}`)
+    return { endpoint, key: isin, response: () => fillTemplate(bodies(endpoint, rank, asOf > Date.parse(FIRST_RUN_AT)), isin) }
   }
 }

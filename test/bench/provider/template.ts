@@ -1,8 +1,8 @@
 /** A complete response about one stock, with the offsets of its ISIN. */
 export interface Template {
   readonly response: Buffer
-  readonly places: readonly number[]
-  readonly lowerPlaces: readonly number[]
+  readonly offsets: readonly number[]
+  readonly lowerCaseOffsets: readonly number[]
 }
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -14,24 +14,24 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 /** A response as it is sent. */
-export const responseOf = (status: number, type: string, body: Buffer): Buffer =>
+export const createResponse = (status: number, type: string, body: Buffer): Buffer =>
   Buffer.concat([
     Buffer.from(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`),
     body,
   ])
 
-export const jsonResponse = (value: unknown, status = 200): Buffer =>
-  responseOf(status, 'application/json', Buffer.from(JSON.stringify(value)))
+export const createJsonResponse = (value: unknown, status = 200): Buffer =>
+  createResponse(status, 'application/json', Buffer.from(JSON.stringify(value)))
 
 /** The template of an answer about the stock with an ISIN, or about no stock. */
-export const templateOf = (value: unknown, isin?: string): Template => {
-  const response = jsonResponse(value)
-  if (isin === undefined) return { response, places: [], lowerPlaces: [] }
-  return { response, places: placesOf(response, isin), lowerPlaces: placesOf(response, isin.toLowerCase()) }
+export const createTemplate = (value: unknown, isin?: string): Template => {
+  const response = createJsonResponse(value)
+  if (isin === undefined) return { response, offsets: [], lowerCaseOffsets: [] }
+  return { response, offsets: findOffsets(response, isin), lowerCaseOffsets: findOffsets(response, isin.toLowerCase()) }
 }
 
 /** The answer about another stock: a copy with the ISIN of that stock. */
-export const patched = ({ response, places, lowerPlaces }: Template, isin: string): Buffer => {
+export const fillTemplate = ({ response, offsets: places, lowerCaseOffsets: lowerPlaces }: Template, isin: string): Buffer => {
   if (places.length + lowerPlaces.length === 0) return response
   const copy = Buffer.allocUnsafe(response.length)
   response.copy(copy)
@@ -41,7 +41,7 @@ export const patched = ({ response, places, lowerPlaces }: Template, isin: strin
   return copy
 }
 
-const placesOf = (bytes: Buffer, text: string): readonly number[] => {
+const findOffsets = (bytes: Buffer, text: string): readonly number[] => {
   const places: number[] = []
   for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places.push(at)
   return places

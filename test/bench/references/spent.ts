@@ -1,5 +1,5 @@
 /** What a script that measures CPU prints. */
-export interface Spent {
+export interface CpuUsage {
   readonly cpuMicros: number
   readonly items: number
 }

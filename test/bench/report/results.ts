@@ -31,19 +31,20 @@ export const readResults = (path: string): Results =>
 export const writeResults = (path: string, results: Results): void => writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
 
 /** Replaces items that have the same key and appends the others. */
-export const merged = <T>(old: readonly T[], fresh: readonly T[], keyOf: (item: T) => string): readonly T[] => [
+export const mergeByKey = <T>(old: readonly T[], fresh: readonly T[], keyOf: (item: T) => string): readonly T[] => [
   ...new Map([...old, ...fresh].map((item) => [keyOf(item), item])).values(),
 ]
 
-export const byName = ({ name }: Figure): string => name
+export const getName = ({ name }: Figure): string => name
 
 /** Adds the machine to the figures. */
-export const on = (machine: string, figures: readonly Figure[]): readonly Figure[] => figures.map((figure) => ({ ...figure, machine }))
+export const addMachine = (machine: string, figures: readonly Figure[]): readonly Figure[] =>
+  figures.map((figure) => ({ ...figure, machine }))
 
-export const withScale = (results: Results, fresh: readonly ScalePoint[], scaleMachine: string): Results => ({
+export const replaceScale = (results: Results, fresh: readonly ScalePoint[], scaleMachine: string): Results => ({
   ...results,
   scaleMachine,
-  scale: [...merged(results.scale, fresh, ({ stocks, latencyMs }) => `${stocks} ${latencyMs}`)].sort(
+  scale: [...mergeByKey(results.scale, fresh, ({ stocks, latencyMs }) => `${stocks} ${latencyMs}`)].sort(
     (one, other) => one.latencyMs - other.latencyMs || one.stocks - other.stocks,
   ),
 })

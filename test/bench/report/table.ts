@@ -6,19 +6,19 @@ export const markdownTable = (header: readonly string[], rows: readonly (readonl
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 /** A table of figures with their goals, and with earlier figures if there are any. */
-export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = []): string => {
+export const formatTable = (figures: readonly Figure[], before: readonly Figure[] = []): string => {
   const hasBefore = before.length > 0
-  const machines = machinesOf(figures)
+  const machines = listMachines(figures)
   const rows = figures.map((figure) => {
     const earlier = before.find(({ name }) => name === figure.name)
     return [
       figure.name + (figure.remark === undefined ? '' : ` (${figure.remark})`) + MARKS.charAt(machines.indexOf(figure.machine) - 1),
-      ...(hasBefore ? [earlier === undefined ? '' : shown(median(earlier.values), earlier.unit)] : []),
-      shown(median(figure.values), figure.unit),
-      spreadOf(figure),
+      ...(hasBefore ? [earlier === undefined ? '' : formatValue(median(earlier.values), earlier.unit)] : []),
+      formatValue(median(figure.values), figure.unit),
+      formatSpread(figure),
       String(figure.values.length),
-      figure.goal === undefined ? '' : `${figure.atLeast ? '≥' : '≤'} ${shown(figure.goal, figure.unit)}`,
-      verdictOf(figure),
+      figure.goal === undefined ? '' : `${figure.atLeast ? '≥' : '≤'} ${formatValue(figure.goal, figure.unit)}`,
+      formatVerdict(figure),
     ]
   })
   return markdownTable(['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'], rows)
@@ -27,52 +27,53 @@ export const tableOf = (figures: readonly Figure[], before: readonly Figure[] = 
 const MARKS = '¹²³⁴⁵⁶⁷⁸⁹'
 
 /** The machines of the figures, sorted by their number of figures. */
-const machinesOf = (figures: readonly Figure[]): readonly (string | undefined)[] => {
+const listMachines = (figures: readonly Figure[]): readonly (string | undefined)[] => {
   const count = (machine: string | undefined): number => figures.filter((figure) => figure.machine === machine).length
   return [...new Set(figures.map(({ machine }) => machine))].sort((one, other) => count(other) - count(one))
 }
 
 /** A sentence with the machines of the figures. */
-export const machinesText = (figures: readonly Figure[]): string => {
-  const [most, ...others] = machinesOf(figures)
+export const formatMachines = (figures: readonly Figure[]): string => {
+  const [most, ...others] = listMachines(figures)
   return [`Measured on ${most}`, ...others.map((machine, place) => `rows with ${MARKS.charAt(place)} on ${machine}`)].join('; ').concat('.')
 }
 
-export const scaleTableOf = (points: readonly ScalePoint[]): string =>
+export const formatScaleTable = (points: readonly ScalePoint[]): string =>
   markdownTable(
     ['latency', 'stocks', 'wall', 'bound', 'wall ÷ bound', 'CPU', 'peak RSS', 'requests a second'],
     points.map(({ latencyMs, stocks, wallS, boundS, cpuS, peakRssMb, requests }) => [
       `${latencyMs} ms`,
       stocks.toLocaleString('en'),
-      `${plain(wallS)} s`,
-      `${plain(boundS)} s`,
-      `${plain(wallS / boundS)} ×`,
-      `${plain(cpuS)} s`,
-      `${plain(peakRssMb)} MB`,
+      `${formatPlain(wallS)} s`,
+      `${formatPlain(boundS)} s`,
+      `${formatPlain(wallS / boundS)} ×`,
+      `${formatPlain(cpuS)} s`,
+      `${formatPlain(peakRssMb)} MB`,
       Math.round(requests / wallS).toLocaleString('en'),
     ]),
   )
 
 /** A sentence with the maximum throughput of one process; empty without measurements. */
-export const capacityOf = (points: readonly ScalePoint[]): string => {
+export const formatCapacity = (points: readonly ScalePoint[]): string => {
   const [most] = [...points].sort((one, other) => other.requests / other.wallS - one.requests / one.wallS)
   if (most === undefined) return ''
   const { stocks, latencyMs, requests, outputMb, wallS, cpuS } = most
-  const rates = `${Math.round(requests / wallS).toLocaleString('en')} requests and ${plain(outputMb / wallS)} MB of outputs a second`
+  const rates = `${Math.round(requests / wallS).toLocaleString('en')} requests and ${formatPlain(outputMb / wallS)} MB of outputs a second`
   const where = `${stocks.toLocaleString('en')} stocks at ${latencyMs} ms`
-  return `Maximum of one process: ${rates} (${where}), with ${plain((cpuS / stocks) * 1_000)} ms of CPU per stock.`
+  return `Maximum of one process: ${rates} (${where}), with ${formatPlain((cpuS / stocks) * 1_000)} ms of CPU per stock.`
 }
 
-const verdictOf = (figure: Figure): string => {
+const formatVerdict = (figure: Figure): string => {
   const met = isMet(figure)
   return met === undefined ? '' : met ? 'met' : 'missed'
 }
 
-const spreadOf = ({ values }: Figure): string => (values.length < 2 ? '' : `${plain(Math.min(...values))} – ${plain(Math.max(...values))}`)
+const formatSpread = ({ values }: Figure): string =>
+  values.length < 2 ? '' : `${formatPlain(Math.min(...values))} – ${formatPlain(Math.max(...values))}`
 
-const shown = (value: number, unit: Figure['unit']): string => `${plain(value)} ${unit}`
+const formatValue = (value: number, unit: Figure['unit']): string => `${formatPlain(value)} ${unit}`
 
-const plain = (value: number): string => {
+const formatPlain = (value: number): string => {
   if (Number.isInteger(value)) return value.toLocaleString('en')
   return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { merged } from './results.js'
+import { mergeByKey } from './results.js'
 import { markdownTable } from './table.js'
 
 interface Counts {
@@ -52,15 +52,15 @@ const troubleKey = ({ what }: TroubleRow): string => what.replace(/;.*/, '')
 type Rows = Pick<TroubleResults, 'outages' | 'others'>
 
 export const mergeTrouble = (old: Rows, fresh: Rows): Rows => ({
-  outages: merged(old.outages, fresh.outages, outageKey),
-  others: merged(old.others, fresh.others, troubleKey),
+  outages: mergeByKey(old.outages, fresh.outages, outageKey),
+  others: mergeByKey(old.others, fresh.others, troubleKey),
 })
 
-const exitText = (code: number | null): string => (code === null ? 'hangs' : String(code))
-const signed = (seconds: number): string => `${seconds < 0 ? '−' : ''}${Math.abs(seconds).toFixed(1)} s`
-const number = (count: number | undefined): string => count?.toLocaleString('en') ?? ''
+const formatExit = (code: number | null): string => (code === null ? 'hangs' : String(code))
+const formatSeconds = (seconds: number): string => `${seconds < 0 ? '−' : ''}${Math.abs(seconds).toFixed(1)} s`
+const formatNumber = (count: number | undefined): string => count?.toLocaleString('en') ?? ''
 
-export const outagesTable = (rows: readonly OutageRow[], before: readonly OutageRow[] = []): string =>
+export const formatOutages = (rows: readonly OutageRow[], before: readonly OutageRow[] = []): string =>
   markdownTable(
     [
       'outage',
@@ -79,42 +79,42 @@ export const outagesTable = (rows: readonly OutageRow[], before: readonly Outage
       row.kind,
       row.start,
       `${row.seconds} s`,
-      number(before.find((earlier) => outageKey(earlier) === outageKey(row))?.lost),
-      number(row.lost),
-      number(row.degraded),
-      number(row.filesDifferent),
-      exitText(row.code),
-      number(row.extraRequests),
-      signed(row.beyondS),
+      formatNumber(before.find((earlier) => outageKey(earlier) === outageKey(row))?.lost),
+      formatNumber(row.lost),
+      formatNumber(row.degraded),
+      formatNumber(row.filesDifferent),
+      formatExit(row.code),
+      formatNumber(row.extraRequests),
+      formatSeconds(row.beyondS),
       row.next === undefined
         ? ''
-        : `${number(row.next.requests)} requests, ${number(row.next.filesDifferent)} files different, exit ${exitText(row.next.code)}`,
+        : `${formatNumber(row.next.requests)} requests, ${formatNumber(row.next.filesDifferent)} files different, exit ${formatExit(row.next.code)}`,
     ]),
   )
 
-export const othersTable = (rows: readonly TroubleRow[], before: readonly TroubleRow[] = []): string => {
+export const formatOthers = (rows: readonly TroubleRow[], before: readonly TroubleRow[] = []): string => {
   const earlierOf = (row: TroubleRow): TroubleRow | undefined => before.find((earlier) => troubleKey(earlier) === troubleKey(row))
   return markdownTable(
     ['trouble', 'lost before', 'lost', 'lacking a part', 'files different', 'exit', 'extra requests', 'wall before', 'wall'],
     rows.map((row) => [
       row.what,
-      number(earlierOf(row)?.lost),
-      number(row.lost),
-      number(row.degraded),
-      number(row.filesDifferent),
-      exitText(row.code),
-      number(row.extraRequests),
-      earlierOf(row) === undefined ? '' : signed(earlierOf(row)?.wallS ?? 0),
-      signed(row.wallS),
+      formatNumber(earlierOf(row)?.lost),
+      formatNumber(row.lost),
+      formatNumber(row.degraded),
+      formatNumber(row.filesDifferent),
+      formatExit(row.code),
+      formatNumber(row.extraRequests),
+      earlierOf(row) === undefined ? '' : formatSeconds(earlierOf(row)?.wallS ?? 0),
+      formatSeconds(row.wallS),
     ]),
   )
 }
 
-export const troubleText = ({ machine, outages, others, before }: TroubleResults): string => {
+export const formatTrouble = ({ machine, outages, others, before }: TroubleResults): string => {
   if (outages.length + others.length === 0) return 'Not measured yet.'
   return [
-    ...(outages.length === 0 ? [] : [outagesTable(outages, before.outages)]),
-    ...(others.length === 0 ? [] : [othersTable(others, before.others)]),
+    ...(outages.length === 0 ? [] : [formatOutages(outages, before.outages)]),
+    ...(others.length === 0 ? [] : [formatOthers(others, before.others)]),
     ...(machine === '' ? [] : [`Measured on ${machine}.`]),
   ].join('\n\n')
 }

@@ -1,7 +1,7 @@
 import { streams } from '../../../streams/index.js'
 import { failOn } from '../harness/check.js'
 import type { Context } from '../harness/figure.js'
-import { lossesOf, sumOf } from '../harness/troubled.js'
+import { computeLosses, sumCounts } from '../harness/troubled.js'
 import { fixed } from '../provider/latency.js'
 import type { TroubleRow } from '../report/trouble.js'
 import { withTrouble } from './with-provider.js'
@@ -20,12 +20,12 @@ export const measureEndless429 = (
     failOn(calm.code === 0 ? [] : [`exit ${calm.code}`], 'the run without trouble')
     for (const refuse of endpoints) {
       const refused = await run({ what: `429 from ${refuse}`, trouble: { refuse }, deadlineMs: DEADLINE_MS })
-      const { lost, degraded, filesDifferent, code, extraRequests } = lossesOf(refused, calm)
+      const { lost, degraded, filesDifferent, code, extraRequests } = computeLosses(refused, calm)
       const isOwn = (name: string): boolean =>
         streams.some((stream) => stream.name === name && stream.endpoints.some((one) => one.name === refuse))
       const others = Object.fromEntries(Object.entries(lost).filter(([name]) => !isOwn(name)))
       const named = Object.entries(others).map(([name, count]) => `${name} ${count}`)
       const what = `${stocks} stocks, ${refuse} answers 429 for ever; other streams lost ${named.join(', ') || 'nothing'}`
-      keep({ what, lost: sumOf(lost), degraded, filesDifferent, code, extraRequests, wallS: refused.wallMs / 1_000 })
+      keep({ what, lost: sumCounts(lost), degraded, filesDifferent, code, extraRequests, wallS: refused.wallMs / 1_000 })
     }
   })

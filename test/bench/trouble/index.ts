@@ -1,6 +1,6 @@
 import type { Context } from '../harness/figure.js'
 import type { BenchOptions } from '../options.js'
-import { mergeTrouble, type OutageRow, othersTable, outagesTable, readTrouble, type TroubleRow, writeTrouble } from '../report/trouble.js'
+import { formatOthers, formatOutages, mergeTrouble, type OutageRow, readTrouble, type TroubleRow, writeTrouble } from '../report/trouble.js'
 import { measureEndless429 } from './endless-429.js'
 import { measureLargeBodies } from './large-bodies.js'
 import { measureOutages } from './outages.js'
@@ -10,7 +10,7 @@ export const troubleCommands = ['outages', 'slow-lines', 'endless-429', 'large-b
 export type TroubleCommand = (typeof troubleCommands)[number]
 
 /** The file of the rows, and the machine of the measurement. */
-interface Place {
+interface ResultsFile {
   readonly path: string
   readonly machine: string
 }
@@ -19,10 +19,10 @@ interface Place {
 export const measureTrouble = async (
   command: TroubleCommand,
   options: BenchOptions,
-  { context, path, machine }: Place & { readonly context: Context },
+  { context, path, machine }: ResultsFile & { readonly context: Context },
 ): Promise<void> => {
   const rows = { outages: [] as OutageRow[], others: [] as TroubleRow[] }
-  const write = (): void => keepRows(options.write, rows, { path, machine })
+  const write = (): void => storeRows(options.write, rows, { path, machine })
   const onOutage = (row: OutageRow): void => {
     rows.outages.push(row)
     write()
@@ -33,7 +33,7 @@ export const measureTrouble = async (
   }
   await measure(command, options, { context, onOutage, onOther })
   const before = options.write === 'before' ? { outages: [], others: [] } : readTrouble(path).before
-  const tables = command === 'outages' ? outagesTable(rows.outages, before.outages) : othersTable(rows.others, before.others)
+  const tables = command === 'outages' ? formatOutages(rows.outages, before.outages) : formatOthers(rows.others, before.others)
   console.log(`${machine}\n\n${tables}`)
 }
 
@@ -57,7 +57,7 @@ const measure = (command: TroubleCommand, { trouble }: BenchOptions, { context, 
   }
 }
 
-const keepRows = (write: BenchOptions['write'], rows: Parameters<typeof mergeTrouble>[1], { path, machine }: Place): void => {
+const storeRows = (write: BenchOptions['write'], rows: Parameters<typeof mergeTrouble>[1], { path, machine }: ResultsFile): void => {
   const old = readTrouble(path)
   if (write === 'now') writeTrouble(path, { ...old, machine, ...mergeTrouble(old, rows) })
   if (write === 'before') writeTrouble(path, { ...old, before: mergeTrouble(old.before, rows) })

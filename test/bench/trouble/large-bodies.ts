@@ -1,5 +1,5 @@
 import type { Context } from '../harness/figure.js'
-import { lossesOf, sumOf } from '../harness/troubled.js'
+import { computeLosses, sumCounts } from '../harness/troubled.js'
 import { fixed } from '../provider/latency.js'
 import type { TroubleRow } from '../report/trouble.js'
 import { withTrouble } from './with-provider.js'
@@ -26,8 +26,8 @@ export const measureLargeBodies = (
     const calm = await run({ what: 'usual bodies', ...options })
     const padding = { endpoint: ENDPOINT, bytes: MEGABYTES * 1_000_000 }
     const large = await run({ what: `bodies of ${MEGABYTES} MB`, trouble: { padding }, ...options })
-    const { lost, degraded, filesDifferent, code, extraRequests } = lossesOf(large, calm)
+    const { lost, degraded, filesDifferent, code, extraRequests } = computeLosses(large, calm)
     const peakMb = Math.round((large.peakRssBytes ?? 0) / 1e6)
     const what = `${stocks} stocks, ${WORKERS} workers, bodies of ${MEGABYTES} MB; peak RSS ${peakMb} MB`
-    keep({ what, lost: sumOf(lost), degraded, filesDifferent, code, extraRequests, wallS: large.wallMs / 1_000 })
+    keep({ what, lost: sumCounts(lost), degraded, filesDifferent, code, extraRequests, wallS: large.wallMs / 1_000 })
   })

@@ -1,6 +1,6 @@
 import { failOn } from '../harness/check.js'
 import type { Context } from '../harness/figure.js'
-import { lossesOf, sumOf } from '../harness/troubled.js'
+import { computeLosses, sumCounts } from '../harness/troubled.js'
 import { fixed } from '../provider/latency.js'
 import type { TroubleRow } from '../report/trouble.js'
 import { withTrouble } from './with-provider.js'
@@ -21,8 +21,8 @@ export const measureSlowLines = (
     for (const speed of megabits) {
       const line = { bitsPerSecond: speed * 1e6, jitterMs: JITTER_MS }
       const slow = await run({ what: `${speed} Mbit/s`, trouble: { line }, deadlineMs: DEADLINE_MS })
-      const { lost, degraded, filesDifferent, code, extraRequests } = lossesOf(slow, calm)
-      const counts = { lost: sumOf(lost), degraded, filesDifferent, code, extraRequests }
+      const { lost, degraded, filesDifferent, code, extraRequests } = computeLosses(slow, calm)
+      const counts = { lost: sumCounts(lost), degraded, filesDifferent, code, extraRequests }
       keep({ what: `${stocks} stocks over ${speed} Mbit/s, pauses up to ${JITTER_MS} ms`, ...counts, wallS: slow.wallMs / 1_000 })
     }
   })

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import type { Context } from '../harness/figure.js'
 import { runTroubled, type TroubledOptions, type TroubledRun } from '../harness/troubled.js'
 import type { Latency } from '../provider/latency.js'
-import { requestsIn } from '../provider/ledger.js'
-import { EVENING } from '../provider/market.js'
+import { FIRST_RUN_AT } from '../provider/market.js'
 import { type Provider, startProvider } from '../provider/process.js'
 import type { ProviderControl } from '../provider/provider.js'
+import { countRequests } from '../provider/request-counter.js'
 
-export interface TroubleSetting {
+export interface TroubleProviderOptions {
   readonly stocks: number
   readonly latency: Latency
 }
@@ -31,10 +31,14 @@ export interface TroubleBench {
   readonly remove: (folder: string) => void
 }
 
-const WELL: ProviderControl = { outage: null, line: null, refuse: null, padding: null }
+const NO_TROUBLE: ProviderControl = { outage: null, line: null, refuse: null, padding: null }
 
 /** A provider with faults, and runs of the product against it. Everything is removed at the end, even after a failure. */
-export const withTrouble = async <T>(context: Context, { stocks, latency }: TroubleSetting, use: (bench: TroubleBench) => Promise<T>) => {
+export const withTrouble = async <T>(
+  context: Context,
+  { stocks, latency }: TroubleProviderOptions,
+  use: (bench: TroubleBench) => Promise<T>,
+) => {
   const { product, say, scratch } = context
   mkdirSync(scratch, { recursive: true })
   const namesFile = join(scratch, 'name-does-not-resolve')
@@ -47,11 +51,11 @@ export const withTrouble = async <T>(context: Context, { stocks, latency }: Trou
       folder,
       remove: (path) => rmSync(path, { recursive: true, force: true }),
       run: async ({ what, trouble = {}, isNamed = false, out = folder('out'), ...rest }) => {
-        await provider.control({ latency, asOf: EVENING, reset: true, ...WELL, ...trouble })
+        await provider.control({ latency, asOf: FIRST_RUN_AT, reset: true, ...NO_TROUBLE, ...trouble })
         const done = await runTroubled({ provider, product, out, ...(isNamed ? { namesFile } : {}), ...rest })
-        await provider.control(WELL)
+        await provider.control(NO_TROUBLE)
         const ended = done.code === null ? 'killed at its deadline' : `exit ${done.code}`
-        const counted = `${requestsIn(done.stats)} requests, ${((done.peakRssBytes ?? 0) / 1e6).toFixed(0)} MB`
+        const counted = `${countRequests(done.stats)} requests, ${((done.peakRssBytes ?? 0) / 1e6).toFixed(0)} MB`
         say(`${what}: ${ended}, ${(done.wallMs / 1_000).toFixed(1)} s, ${counted}`)
         return done
       },

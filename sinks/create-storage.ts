@@ -1,0 +1,44 @@
+import { map, type Observable, tap } from 'rxjs'
+import { asBuffer } from '../src/model/bytes.js'
+import { formatJson } from '../src/model/json-text.js'
+import type { Output } from '../src/pipeline/output.js'
+import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
+import type { FileStore } from '../src/storage/file-store.js'
+import { readDocument } from '../src/storage/json-lines.js'
+import { arrayPerItem } from './array-per-item.js'
+import { candlesPerItem } from './candles-per-item.js'
+import { documentPerItem } from './document-per-item.js'
+import { rowsInOneFile } from './rows-in-one-file.js'
+import { textFile } from './text-file.js'
+
+/** Creates a storage that writes every output shape to the given files. */
+export const createStorage = (files: FileStore): Storage => ({
+  stored: {
+    exists: files.exists,
+    tail: files.tail,
+    text: (file) => files.read(file).pipe(map((bytes) => bytes && asBuffer(bytes).toString())),
+    document: (file) => readDocument(files, file),
+  },
+  begin: files.begin,
+  open: (output, context) => {
+    const write: FileStore['write'] = (file, parts, asOf) => files.write(file, parts, asOf).pipe(tap(context.wrote))
+    return createSink(output, context, { ...files, write })
+  },
+  keep: (name, document): Observable<void> =>
+    files.write(`.scripstream/${name}`, [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
+})
+
+const createSink = (output: Output, context: SinkContext, files: FileStore): Sink => {
+  switch (output.shape) {
+    case 'rows-in-one-file':
+      return rowsInOneFile(output, context, files)
+    case 'array-per-item':
+      return arrayPerItem(output, context, files)
+    case 'document-per-item':
+      return documentPerItem(output, context, files)
+    case 'candles-per-item':
+      return candlesPerItem(output, context, files)
+    case 'text':
+      return textFile(output, context, files)
+  }
+}

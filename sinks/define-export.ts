@@ -1,0 +1,90 @@
+import { Observable } from 'rxjs'
+import { formatError, StorageError, UsageError } from '../src/model/errors.js'
+import { catalogue } from '../src/tables/catalogue.js'
+import { type DuckDb, openDuckDb } from '../src/tables/duckdb.js'
+import { openFolder, type TableFolder } from '../src/tables/folder.js'
+import { toQueryError } from '../src/tables/query.js'
+import type { CsvMode } from '../src/tables/records.js'
+import { quoteName } from '../src/tables/sql.js'
+import type { Table } from '../src/tables/table.js'
+import { buildSelect } from '../src/tables/view.js'
+import type { Export, LoadedTable } from './export.js'
+
+/** A running export: DuckDB with a view for each table. */
+export interface ExportContext {
+  readonly connection: DuckDb['connection']
+  /** The tables that have files. */
+  readonly tables: readonly Table[]
+  readonly isStopped: () => boolean
+}
+
+export const defineExport = (name: string, load: (exporting: ExportContext) => Promise<readonly LoadedTable[]>): Export => ({
+  name,
+  write: (out) =>
+    new Observable((subscriber) => {
+      let duck: DuckDb | undefined
+      const isStopped = (): boolean => subscriber.closed
+      const attempt = async (folder: TableFolder, reading: CsvMode): Promise<readonly LoadedTable[]> => {
+        duck = await openDuckDb()
+        try {
+          const tables = await createViews(duck, folder, reading)
+          if (tables.length === 0) throw new UsageError(`${out} has no outputs to load; create them with "scripstream run --out ${out}"`)
+          return await load({ connection: duck.connection, tables, isStopped })
+        } finally {
+          duck.close()
+          duck = undefined
+        }
+      }
+      const all = async (): Promise<readonly LoadedTable[]> => {
+        const folder = await openFolder(out)
+        // The fast reader expects candle files as a run writes them. If one differs, roll back and load again with the tolerant reader.
+        return await attempt(folder, 'sound').catch((error: unknown) => {
+          if (isStopped() || !/CSV Error|Conversion Error/i.test(formatError(error))) throw error
+          return attempt(folder, 'any')
+        })
+      }
+      all().then(
+        (tables) => {
+          for (const table of tables) subscriber.next(table)
+          subscriber.complete()
+        },
+        (error: unknown) => subscriber.error(toExportError(error, name)),
+      )
+      return () => duck?.connection.interrupt()
+    }),
+})
+
+/** Creates a view for each table that has files, and returns these tables. */
+const createViews = async ({ connection }: DuckDb, folder: TableFolder, reading: CsvMode): Promise<readonly Table[]> => {
+  const tables: Table[] = []
+  for (const table of catalogue) {
+    if ((await folder.listFiles(table)).every(({ paths: found }) => found.length === 0)) continue
+    await connection.run(`CREATE VIEW ${quoteName(table.name)} AS ${await buildSelect(table, folder, reading)}`)
+    tables.push(table)
+  }
+  return tables
+}
+
+/** Users do not write the SQL of an export: an SQL error is a storage error, not wrong usage. */
+const toExportError = (error: unknown, name: string): unknown => {
+  const known = error instanceof Error && error.name === 'Error' ? toQueryError(error) : error
+  return known instanceof UsageError && known.cause !== undefined
+    ? new StorageError(`${name} cannot be written: ${known.message.replace(/\s+/g, ' ')}`, { cause: known.cause })
+    : known
+}
+
+/** Loads one table after another until the export is stopped. Returns a result for every table of the catalogue. */
+export const loadTables = async (
+  { tables, isStopped }: ExportContext,
+  load: (table: Table) => Promise<Pick<LoadedTable, 'rows' | 'leftOut'>>,
+): Promise<readonly LoadedTable[]> => {
+  const loaded: LoadedTable[] = []
+  for (const table of catalogue) {
+    if (isStopped()) throw new StorageError('the export was stopped')
+    const startedAt = performance.now()
+    const isSkipped = !tables.includes(table)
+    const { rows, leftOut } = isSkipped ? { rows: 0, leftOut: 0 } : await load(table)
+    loaded.push({ table: table.name, rows, leftOut, ms: Math.round(performance.now() - startedAt), isSkipped })
+  }
+  return loaded
+}

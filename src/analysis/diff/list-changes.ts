@@ -1,0 +1,111 @@
+import { isRow, type Row, readText } from '../../model/row.js'
+import type { Change } from './change.js'
+
+/** The rows of a list before the last run and now. */
+export interface ListVersions {
+  readonly before: readonly Row[]
+  readonly after: readonly Row[]
+}
+
+/** Stocks that came under surveillance, left it, or changed their stage. `list` is a name such as ASM. */
+export const findSurveillanceChanges = (list: string, { before, after }: ListVersions): readonly Change[] => {
+  const old = new Map(before.map((row) => [toStockKey(row), row]))
+  const now = new Set(after.map(toStockKey))
+  const entered = after.flatMap((row): Change[] => {
+    const [symbol, to] = [readText(row.Symbol), readText(row.Stage)]
+    const earlier = old.get(toStockKey(row))
+    const from = readText(earlier?.Stage)
+    if (earlier === undefined) return [{ section: 'surveillance', change: 'entered', symbol, to, detail: `is in ${list} now: ${to}` }]
+    return from === to
+      ? []
+      : [{ section: 'surveillance', change: 'changed', symbol, from, to, detail: `moves in ${list} from ${from} to ${to}` }]
+  })
+  const left = before
+    .filter((row) => !now.has(toStockKey(row)))
+    .map((row): Change => {
+      const from = readText(row.Stage)
+      return {
+        section: 'surveillance',
+        change: 'left',
+        symbol: readText(row.Symbol),
+        from,
+        detail: `left ${list}, where it was in ${from}`,
+      }
+    })
+  return [...entered, ...left]
+}
+
+const toStockKey = (row: Row): string => readText(row.ISIN) || readText(row.Symbol)
+
+/** Bands that changed in the list of all bands, and changes that only the exchange's own list of changes has. */
+export const findBandChanges = (complete: ListVersions, announced: ListVersions): readonly Change[] => {
+  const old = new Map(complete.before.map((row) => [toSecurityKey(row), readText(row.Band)]))
+  const seen = complete.after.flatMap((row) => {
+    const [from, to] = [old.get(toSecurityKey(row)), readText(row.Band)]
+    return from === undefined || from === to ? [] : [{ key: toSecurityKey(row), change: createBandChange(row, from, to) }]
+  })
+  const known = new Set([...seen.map(({ key }) => key), ...announced.before.map(toAnnouncementKey)])
+  const only = announced.after.filter((row) => !known.has(toSecurityKey(row)) && !known.has(toAnnouncementKey(row)))
+  return [...seen.map(({ change }) => change), ...only.map((row) => createBandChange(row, readText(row.From), readText(row.To)))]
+}
+
+const toSecurityKey = (row: Row): string => `${readText(row.Symbol)} ${readText(row.Series)}`
+const toAnnouncementKey = (row: Row): string => `${toSecurityKey(row)} ${readText(row.From)} ${readText(row.To)}`
+
+const createBandChange = (row: Row, from: string, to: string): Change => {
+  const series = readText(row.Series)
+  const named = (band: string): string => (/^[\d.]+$/.test(band) ? `${band} %` : band.toLowerCase())
+  const detail = `from ${named(from)} to ${named(to)}${series === 'EQ' ? '' : ` (series ${series})`}`
+  return { section: 'bands', change: 'changed', symbol: readText(row.Symbol), from, to, detail }
+}
+
+/** Stocks that reached the upper or lower limit, or left it. */
+export const findCircuitChanges = (side: string, { before, after }: ListVersions): readonly Change[] => {
+  const [old, now] = [getSymbols(before), getSymbols(after)]
+  const changed = (change: 'entered' | 'left', symbol: string): Change => ({
+    section: 'circuits',
+    change,
+    symbol,
+    detail: change === 'entered' ? `is at its ${side} limit` : `left its ${side} limit`,
+  })
+  return [
+    ...[...now].filter((symbol) => !old.has(symbol)).map((symbol) => changed('entered', symbol)),
+    ...[...old].filter((symbol) => !now.has(symbol)).map((symbol) => changed('left', symbol)),
+  ]
+}
+
+const getSymbols = (rows: readonly Row[]): ReadonlySet<string> => new Set(rows.map(({ Symbol: symbol }) => readText(symbol)))
+
+/** New deals. Deals that are gone do not count: the list covers the last 30 days. */
+export const findNewDeals = ({ before, after }: ListVersions): readonly Change[] => {
+  const keyOf = ({ sym, date, qty, avgprice, bs, cname }: Row): string => JSON.stringify([sym, date, qty, avgprice, bs, cname])
+  const old = new Set(before.map(keyOf))
+  return after
+    .filter((row) => !old.has(keyOf(row)))
+    .map((row) => {
+      const side = readText(row.bs) === 'S' ? 'sold' : 'bought'
+      const kind = readText(row.deal).toLowerCase()
+      const detail = `${readText(row.cname)} ${side} ${readText(row.qty)} at ${readText(row.avgprice)} on ${readText(row.date).slice(0, 10)}${kind === '' ? '' : ` (${kind})`}`
+      return { section: 'deals', change: 'new', symbol: readText(row.sym), detail }
+    })
+}
+
+/** Actions that were in neither list (upcoming, history) before. */
+export const findNewActions = ({ before, after }: ListVersions): readonly Change[] => {
+  const old = new Set(before.flatMap(toActions).map(({ key }) => key))
+  const now = new Map(after.flatMap(toActions).map((action) => [action.key, action]))
+  return [...now.values()]
+    .filter(({ key }) => !old.has(key))
+    .map(({ symbol, detail }) => ({ section: 'actions', change: 'new', symbol, detail }))
+}
+
+const toActions = (row: Row) =>
+  [row.CorpAct]
+    .flat()
+    .filter(isRow)
+    .map(({ ActType, ExDate, RecDate, ActDate, Note }) => {
+      const [symbol, on] = [readText(row.Sym), readText(ExDate) || readText(RecDate) || readText(ActDate)]
+      const note = readText(Note)
+      const detail = `${readText(ActType).toLowerCase()}${note === '' || note === 'NA' ? '' : ` of ${note}`} on ${on}`
+      return { key: `${symbol}\n${detail}`, symbol, detail }
+    })

@@ -1,0 +1,104 @@
+import { numberToDay } from './candle-arrays.js'
+import type { DaySet } from './day-set.js'
+import type { Finding } from './finding.js'
+
+/** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
+export interface MarketCalendar {
+  /** Day numbers of sessions, ascending; undecidable days are left out. */
+  readonly sessions: readonly number[]
+  /** The newest session; undefined if no day is decidable. */
+  readonly last: number | undefined
+  /** Days on which only a few stocks, or only indices, have a candle. */
+  readonly findings: readonly Finding[]
+}
+
+/** With fewer listed stocks or indices, a day is undecidable. */
+const MIN_STOCKS = 10
+const MIN_INDICES = 5
+const SESSION_SHARE = 0.5
+
+/**
+ * A day is a session if at least half of the stocks listed then (from their first candle to their last) have a candle, or, if too few
+ * stocks were listed, half of the indices. Days after the newest candle of all stocks are no sessions: the indices may be fetched earlier.
+ */
+export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DaySet[]): MarketCalendar => {
+  const byStocks = countDays(stocks)
+  const byIndices = countDays(indices)
+  const days = [...new Set([...byStocks.days(), ...byIndices.days()])].sort((one, other) => one - other)
+  const sessions: number[] = []
+  const findings: Finding[] = []
+  const ofIndicesOnly: number[] = []
+  const newest = stocks.length < MIN_STOCKS ? Number.POSITIVE_INFINITY : byStocks.newest
+  for (const day of days) {
+    const stocksThen = byStocks.on(day)
+    const indicesThen = byIndices.on(day)
+    const isIndexSession = indicesThen.listed >= MIN_INDICES && indicesThen.trading >= SESSION_SHARE * indicesThen.listed
+    if (stocksThen.listed < MIN_STOCKS && day <= newest) {
+      if (isIndexSession) sessions.push(day)
+    } else if (stocksThen.trading > 0 && stocksThen.trading >= SESSION_SHARE * stocksThen.listed) sessions.push(day)
+    else if (stocksThen.trading > 0) findings.push(createOddDayFinding(day, stocksThen, indicesThen))
+    else if (isIndexSession) ofIndicesOnly.push(day)
+  }
+  return { sessions, last: sessions.at(-1), findings: [...findings, ...createIndexDaysFinding(ofIndicesOnly)] }
+}
+
+interface DayCount {
+  readonly trading: number
+  readonly listed: number
+}
+
+const createOddDayFinding = (number: number, stocks: DayCount, indices: DayCount): Finding => {
+  const day = numberToDay(number)
+  const indexNote = indices.listed >= MIN_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
+  const detail = `${stocks.trading} of ${stocks.listed} listed stocks have a candle of ${day}${indexNote}`
+  return { check: 'odd-days', severity: 'warning', day, detail }
+}
+
+const MAX_DAYS_SHOWN = 3
+
+/** One finding for all days: either the stocks' candles are missing, or the indices have candles on holidays. */
+const createIndexDaysFinding = (numbers: readonly number[]): readonly Finding[] => {
+  const days = numbers.map(numberToDay)
+  const [day] = days
+  if (day === undefined) return []
+  const named = days.slice(-MAX_DAYS_SHOWN).reverse().join(', ')
+  const more = days.length > MAX_DAYS_SHOWN ? `, and ${days.length - MAX_DAYS_SHOWN} earlier` : ''
+  const detail = `most indices have a candle of ${days.length === 1 ? 'a day' : `${days.length} days`} on which no stock has one: ${named}${more}`
+  return [{ check: 'odd-days', severity: 'warning', day, detail }]
+}
+
+interface DayCounts {
+  readonly days: () => Iterable<number>
+  /** The last day of any series. */
+  readonly newest: number
+  readonly on: (day: number) => DayCount
+}
+
+/** Counts, for each day, the listed series and those with a candle. */
+const countDays = (all: readonly DaySet[]): DayCounts => {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { first, last } of all) {
+    from = Math.min(from, first)
+    to = Math.max(to, last)
+  }
+  const length = all.length === 0 ? 0 : to - from + 1
+  const trading = new Int32Array(length)
+  const changes = new Int32Array(length + 1)
+  for (const { first, last, has } of all) {
+    for (let day = first; day <= last; day += 1) if (has(day)) trading[day - from] = (trading[day - from] as number) + 1
+    changes[first - from] = (changes[first - from] as number) + 1
+    changes[last - from + 1] = (changes[last - from + 1] as number) - 1
+  }
+  const listed = new Int32Array(length)
+  for (let index = 0, sum = 0; index < length; index += 1) {
+    sum += changes[index] as number
+    listed[index] = sum
+  }
+  return {
+    days: function* () {
+      for (let index = 0; index < length; index += 1) if ((trading[index] as number) > 0) yield from + index
+    },
+    newest: to,
+    on: (day) => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
+  }
+}

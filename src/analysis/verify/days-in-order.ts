@@ -1,0 +1,86 @@
+import { type CandleArrays, type CandleSeries, numberToDay } from './candle-arrays.js'
+import type { Finding } from './finding.js'
+
+/** The candles of a series in order, with the findings about their days. */
+export interface OrderedCandles {
+  readonly findings: readonly Finding[]
+  /** Ascending by day, each day once. Absent if the file mixes two series: no other check applies then. */
+  readonly candles?: CandleArrays
+}
+
+/** Closes of one day that differ by more than this share are not two revisions of one candle. */
+const TWO_PRICES = 0.05
+/** Fewer days at two prices may be an accident. */
+const MIN_DAYS_AT_TWO_PRICES = 3
+
+/**
+ * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
+ * a provider may serve both after it renamed or reassigned a symbol.
+ */
+export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandles => {
+  if (isAscending(candles)) return { findings: [], candles }
+  const { day, close } = candles
+  const lastOf = new Map<number, number>()
+  const twice: number[] = []
+  let atTwoPrices: readonly [earlier: number, later: number][] = []
+  let unordered: number | undefined
+  let newest = 0
+  for (let index = 0; index < candles.length; index += 1) {
+    const today = day[index] as number
+    const earlier = lastOf.get(today)
+    if (earlier !== undefined) {
+      twice.push(today)
+      if (isFarApart(close[earlier] as number, close[index] as number)) atTwoPrices = [...atTwoPrices, [earlier, index]]
+    } else if (today < newest) unordered ??= index
+    lastOf.set(today, index)
+    newest = Math.max(newest, today)
+  }
+  const [example] = atTwoPrices
+  if (example !== undefined && atTwoPrices.length >= MIN_DAYS_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length) {
+    const [one, other] = example
+    const on = numberToDay(day[one] as number)
+    const detail = `${atTwoPrices.length} days have two prices, such as ${on} with ${close[one]} and ${close[other]}`
+    return { findings: [{ check: 'spliced-series', severity: 'error', symbol, day: on, file, detail }] }
+  }
+  return {
+    findings: [
+      ...(twice.length === 0 ? [] : [createDuplicateFinding(twice, { symbol, file })]),
+      ...(unordered === undefined ? [] : [createOrderFinding(day, unordered, { symbol, file })]),
+    ],
+    candles: sortCandles(
+      candles,
+      [...lastOf].sort(([one], [other]) => one - other).map(([, index]) => index),
+    ),
+  }
+}
+
+const isAscending = ({ day, length }: CandleArrays): boolean => {
+  for (let index = 1; index < length; index += 1) if ((day[index] as number) <= (day[index - 1] as number)) return false
+  return true
+}
+
+const isFarApart = (one: number, other: number): boolean => Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))
+
+const createDuplicateFinding = (twice: readonly number[], of: Pick<CandleSeries, 'symbol' | 'file'>): Finding => {
+  const day = numberToDay(Math.min(...new Set(twice)))
+  const detail = twice.length === 1 ? `${day} appears twice` : `${twice.length} candles repeat a day, the first one ${day}`
+  return { check: 'duplicate-candles', severity: 'error', ...of, day, detail }
+}
+
+const createOrderFinding = (days: Int32Array, index: number, of: Pick<CandleSeries, 'symbol' | 'file'>): Finding => {
+  const [before, day] = [numberToDay(days[index - 1] as number), numberToDay(days[index] as number)]
+  return { check: 'unordered-candles', severity: 'error', ...of, day, detail: `${day} follows ${before}` }
+}
+
+const sortCandles = (candles: CandleArrays, indices: readonly number[]): CandleArrays => {
+  const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
+  return {
+    length: indices.length,
+    day: Int32Array.from(indices, (index) => candles.day[index] as number),
+    open: column(candles.open),
+    high: column(candles.high),
+    low: column(candles.low),
+    close: column(candles.close),
+    volume: column(candles.volume),
+  }
+}

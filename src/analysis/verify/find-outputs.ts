@@ -1,0 +1,84 @@
+import { readdir } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import type { Item } from '../../model/outcome.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { type Output, toFilePath } from '../../pipeline/output.js'
+import { getErrorCode } from '../../storage/file-error.js'
+import { statFile } from '../../storage/stat-file.js'
+
+/** A file of an output. */
+export interface OutputFile {
+  readonly output: Output
+  /** Relative to the output folder. */
+  readonly file: string
+  readonly bytes: number
+  /** Its stock or index; absent if that is not listed, and for files over all items. */
+  readonly item?: Item
+}
+
+export interface StreamFiles {
+  readonly stream: StreamDefinition
+  /** Sorted by name. */
+  readonly files: readonly OutputFile[]
+  /** Whether the stream writes a file per item. */
+  readonly isPerItem: boolean
+  /** Whether a path is one of the stream's outputs, existing or not. */
+  readonly owns: (file: string) => boolean
+}
+
+/** The files of a stream in a folder. `items` are its known items. */
+export const findOutputs = async (
+  root: string,
+  stream: StreamDefinition,
+  { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
+): Promise<StreamFiles> => {
+  const files: OutputFile[] = []
+  const owns: ((file: string) => boolean)[] = []
+  let isPerItem = false
+  for (const output of stream.outputs) {
+    const pattern = toFilePath(output, exchange, { fileName: '*' })
+    if (stream.work.of !== undefined && pattern.includes('*')) {
+      isPerItem = true
+      owns.push(createMatcher(pattern))
+      const itemOf = new Map(items.map((item) => [toFilePath(output, exchange, item), item]))
+      for (const file of await findOutputFiles(root, pattern)) files.push(...toOutputFile(root, file, output, itemOf.get(file)))
+    } else {
+      const names = stream.work.of === undefined ? stream.work.parts.map((part) => toFilePath(output, exchange, part)) : [pattern]
+      const own = new Set(names)
+      owns.push((file) => own.has(file))
+      for (const file of own) files.push(...toOutputFile(root, file, output))
+    }
+  }
+  return { stream, files, isPerItem, owns: (file) => owns.some((isOwn) => isOwn(file)) }
+}
+
+const toOutputFile = (root: string, file: string, output: Output, item?: Item): readonly OutputFile[] => {
+  const found = statFile(join(root, file))
+  return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
+}
+
+/** Matches files against a pattern; `*` is any name in its folder. */
+const createMatcher = (pattern: string): ((file: string) => boolean) => {
+  const [before = '', after = ''] = pattern.split('*')
+  const folder = posix.dirname(pattern)
+  return (file) =>
+    posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
+}
+
+const findOutputFiles = async (root: string, pattern: string): Promise<readonly string[]> => {
+  const folder = posix.dirname(pattern)
+  return (await listNames(join(root, folder)))
+    .map((name) => posix.join(folder, name))
+    .filter(createMatcher(pattern))
+    .sort()
+}
+
+/** The names in a folder; none if it does not exist. */
+export const listNames = async (folder: string): Promise<readonly string[]> => {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
+    throw error
+  }
+}

@@ -1,0 +1,84 @@
+import type { Row } from '../../model/row.js'
+import { readText } from '../../model/row.js'
+import { type CandleArrays, numberToDay } from './candle-arrays.js'
+import type { Finding } from './finding.js'
+import type { KnownAction } from './known-actions.js'
+
+/** The last two candles of a stock. */
+export interface LastCloses {
+  readonly symbol: string
+  readonly file: string
+  readonly day: number
+  readonly close: number
+  readonly dayBefore: number
+  readonly closeBefore: number
+}
+
+/** Undefined if there are fewer than two candles. */
+export const getLastCloses = ({
+  symbol,
+  file,
+  candles,
+}: {
+  symbol: string
+  file: string
+  candles: CandleArrays
+}): LastCloses | undefined => {
+  const { day, close, length } = candles
+  if (length < 2) return undefined
+  return {
+    symbol,
+    file,
+    day: day[length - 1] as number,
+    close: close[length - 1] as number,
+    dayBefore: day[length - 2] as number,
+    closeBefore: close[length - 2] as number,
+  }
+}
+
+export interface Bands {
+  /** Rows of the list of all bands, and of the list of changed bands. */
+  readonly complete: readonly Row[]
+  readonly changed: readonly Row[]
+  readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** The day number from which the bands are valid. */
+  readonly since: number
+}
+
+/** Limits are rounded to ticks: 5 paise, or a few more on a high price. */
+const TICK = 0.05
+const TICK_SHARE = 0.0005
+
+/**
+ * Finds newest closes that moved further from the previous close than the stock's band permits. If a band has just changed, the wider one
+ * counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
+ */
+export const findOutsideBands = (all: readonly LastCloses[], { complete, changed, actions, since }: Bands): readonly Finding[] => {
+  const bandOf = findWidestBands(complete, changed)
+  return all.flatMap(({ symbol, file, day, close, dayBefore, closeBefore }): Finding[] => {
+    const band = bandOf.get(symbol)
+    const isMoved = actions.get(symbol)?.some((action) => action.day > dayBefore && action.day <= day) ?? false
+    if (band === undefined || day < since || day - dayBefore > MAX_WEEKEND_DAYS || isMoved) return []
+    const limit = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
+    if (Math.abs(close - closeBefore) <= limit) return []
+    const move = ((close / closeBefore - 1) * 100).toFixed(1)
+    const detail = `the close of ${close} is ${move} % from the previous close of ${closeBefore}; the band is ${band} %`
+    return [{ check: 'price-bands', severity: 'warning', symbol, day: numberToDay(day), file, detail }]
+  })
+}
+
+const MAX_WEEKEND_DAYS = 5
+
+/** The widest band of each symbol over its series, in percent; infinite without a limit. */
+const findWidestBands = (complete: readonly Row[], changed: readonly Row[]): ReadonlyMap<string, number> => {
+  const bands = new Map<string, number>()
+  const widen = (row: Row, band: unknown): void => {
+    const symbol = readText(row.Symbol)
+    const value = Number(readText(band) || Number.NaN)
+    const width = Number.isNaN(value) ? Number.POSITIVE_INFINITY : value
+    bands.set(symbol, Math.max(bands.get(symbol) ?? 0, width))
+  }
+  for (const row of complete) widen(row, row.Band)
+  for (const row of changed) if (bands.has(readText(row.Symbol))) for (const band of [row.From, row.To]) widen(row, band)
+  return bands
+}

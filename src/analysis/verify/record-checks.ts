@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
+import { DamagedFileError } from '../../model/errors.js'
+import { isRow, type Row } from '../../model/row.js'
+import type { Stock } from '../../model/stock.js'
+import { readRecords } from '../../storage/stored-records.js'
+import type { OutputFile, StreamFiles } from './find-outputs.js'
+import type { Finding } from './finding.js'
+import { findStrayDocument, findStrayRecords, findStrayRows, type StockIndex } from './stray-records.js'
+
+export interface RecordChecks {
+  readonly findings: readonly Finding[]
+  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>
+}
+
+interface RecordContext {
+  readonly listed: StockIndex
+  readonly exchange: string
+}
+
+/** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
+const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
+
+/** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
+export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext): Promise<RecordChecks> => {
+  const findings: Finding[] = []
+  const rows = new Map<string, readonly Row[]>()
+  for (const { stream, files } of all)
+    for (const file of files) {
+      if (file.output.shape === 'candles-per-item') continue
+      try {
+        findings.push(...(await checkFile(root, file, { against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })))
+      } catch (error) {
+        if (!(error instanceof SyntaxError || error instanceof DamagedFileError)) throw error
+        findings.push({
+          check: 'files',
+          severity: 'error',
+          file: file.file,
+          ...(file.item === undefined ? {} : { symbol: file.item.key }),
+          detail: 'it is not valid JSON',
+        })
+      }
+      await yieldTurn()
+    }
+  return { findings, rows }
+}
+
+interface FileContext {
+  readonly against: RecordContext
+  readonly rows: Map<string, readonly Row[]>
+  readonly isOfStocks: boolean
+}
+
+const checkFile = async (
+  root: string,
+  { output, file, item }: OutputFile,
+  { against: { listed, exchange }, rows, isOfStocks }: FileContext,
+): Promise<readonly Finding[]> => {
+  const path = join(root, file)
+  switch (output.shape) {
+    case 'rows-in-one-file': {
+      const records: Row[] = []
+      for await (const some of readRecords(path, file)) for (const { Symbol: symbol, ISIN } of some) records.push({ Symbol: symbol, ISIN })
+      return findStrayRecords(file, records, listed)
+    }
+    case 'document-per-item': {
+      const document: unknown = JSON.parse(await readFile(path, 'utf8'))
+      return item === undefined ? [] : findStrayDocument(file, document, item.value as Stock)
+    }
+    case 'array-per-item': {
+      const list: unknown = JSON.parse(await readFile(path, 'utf8'))
+      if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
+      rows.set(file, list.filter(isRow))
+      return isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : []
+    }
+    default: {
+      const text = await readFile(path, 'utf8')
+      rows.set(file, parseLines(text.split('\n')))
+      return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
+    }
+  }
+}
+
+/** Skips lines with another number of cells than the first, such as those with a comma in a cell. */
+const parseLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
+  const cellsOf = (line: string): readonly string[] => line.split(',').map((cell) => cell.trim())
+  const names = cellsOf(first)
+  return lines
+    .map(cellsOf)
+    .filter(({ length }) => length === names.length)
+    .map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index]])))
+}

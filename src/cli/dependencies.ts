@@ -1,0 +1,43 @@
+import type { Observable, SchedulerLike } from 'rxjs'
+import type { Collector, CollectorOptions } from '../collector.js'
+import type { SettingRow, SettingsSources } from '../config.js'
+import type * as Fleet from '../fleet/index.js'
+import type { Settings } from '../model/settings.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import type { Storage } from '../pipeline/storage.js'
+import type { Simulator, SimulatorOptions } from '../simulator/index.js'
+import type { ExitSignal } from './signals.js'
+import type { TerminalStream } from './terminal.js'
+
+/** The process as commands see it; they use nothing else of it. */
+export interface ProcessIo {
+  /** `isTTY`: whether a person types the input. */
+  readonly stdin: { readonly isTTY: boolean }
+  readonly stdout: TerminalStream
+  readonly stderr: TerminalStream
+  readonly env: NodeJS.ProcessEnv
+  /** The clock and the timers. */
+  readonly scheduler: SchedulerLike
+  readonly signal$: Observable<ExitSignal>
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void
+}
+
+/** The dependencies of the commands. */
+export interface Dependencies {
+  readonly version: string
+  readonly streams: readonly StreamDefinition[]
+  /** Packages that are used if installed. */
+  readonly optionalPackages: readonly string[]
+  readonly settingRows: readonly SettingRow[]
+  readonly loadSettings: (sources: SettingsSources) => Settings
+  readonly createCollector: (options: CollectorOptions) => Collector
+  /** The output folder, for documents of a run as a whole. */
+  readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'keep'>
+  /** Loaded only if a fleet is used. */
+  readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
+  readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
+}
+
+/** Runs a command with its options; emits the exit code. */
+export type Command<Options> = (options: Options, io: ProcessIo, dependencies: Dependencies) => Observable<number>

@@ -1,0 +1,45 @@
+/** The arguments of a run, with only the given streams selected. */
+export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => {
+  const others = args.filter((arg, index) => !isChoice(arg) && !isChoiceValue(args, index))
+  return [...others, '--only', names.join(',')]
+}
+
+/** The arguments that resume a run. */
+export const buildResumeArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
+
+/** The arguments of another command on the same folder. */
+export const buildFolderArgs = (args: readonly string[], name: string): readonly string[] => [
+  name,
+  ...args.filter((arg, index) =>
+    FOLDER_OPTIONS.some((option) => arg === option || arg.startsWith(`${option}=`) || args[index - 1] === option),
+  ),
+]
+
+const FOLDER_OPTIONS = ['--out', '--config']
+
+/** The arguments that retry what failed. */
+export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
+  ...args.filter(
+    (arg, index) => !isSelection(arg) && !SELECTIONS.includes(args[index - 1] ?? '') && arg !== '--fresh' && arg !== '--retry-failed',
+  ),
+  '--retry-failed',
+]
+
+/**
+ * A command as typed in a POSIX shell, without the credentials of an address: before its host (up to the last `@`, because a password may
+ * have unescaped characters) or in its query.
+ */
+export const formatCommandLine = (args: readonly string[]): string =>
+  ['scripstream', ...args.map((arg) => quote(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(' ')
+
+const SECRET_PARAMETER = /([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*/gi
+
+const SELECTIONS = ['--only', '--skip', '--symbols']
+
+const isSelection = (arg: string): boolean => SELECTIONS.some((option) => arg === option || arg.startsWith(`${option}=`))
+
+const isChoice = (arg: string): boolean => /^--(only|skip)(=|$)/.test(arg)
+
+const isChoiceValue = (args: readonly string[], index: number): boolean => ['--only', '--skip'].includes(args[index - 1] ?? '')
+
+const quote = (arg: string): string => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)

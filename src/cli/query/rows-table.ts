@@ -1,0 +1,102 @@
+import { formatCount, formatQuantity } from '../format.js'
+import { renderTable } from '../table.js'
+import type { TextLine } from '../terminal.js'
+import { clean, cut, width } from '../text.js'
+import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from './cells.js'
+
+export interface TableLimits {
+  readonly columns: number
+  /** Rows shown: of a longer result, the first and the last half. */
+  readonly rows: number
+}
+
+/** A query plan is a multi-line drawing. */
+const formatQueryPlan = async (chunks: RowChunks): Promise<readonly TextLine[]> => {
+  const lines: TextLine[] = []
+  for await (const chunk of chunks)
+    for (const row of chunk.rows())
+      lines.push(
+        ...String(row[1])
+          .split('\n')
+          .map((line): TextLine => [[line]]),
+      )
+  return lines
+}
+
+type TextRow = readonly (string | undefined)[]
+
+const NULL = 'NULL'
+const COLUMN_GAP = 2
+/** A cell takes at most a third of the line, but may always take this much. */
+const MIN_CELL_WIDTH = 20
+
+/** A table of rows for people: the rows and columns that fit, and what is left out. */
+export const renderRows = async (columns: readonly ColumnFacts[], rows: RowChunks, room: TableLimits): Promise<readonly TextLine[]> => {
+  if (columns[0]?.name === 'explain_key') return formatQueryPlan(rows)
+  const { first, last, total } = await takeFirstAndLast(rows, room.rows, (row) => toTextRow(row, columns, room))
+  const left = total - first.length - last.length
+  const gap: TextRow = columns.map(() => '⋮')
+  const all = left > 0 ? [...first, gap, ...last] : [...first, ...last]
+  const fitting = fittingColumns(columns, all, room.columns)
+  const table = renderTable(
+    columns.slice(0, fitting).map(({ name, isNumber }, index) => ({
+      title: formatTitle(name, room),
+      align: isNumber ? ('right' as const) : ('left' as const),
+      cell: (row: TextRow) => row[index] ?? NULL,
+      style: (row: TextRow) => (row === gap || row[index] === undefined ? ('dim' as const) : undefined),
+    })),
+    all,
+  )
+  return [...table, ...footer(columns, { total, left, fitting })]
+}
+
+/** The first and the last rows, and their total; the others are dropped as they arrive. */
+const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: readonly Value[]) => TextRow) => {
+  const half = Math.ceil(max / 2)
+  const first: TextRow[] = []
+  const later: RowChunk[] = []
+  let [total, waiting] = [0, 0]
+  for await (const chunk of chunks) {
+    total += chunk.count
+    const taken = Math.min(chunk.count, half - first.length)
+    if (taken > 0) first.push(...chunk.rows().slice(0, taken).map(keep))
+    if (taken === chunk.count) continue
+    later.push({ count: chunk.count - taken, rows: () => chunk.rows().slice(taken) })
+    waiting += chunk.count - taken
+    while (waiting - (later[0]?.count ?? 0) >= max - half) waiting -= later.shift()?.count ?? waiting
+  }
+  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (max - half)))
+  return { first, last: last.map(keep), total }
+}
+
+const computeMaxWidth = ({ columns }: TableLimits): number => Math.max(MIN_CELL_WIDTH, Math.floor(columns / 3))
+
+const formatTitle = (name: string, room: TableLimits): string => cut(clean(name), computeMaxWidth(room))
+
+const toTextRow = (row: readonly Value[], columns: readonly ColumnFacts[], room: TableLimits): TextRow =>
+  row.map((value, index) => {
+    const text = cellText(value, columns[index]?.isJson)
+    if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
+    // Cut first: a cell may be a whole document.
+    return cut(clean(text.slice(0, 4 * room.columns)), computeMaxWidth(room))
+  })
+
+const fittingColumns = (columns: readonly ColumnFacts[], rows: readonly TextRow[], room: number): number => {
+  let used = -COLUMN_GAP
+  const fitting = columns.findIndex(({ name }, index) => {
+    used += COLUMN_GAP + Math.max(width(clean(name)), ...rows.map((row) => width(row[index] ?? NULL)))
+    return used > room
+  })
+  return fitting === -1 ? columns.length : Math.max(1, fitting)
+}
+
+const footer = (
+  columns: readonly ColumnFacts[],
+  { total, left, fitting }: { readonly total: number; readonly left: number; readonly fitting: number },
+): readonly TextLine[] => {
+  const hidden = columns.slice(fitting).map(({ name }) => clean(name))
+  const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
+  const columnsText =
+    hidden.length > 0 ? `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting)} shown; not ${hidden.join(', ')})` : ''
+  return [[], [[`${rows}${columnsText}`, 'dim']]]
+}

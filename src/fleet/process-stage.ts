@@ -1,0 +1,195 @@
+import type { QueueEvents, QueueEventsListener } from 'bullmq'
+import { EMPTY, ignoreElements, lastValueFrom, merge, Observable } from 'rxjs'
+import { StorageError } from '../model/errors.js'
+import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
+import { mergeMapPool } from '../operators/merge-map-pool.js'
+import type { Stage } from '../pipeline/engine.js'
+import { toFilePath } from '../pipeline/output.js'
+import type { PlannedStream } from '../pipeline/plan.js'
+import type { RunServices } from '../pipeline/run.js'
+import type { Barriers } from './barriers.js'
+import type { BlobStore } from './blobs.js'
+import { shareFiles } from './earlier-outputs.js'
+import { type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './outcome.js'
+import type { ItemQueue, Queues } from './queues.js'
+import { retryAborted } from './redis.js'
+import type { WorkerStats } from './worker-stats.js'
+
+const CHUNK_SIZE = 1_000
+const MAX_PARALLEL_READS = 8
+/** Another machine may be able to write where one cannot. */
+const JOB_RETRY_OPTIONS = { attempts: 20, backoff: 1_000 } as const
+
+export interface StageDependencies {
+  readonly run: RunServices
+  readonly plan: readonly PlannedStream[]
+  readonly queues: Queues
+  readonly barriers: Barriers
+  readonly blobs: BlobStore
+  readonly workerStats: WorkerStats
+}
+
+/** An item that a worker has finished. */
+interface FinishedItem {
+  readonly item: Item
+  readonly outcome: WorkerOutcome
+}
+
+/** Hands the items of a stage to the fleet, and emits their outcomes as they finish; completes at the barrier of the stage. */
+export const processOnFleet = (stage: Stage, items: readonly Item[], dependencies: StageDependencies): Observable<ItemOutcome> => {
+  if (items.length === 0) return EMPTY
+  const { run, blobs } = dependencies
+  const { stream, activeItems: inWork, hasRoom } = stage
+  return handOutItems(stage, items, dependencies).pipe(
+    mergeMapPool(
+      ({ item, outcome }) => {
+        inWork.begin()
+        reportOutcome(stream.name, outcome, dependencies)
+        return new Observable<ItemOutcome>((subscriber) => {
+          loadRows(stream.name, { run: run.session.record.run, item }, outcome, blobs).then(
+            (settled) => {
+              subscriber.next(settled)
+              subscriber.complete()
+            },
+            (error: unknown) => subscriber.error(error),
+          )
+        })
+      },
+      MAX_PARALLEL_READS,
+      { isFree: hasRoom, freed$: inWork.ended$ },
+    ),
+  )
+}
+
+const reportOutcome = (
+  stream: string,
+  { by, requestCounts = NO_REQUESTS, warnings = [], drift }: WorkerOutcome,
+  { run, workerStats }: StageDependencies,
+): void => {
+  workerStats.countItem(by)
+  const emitTimes = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
+    for (let index = 0; index < count; index += 1) run.emit({ type, stream })
+  }
+  const [requested, retried, rateLimited] = requestCounts
+  emitTimes(requested, 'requested')
+  emitTimes(retried, 'retried')
+  emitTimes(rateLimited, 'rate-limited')
+  for (const text of warnings) run.emit({ type: 'noticed', stream, text })
+  if (drift) run.drift.add(`${by} ${stream}`, drift)
+}
+
+const handOutItems = (
+  stage: Stage,
+  items: readonly Item[],
+  { run, plan, queues, barriers, blobs, workerStats }: StageDependencies,
+): Observable<FinishedItem> =>
+  new Observable((subscriber) => {
+    const { stream, workers, isSecondPass } = stage
+    const { record, isContinued } = run.session
+    const pending = new Map(items.map((item) => [toJobId(item, isSecondPass), item]))
+    const finish = (id: string, outcome: WorkerOutcome): void => {
+      const item = pending.get(id)
+      if (item === undefined) return
+      pending.delete(id)
+      subscriber.next({ item, outcome })
+    }
+    const fail = (error: unknown): void => subscriber.error(error)
+    const handOut = async (): Promise<void> => {
+      await waitForStreams(stream.after ?? [], run)
+      if (stream.after) await shareFiles(run.settings.out, listOutputPatterns(stream.after, run, plan), blobs.toFolder(record.run))
+      const queue = queues.queue(stream.name)
+      await queue.setGlobalConcurrency(workers)
+      const events = queues.events(stream.name)
+      const listeners: QueueListeners = {
+        completed: ({ jobId, returnvalue }) => finish(jobId, returnvalue as unknown as WorkerOutcome),
+        failed: ({ failedReason }) => fail(toJobError(failedReason)),
+        stalled: () => workerStats.countStalled(),
+      }
+      subscriber.add(listenToQueue(events, listeners))
+      await events.waitUntilReady()
+      const barrier = await barriers.open(stream.name, isSecondPass)
+      barrier.reached.catch(fail)
+      for (const chunk of splitIntoChunks(items, workers)) {
+        if (subscriber.closed) return
+        const works = chunk.map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
+        if (isContinued) await removeLostJobs(queue, works)
+        await addJobs(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed })
+      }
+      barrier.close()
+      await barrier.reached
+      for await (const page of barrier.outcomes()) for (const [id, outcome] of page) finish(id, outcome)
+      // Checked last: the failure may be from the time of an earlier driver, and the item may have succeeded since.
+      if (pending.size > 0)
+        throw toJobError(
+          (await barrier.failure()) ?? `${stream.name}: ${pending.size} items are missing from the queue; run the same command to resume`,
+        )
+      subscriber.complete()
+    }
+    handOut().catch(fail)
+  })
+
+type QueueListeners = Pick<QueueEventsListener, 'completed' | 'failed' | 'stalled'>
+
+/** Listens to a queue until the returned function is called. A second pass of the same stream has its own listeners. */
+const listenToQueue = (events: QueueEvents, { completed, failed, stalled }: QueueListeners): (() => void) => {
+  events.on('completed', completed).on('failed', failed).on('stalled', stalled)
+  return () => void events.off('completed', completed).off('failed', failed).off('stalled', stalled)
+}
+
+/** The error for a failed job: a worker cannot write to the shared folder, or has a bug. */
+const toJobError = (reason: string): Error =>
+  /^E[A-Z]{2,}\b/.test(reason) ? new StorageError(`a worker cannot write to the shared folder: ${reason}`) : new Error(reason)
+
+/** The first chunk has only as many items as workers, so that all of them start at once. */
+function* splitIntoChunks(items: readonly Item[], first: number): Generator<readonly Item[]> {
+  yield items.slice(0, first)
+  for (let from = first; from < items.length; from += CHUNK_SIZE) yield items.slice(from, from + CHUNK_SIZE)
+}
+
+/** Waits for streams of the run whose outputs are read. */
+const waitForStreams = (names: readonly string[], run: RunServices): Promise<unknown> =>
+  lastValueFrom(merge(...names.map((name) => run.ended.get(name) ?? EMPTY)).pipe(ignoreElements()), { defaultValue: undefined })
+
+const addJobs = async (
+  queue: ItemQueue,
+  works: readonly ItemJobData[],
+  { parent, isOver }: { parent: { id: string; queue: string }; isOver: () => boolean },
+): Promise<void> => {
+  const jobs = await retryAborted(
+    () =>
+      queue.addBulk(
+        works.map((work) => ({
+          name: 'item',
+          data: work,
+          opts: { ...JOB_RETRY_OPTIONS, jobId: getJobId(work), parent, ignoreDependencyOnFailure: true },
+        })),
+      ),
+    isOver,
+  )
+  // BullMQ reports a rejected job only by a negative number as its id.
+  const rejected = jobs.filter(({ id = '-' }, index) => id !== getJobId(works[index] as ItemJobData))
+  if (rejected.length > 0) throw new Error(`the queue rejected ${rejected.length} of ${works.length} items (${rejected[0]?.id})`)
+}
+
+const getJobId = ({ item, isSecondPass }: ItemJobData): string => toJobId(item, isSecondPass)
+
+/** Removes jobs that failed or may lack rows, so that a resumed run fetches their items again. */
+const removeLostJobs = async (queue: ItemQueue, works: readonly ItemJobData[]): Promise<void> => {
+  await Promise.all(
+    works.map(async (work) => {
+      const id = getJobId(work)
+      const job = await queue.getJob(id)
+      const outcome = job?.returnvalue as WorkerOutcome | null | undefined
+      if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined)))) await queue.remove(id)
+    }),
+  )
+}
+
+const listOutputPatterns = (
+  names: readonly string[],
+  { settings: { exchange } }: RunServices,
+  plan: readonly PlannedStream[],
+): readonly string[] =>
+  plan
+    .filter(({ stream }) => names.includes(stream.name))
+    .flatMap(({ stream }) => stream.outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))

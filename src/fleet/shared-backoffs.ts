@@ -1,0 +1,132 @@
+import type { Redis } from 'ioredis'
+import type { Settings } from '../model/settings.js'
+
+/** The back-off of a host, for the whole fleet. */
+export interface HostBackoff {
+  /** The base address of the host. */
+  readonly address: string
+  /**
+   * Grows with each back-off, even after Redis has forgotten the last one. A 429 to a request of an earlier generation is a late reply: it
+   * belongs to a back-off that is known already.
+   */
+  readonly generation: number
+  /** Remaining time from now on; 0 if the host may be requested. */
+  readonly ms: number
+  /** Whether the host has answered only 429 for longer than `throttleGiveUpMs`: its items fail. */
+  readonly isFinal: boolean
+}
+
+/** The back-offs of hosts, shared by all workers of a fleet through Redis. */
+export interface SharedBackoffs {
+  /** The known state of a host. */
+  readonly find: (address: string) => HostBackoff
+  /** Reports a 429 to a request of a generation. The back-off is the `Retry-After` of the host; without one it doubles each time. */
+  readonly onRefused: (
+    address: string,
+    generation: number,
+    retryAfterMs: number | undefined,
+    settings: SharedBackoffSettings,
+  ) => Promise<HostBackoff>
+  /** Reads the back-off of a host that started before this process did. */
+  readonly load: (address: string) => Promise<void>
+  /** Reports a successful request of a generation: it resets the back-off. */
+  readonly onServed: (address: string, generation: number) => void
+  readonly close: () => void
+}
+
+type SharedBackoffSettings = Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>
+
+// The scripts use the clock of the server, because the clocks of the machines may differ.
+const REFUSED_SCRIPT = `
+local now = redis.call('TIME')
+now = now[1] * 1000 + math.floor(now[2] / 1000)
+local requestGeneration, retryAfter = tonumber(ARGV[2]), tonumber(ARGV[3])
+local minimum, maximum, giveUp = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local generation = tonumber(redis.call('HGET', KEYS[1], 'generation') or 0)
+local till = tonumber(redis.call('HGET', KEYS[1], 'till') or 0)
+local since = tonumber(redis.call('HGET', KEYS[1], 'since') or now)
+local attempts = tonumber(redis.call('HGET', KEYS[1], 'attempts') or -1)
+local final = 0
+local function clamped(ms) return math.min(math.max(ms, minimum), math.max(minimum, maximum)) end
+if requestGeneration < generation then
+  if retryAfter >= 0 then till = math.max(till, now + clamped(retryAfter)) end
+else
+  generation = math.max(generation + 1, requestGeneration + 1, now)
+  attempts = attempts + 1
+  till = math.max(till, now + clamped(retryAfter >= 0 and retryAfter or minimum * 2 ^ math.min(attempts, 30)))
+end
+if attempts > 0 and now - since >= giveUp then final = 1 end
+redis.call('HSET', KEYS[1], 'generation', generation, 'till', till, 'since', since, 'attempts', attempts, 'final', final)
+redis.call('PEXPIRE', KEYS[1], till - now + giveUp + 60000)
+redis.call('PUBLISH', KEYS[2], cjson.encode({ address = ARGV[1], generation = generation, ms = till - now, isFinal = final == 1 }))
+return { generation, till - now, final }`
+
+const LOAD_SCRIPT = `
+local now = redis.call('TIME')
+local backoff = redis.call('HMGET', KEYS[1], 'generation', 'till', 'final')
+return { tonumber(backoff[1] or 0), math.max(0, tonumber(backoff[2] or 0) - now[1] * 1000 - math.floor(now[2] / 1000)), tonumber(backoff[3] or 0) }`
+
+const SERVED_SCRIPT = `
+if tonumber(redis.call('HGET', KEYS[1], 'generation') or 0) ~= tonumber(ARGV[2]) or redis.call('HDEL', KEYS[1], 'since', 'attempts', 'till', 'final') == 0 then return 0 end
+redis.call('PUBLISH', KEYS[2], cjson.encode({ address = ARGV[1], generation = tonumber(ARGV[2]), ms = 0, isFinal = false }))
+return 1`
+
+const NO_BACKOFF = { generation: 0, ms: 0, isFinal: false }
+
+interface KnownBackoff extends Omit<HostBackoff, 'ms'> {
+  /** By `performance.now()` of this process. */
+  readonly until: number
+  /** Whether there is a back-off that no success has ended yet. */
+  readonly isActive: boolean
+}
+
+/** Stores the back-offs in Redis and gets those of other workers by pub/sub; `onChange` is called for each. */
+export const createSharedBackoffs = (
+  redis: Redis,
+  prefix: string,
+  onChange: (backoff: HostBackoff) => void = () => undefined,
+): SharedBackoffs => {
+  const known = new Map<string, KnownBackoff>()
+  const channel = `${prefix}:holds`
+  const toKey = (address: string): string => `${prefix}:hold:${address}`
+  const learn = (backoff: HostBackoff): HostBackoff => {
+    const before = known.get(backoff.address)
+    if (before && before.generation > backoff.generation) return backoff
+    known.set(backoff.address, { ...backoff, until: performance.now() + backoff.ms, isActive: backoff.ms > 0 })
+    onChange(backoff)
+    return backoff
+  }
+  const listener = redis.duplicate()
+  listener.on('error', () => undefined)
+  listener.on('message', (_, text: string) => learn(JSON.parse(text) as HostBackoff))
+  // These fail only when the connection is closed; while the server is down, they wait.
+  void listener.subscribe(channel).catch(() => undefined)
+  const readBackoff = async (address: string): Promise<void> => {
+    const [generation, ms, final] = (await redis.eval(LOAD_SCRIPT, 1, toKey(address))) as [number, number, number]
+    learn({ address, generation, ms, isFinal: final === 1 })
+  }
+  // Messages that were sent while the connection was down are lost.
+  listener.on('ready', () => {
+    for (const address of known.keys()) void readBackoff(address).catch(() => undefined)
+  })
+  return {
+    find: (address) => {
+      const { generation, until, isFinal } = known.get(address) ?? { ...NO_BACKOFF, until: 0 }
+      return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }
+    },
+    onRefused: async (address, generation, retryAfterMs = -1, rules) => {
+      const { throttleMs, throttleMaxMs, throttleGiveUpMs } = rules
+      const args = [address, generation, retryAfterMs, throttleMs, throttleMaxMs, throttleGiveUpMs]
+      const [now, ms, final] = (await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args)) as [number, number, number]
+      return learn({ address, generation: now, ms, isFinal: final === 1 })
+    },
+    load: readBackoff,
+    onServed: (address, generation) => {
+      const before = known.get(address)
+      if (before === undefined || !before.isActive || before.generation !== generation || before.until > performance.now()) return
+      known.set(address, { ...before, isActive: false })
+      void redis.eval(SERVED_SCRIPT, 2, toKey(address), channel, address, generation).catch(() => undefined)
+    },
+    close: () => listener.disconnect(),
+  }
+}

@@ -1,0 +1,99 @@
+import { asyncScheduler } from 'rxjs'
+import { folder } from '../../sinks/folder.js'
+import { createRedirect } from '../http/redirects.js'
+import { openConnections } from '../http/undici.js'
+import { createLimiters } from '../limiter/limiter-registry.js'
+import { createRedactor, type Redact } from '../model/redact.js'
+import type { Settings } from '../model/settings.js'
+import { countConnections } from '../pipeline/connections.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { createRunDriftWatch } from '../pipeline/drift.js'
+import type { WorkerContext } from '../pipeline/item-work.js'
+import { oncePerRun, oncePerSecondPass } from '../pipeline/once-per-run.js'
+import type { BlobStore } from './blobs.js'
+import { toEarlierFolder } from './earlier-outputs.js'
+import { NO_EDITION, readEdition, readRunFile } from './run-file.js'
+
+/** A run on a worker: everything that its items need. */
+export interface WorkerRun extends WorkerContext {
+  readonly run: string
+  /** Removes the credentials of this machine from texts. The driver does not know them. */
+  readonly redact: Redact
+  /** Shared requests of items in second passes. */
+  readonly sharedInSecondPass: WorkerContext['shared']
+  readonly close: () => void
+}
+
+export interface WorkerRunOptions {
+  readonly blobs: BlobStore
+  readonly streams: readonly StreamDefinition[]
+  readonly headers: Settings['headers']
+}
+
+interface OpenRun {
+  readonly run: string
+  readonly edition: number
+  readonly workerRun: Promise<WorkerRun>
+}
+
+const EDITION_CHECK_MS = 1_000
+
+/** Opens the runs of a worker. The current one is the latest, in the latest edition of its file. */
+export const createWorkerRuns = (options: WorkerRunOptions) => {
+  let current: OpenRun | undefined
+  /** Its items may still be active. */
+  let previous: OpenRun | undefined
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let checking: Promise<unknown> = Promise.resolve()
+  const close = async (one: OpenRun | undefined): Promise<void> => {
+    await one?.workerRun.then(
+      (run) => run.close(),
+      () => undefined,
+    )
+  }
+  const checkEdition = async (run: string): Promise<void> => {
+    const edition = await readEdition(run, options.blobs)
+    if (edition === NO_EDITION || (current?.run === run && current.edition === edition)) return
+    void close(previous)
+    previous = current
+    current = { run, edition, workerRun: openWorkerRun(run, options) }
+  }
+  return {
+    open: async (run: string): Promise<WorkerRun> => {
+      const now = performance.now()
+      if (current?.run !== run || now - checkedAt > EDITION_CHECK_MS) {
+        checkedAt = now
+        checking = checking.then(() => checkEdition(run))
+      }
+      await checking
+      return current?.run === run ? current.workerRun : openWorkerRun(run, options)
+    },
+    close: async (): Promise<void> => {
+      await Promise.all([close(previous), close(current)])
+    },
+  }
+}
+
+const openWorkerRun = async (run: string, { blobs, streams, headers }: WorkerRunOptions): Promise<WorkerRun> => {
+  const { asOf, accept, settings } = await readRunFile(run, blobs, headers)
+  const plan = streams.map((stream) => ({ stream, state: 'waiting' as const }))
+  const connections = openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+  const shared = oncePerRun()
+  return {
+    ...{ run, asOf, accept, settings },
+    redact: createRedactor(settings),
+    storage: { stored: folder(toEarlierFolder(blobs.toFolder(run))).stored },
+    transport: connections.send,
+    gates: createLimiters(settings),
+    drift: createRunDriftWatch(accept),
+    shared,
+    sharedInSecondPass: oncePerSecondPass(shared),
+    // The driver hands out the items of a stream only after the streams that it depends on.
+    ended: new Map(),
+    emit: () => undefined,
+    watch: undefined,
+    clock: () => asyncScheduler.now(),
+    random: Math.random,
+    close: connections.close,
+  }
+}

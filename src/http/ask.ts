@@ -1,0 +1,147 @@
+import { defer, Observable } from 'rxjs'
+import type { HostLimiter } from '../limiter/host-limiter.js'
+import type { LimiterRegistry } from '../limiter/limiter-registry.js'
+import { createTransfer } from '../limiter/network-link.js'
+import { BadAnswerError, HttpError, ThrottledError } from '../model/errors.js'
+import type { Settings } from '../model/settings.js'
+import { deadline } from '../operators/deadline.js'
+import { retryFailures } from '../operators/retry-failures.js'
+import type { WorkerSlot } from '../operators/worker-slot.js'
+import { decodeReply, type RequestEnd } from './decode-reply.js'
+import type { ShapeWatch } from './drift.js'
+import type { AnyEndpoint, Endpoint } from './endpoint.js'
+import { createRequestBuilder } from './request.js'
+import { parseRetryAfter } from './retry-after.js'
+import type { HttpReply, HttpRequest, Transport } from './transport.js'
+
+/**
+ * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. This is the only place that
+ * retries, and it repeats one request, never a whole item. Unsubscribing aborts the request.
+ */
+export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskOptions) => Observable<Answer>
+
+export interface AskOptions {
+  /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
+  readonly failFast?: boolean
+}
+
+/** The total timeout is this multiple of the idle timeout. */
+const TOTAL_FACTOR = 6
+
+export interface AskDependencies {
+  readonly transport: Transport
+  readonly settings: Settings
+  /** Shared by all streams of the run. */
+  readonly limiters: LimiterRegistry
+  /** Idle timeout of one attempt (no byte received); the total timeout is six times as long. Time in the limiter's queue does not count. */
+  readonly timeoutMs: number
+  readonly random: () => number
+  /** The current instant, epoch milliseconds; the base of `Retry-After`. */
+  readonly clock: () => number
+  /** The drift check of an endpoint's answers. */
+  readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
+  /** The items are a few lists, not stocks or indices. */
+  readonly isList?: boolean
+  readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited') => void
+  /** Receives the end of each request. */
+  readonly watch?: ((end: RequestEnd) => void) | undefined
+}
+
+/** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
+export const createAsk = ({
+  transport,
+  settings,
+  limiters,
+  timeoutMs,
+  random,
+  clock,
+  onRequestEvent,
+  drift,
+  watch,
+  isList = false,
+}: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
+  const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
+  const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
+  const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
+  const prepare = (endpoint: AnyEndpoint): PreparedEndpoint => {
+    const target = prepared.get(endpoint) ?? {
+      request: createRequestBuilder(endpoint, settings, timeoutMs),
+      limiter: limiters.forEndpoint(endpoint),
+    }
+    prepared.set(endpoint, target)
+    return target
+  }
+  const acceptReply = (reply: HttpReply): HttpReply => {
+    if (reply.status === 200 && reply.body.length === 0) throw new BadAnswerError('empty', 'the body is empty')
+    if (reply.status === 200) return reply
+    const pauseMs = parseRetryAfter(reply.retryAfter, clock())
+    if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
+    onRequestEvent('rate-limited')
+    throw new ThrottledError(pauseMs)
+  }
+  return (slot, item = '') =>
+    (endpoint, input, { failFast = false } = {}) => {
+      const { request: toRequest, limiter } = prepare(endpoint)
+      const request = toRequest(input)
+      const options = { item, isList, idleMs: timeoutMs, failFast }
+      return new Observable((subscriber) => {
+        const use = slot.use()
+        let sent = 0
+        const attempt$ = defer(() => {
+          if (sent++ > 0) onRequestEvent('retried')
+          onRequestEvent('requested')
+          // No Subject: every minor GC would copy the state that each waiting request keeps.
+          let notifyArrival = (): void => undefined
+          const arrived$ = new Observable<void>((observer) => {
+            notifyArrival = () => observer.next()
+          })
+          const arrived = (): void => {
+            notifyArrival()
+            // While the host recovers, retries of started items go before requests of new ones.
+            if (!limiter.isUnhealthy()) use.release()
+          }
+          const transfer = createTransfer(limiters.link)
+          return transport({ ...request, arrived, transfer }).pipe(
+            deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
+            decodeReply(endpoint, (reply) => readAnswer(endpoint, acceptReply(reply), input, drift?.(endpoint), item), { clock, watch }),
+          )
+        })
+        use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
+        subscriber.add(use.release)
+      })
+    }
+}
+
+interface PreparedEndpoint {
+  readonly request: (input: unknown) => HttpRequest
+  readonly limiter: HostLimiter
+}
+
+const readAnswer = <Input, Answer>(
+  endpoint: Endpoint<Input, Answer>,
+  reply: HttpReply,
+  input: Input,
+  drift: ShapeWatch | undefined,
+  item: string,
+): Answer => {
+  const answer = endpoint.readBytes?.(reply.body)
+  if (answer === undefined) return endpoint.read(readText(reply, endpoint), input, drift?.forItem(item))
+  drift?.countAsExpected()
+  return answer
+}
+
+/** Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost its last lines looks complete. */
+const readText = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
+  if (isUnframed && type === 'text/csv') throw new BadAnswerError('truncated', 'the CSV may be incomplete: the reply states no length')
+  return decodeUtf8(body)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+const decodeUtf8 = (body: Uint8Array): string => {
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw new BadAnswerError('encoding', 'the body is not UTF-8')
+  }
+}

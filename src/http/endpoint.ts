@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { SampleMarket } from '../model/market.js'
+import type { Host } from '../model/settings.js'
+import type { AnswerInspector, Shape } from './shape.js'
+
+/** The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a browser's. */
+export type HeaderSet = 'usual' | 'origin' | 'bare' | 'browser'
+
+/**
+ * One endpoint of the provider: its request, how to read its answer, and what the simulator answers.
+ * A POST sends `Input` as its JSON body; a GET fills the `{placeholders}` of its path from it.
+ */
+export interface Endpoint<Input, Answer> {
+  readonly name: string
+  readonly host: Host
+  readonly method: 'GET' | 'POST'
+  /** Relative to the host's base address; may have a query and `{placeholders}`. */
+  readonly path: string
+  readonly headers: HeaderSet
+  /** The schema of the request. Strict: the simulator refuses anything else with a 400 that names the field. */
+  readonly input: z.ZodType<Input>
+  /**
+   * Reads the text of a 200. Must refuse a truncated text, except a CSV.
+   *
+   * @throws BadAnswerError the text is not an answer of this endpoint, or not to this input
+   */
+  readonly read: (text: string, input: Input, inspect?: AnswerInspector) => Answer
+  /** The shape of an answer, for the drift check: `read` passes the parsed answer to its third parameter. */
+  readonly shape?: Shape
+  /**
+   * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then `read` decides.
+   */
+  readonly readBytes?: (body: Uint8Array) => Answer | undefined
+  /** What the simulator answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
+  readonly sample?: (input: Input, market: SampleMarket) => unknown
+  /** Content type of a sample that is text. */
+  readonly type?: 'text/csv' | 'text/html' | 'application/json'
+}
+
+/** An endpoint of any kind, for lists of endpoints. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of endpoints of every kind; inputs are checked by each one's schema
+export type AnyEndpoint = Endpoint<any, unknown>
+
+/** The definition that `get` and `post` take: without the method; headers default to `usual`. */
+export type EndpointDefinition<Input, Answer> = Omit<Endpoint<Input, Answer>, 'method' | 'headers'> & { readonly headers?: HeaderSet }
+
+/** Defines an endpoint that takes a JSON body. */
+export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> => ({
+  headers: 'usual',
+  ...endpoint,
+  method: 'POST',
+})
+
+/** Defines an endpoint whose whole request is its URL. */
+export const get = <Input extends Record<string, string>, Answer>(
+  endpoint: EndpointDefinition<Input, Answer>,
+): Endpoint<Input, Answer> => ({
+  headers: 'usual',
+  ...endpoint,
+  method: 'GET',
+})
+
+/** The schema of a part of a request that is always the same. */
+export const exactly = <const T>(value: T): z.ZodType<T> =>
+  z.custom<T>((given) => isDeepStrictEqual(given, value), `must be ${JSON.stringify(value)}`)
+
+/** Fills the placeholders of a path. Values are percent-encoded, except for slashes. */
+export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').split('/').map(encodeURIComponent).join('/'))

@@ -1,0 +1,38 @@
+import { formatError, TransportError, type TransportReason } from '../model/errors.js'
+
+const REASONS: Readonly<Record<string, TransportReason>> = {
+  ECONNREFUSED: 'connect',
+  EHOSTUNREACH: 'connect',
+  ENETUNREACH: 'connect',
+  ETIMEDOUT: 'connect',
+  UND_ERR_CONNECT_TIMEOUT: 'connect',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  UND_ERR_HEADERS_TIMEOUT: 'deadline',
+  UND_ERR_BODY_TIMEOUT: 'deadline',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'too_large',
+  ERR_BUFFER_TOO_LARGE: 'too_large',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  EMFILE: 'fd',
+  ENFILE: 'fd',
+}
+
+/** Converts an error of undici. `hasBegun`: part of the response had arrived. */
+export const toTransportError = (error: unknown, hasBegun: boolean): TransportError => {
+  if (error instanceof TransportError) return error
+  const code = (error as { readonly code?: unknown }).code
+  const reason = toTransportReason(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
+  const advice = reason === 'fd' ? ': too many open files; raise the limit with `ulimit -n`, or use fewer workers' : ''
+  return new TransportError(reason, formatError(error) + advice, { cause: error, hasBegun })
+}
+
+const toTransportReason = (code: string, name: string, hasBegun: boolean): TransportReason => {
+  const known = REASONS[code]
+  if (known !== undefined) return known
+  if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
+  if (code.startsWith('Z_')) return 'truncated'
+  // undici's parser errors have no code.
+  if (name === 'HTTPParserError' && !hasBegun) return 'protocol'
+  return hasBegun ? 'truncated' : 'reset'
+}

@@ -1,0 +1,66 @@
+import { BadAnswerError, formatError, HttpError, ThrottledError, TransportError } from '../model/errors.js'
+
+/**
+ * What one attempt shows about the health of its host:
+ * - `answered`: the host works, whatever it replied.
+ * - `refused`: a 429.
+ * - `non-answer`: an HTML page or an empty body instead of data.
+ * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection; `gateway`, a 502 to 504, a reset or
+ *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body).
+ * - `slow`: the reply came too slowly.
+ * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
+ */
+export type HealthSignal =
+  | { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' }
+  | { readonly kind: 'refused'; readonly retryAfterMs: number | undefined }
+  | TroubleSignal
+
+export interface TroubleSignal {
+  readonly kind: 'trouble'
+  readonly sign: 'unreachable' | 'gateway' | 'item'
+  readonly reason: string
+  readonly retryAfterMs: number | undefined
+}
+
+export const answered: HealthSignal = { kind: 'answered' }
+export const inconclusive: HealthSignal = { kind: 'inconclusive' }
+const slow: HealthSignal = { kind: 'slow' }
+
+export const classifyError = (error: unknown): HealthSignal => {
+  if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
+  if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
+  if (error instanceof HttpError) return classifyStatus(error)
+  if (error instanceof TransportError) return classifyTransportError(error)
+  return inconclusive
+}
+
+const classifyStatus = (error: HttpError): HealthSignal => {
+  if (!error.isTemporary) return answered
+  const sign = error.statusCode >= 502 ? 'gateway' : 'item'
+  return { kind: 'trouble', sign, reason: formatError(error), retryAfterMs: error.retryAfterMs }
+}
+
+const classifyTransportError = (error: TransportError): HealthSignal => {
+  const trouble = (sign: TroubleSignal['sign']): HealthSignal => ({
+    kind: 'trouble',
+    sign,
+    reason: formatError(error),
+    retryAfterMs: undefined,
+  })
+  switch (error.reason) {
+    case 'connect':
+    case 'dns':
+      return trouble('unreachable')
+    case 'reset':
+    case 'protocol':
+      return trouble('gateway')
+    case 'slow':
+      return slow
+    case 'deadline':
+      return error.hasBegun ? slow : trouble('gateway')
+    case 'truncated':
+      return trouble('item')
+    default:
+      return inconclusive
+  }
+}

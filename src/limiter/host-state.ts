@@ -1,0 +1,182 @@
+import type { HostClosedError } from '../model/errors.js'
+import { type Backoff, computeRefusalBackoff, createHostClosedError, type LimiterSettings, openCircuit } from './backoff.js'
+import type { HealthSignal, TroubleSignal } from './health-signal.js'
+import {
+  computeDelay,
+  initialRateState,
+  onGrant,
+  onLateReply,
+  onOutageEnd,
+  onRecovery,
+  onRefusal,
+  onSend,
+  onSlowReply,
+  type RateState,
+} from './rate-state.js'
+
+/**
+ * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. Pure reducers below change it.
+ * Instants are milliseconds of the limiter's stopwatch.
+ */
+export interface HostState {
+  readonly inFlight: number
+  /** Counts the back-offs: a reply to a request of an earlier generation is late and must not extend the current one. */
+  readonly generation: number
+  readonly backoff?: Backoff | undefined
+  /** The circuit is half-open: one probe request is in flight. */
+  readonly isProbing: boolean
+  readonly rate: RateState
+  /** Consecutive HTML pages and empty bodies. */
+  readonly nonAnswers: number
+  /** Consecutive requests that failed by the host's fault. */
+  readonly failures: number
+  readonly failingSince: number
+  /** The distinct items of those requests, at most as many as open the circuit. */
+  readonly failedItems: readonly string[]
+  /** Time spent waiting in past outages; all outages of a run share `downMs`. */
+  readonly waitedMs: number
+}
+
+export const initialHostState: HostState = {
+  inFlight: 0,
+  generation: 0,
+  isProbing: false,
+  rate: initialRateState,
+  nonAnswers: 0,
+  failures: 0,
+  failingSince: 0,
+  failedItems: [],
+  waitedMs: 0,
+}
+
+/** One HTML page can be the fault of one stock; this many in a row count as a refusal by the host. */
+const MIN_NON_ANSWERS_FOR_REFUSAL = 3
+/** Consecutive failures of this many distinct items open the circuit. */
+const MIN_ITEMS_FOR_OUTAGE = 5
+/** Consecutive failures that open the circuit where fewer items are enough. */
+const MIN_FAILURES_FOR_OUTAGE = 3
+
+/** Decides on the next request: the delay in milliseconds (0: send it now), or the error to fail with. */
+export const decideAdmission = ({ backoff, isProbing, inFlight, rate }: HostState, now: number): number | HostClosedError => {
+  if (backoff === undefined) return computeDelay(rate, inFlight, now)
+  if (now >= backoff.until && !isProbing) return 0
+  if (now >= backoff.giveUpAt) return createHostClosedError(backoff)
+  return (isProbing ? backoff.giveUpAt : Math.min(backoff.until, backoff.giveUpAt)) - now
+}
+
+export const countSent = (host: HostState, now: number): HostState =>
+  host.backoff === undefined
+    ? { ...host, inFlight: host.inFlight + 1, rate: onSend(host.rate, now) }
+    : { ...host, inFlight: host.inFlight + 1, isProbing: true }
+
+/** The end of an attempt. */
+export interface AttemptEnd {
+  /** The generation in which it was sent. */
+  readonly generation: number
+  readonly sentAt: number
+  readonly signal: HealthSignal
+  readonly item: string
+  /** Failures of one item are enough to open the circuit: the host has answered no other item yet, or there are none. */
+  readonly isOneItemEnough: boolean
+  readonly now: number
+}
+
+export const applyAttemptEnd = (before: HostState, end: AttemptEnd, settings: LimiterSettings): HostState => {
+  const { signal, now } = end
+  const isCurrent = end.generation === before.generation
+  const host = { ...before, inFlight: before.inFlight - 1, isProbing: before.isProbing && !isCurrent }
+  switch (signal.kind) {
+    case 'inconclusive':
+      return host
+    case 'slow':
+      return { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
+    case 'answered':
+      return applyAnswer(
+        host.failures === 0 && host.nonAnswers === 0 ? host : { ...host, nonAnswers: 0, failures: 0, failedItems: [] },
+        end,
+      )
+    case 'non-answer':
+      if (!isCurrent) return host
+      return host.nonAnswers + 1 < MIN_NON_ANSWERS_FOR_REFUSAL
+        ? { ...host, nonAnswers: host.nonAnswers + 1, failures: 0, failedItems: [] }
+        : markByPages(applyRefusal(host, { ...end, retryAfterMs: undefined }, settings))
+    case 'refused':
+      return applyRefusal(host, { ...end, retryAfterMs: signal.retryAfterMs }, settings)
+    case 'trouble':
+      return isCurrent ? applyFailure(host, { ...end, signal }, settings) : host
+  }
+}
+
+const applyAnswer = (host: HostState, { generation, now }: AttemptEnd): HostState => {
+  const { backoff, rate } = host
+  if (backoff === undefined) return { ...host, rate: onGrant(rate, now) }
+  if (backoff.why === 'down') {
+    // Any answer closes the circuit, whenever its request was sent. Without a failed probe there may have been no outage.
+    const closed = { ...host, backoff: undefined, isProbing: false }
+    return backoff.attempts === 0 ? closed : { ...closed, rate: onOutageEnd(rate, now), waitedMs: host.waitedMs + now - backoff.since }
+  }
+  if (generation !== host.generation) return { ...host, rate: onLateReply(rate, true) }
+  return now < backoff.until ? host : { ...host, backoff: undefined, rate: onRecovery(rate, now) }
+}
+
+const applyRefusal = (
+  before: HostState,
+  { generation, now, retryAfterMs }: Omit<AttemptEnd, 'signal'> & { retryAfterMs: number | undefined },
+  settings: LimiterSettings,
+): HostState => {
+  const { backoff, rate } = before
+  const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
+  const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [], waitedMs }
+  if (generation === host.generation) {
+    const isNew = backoff === undefined && settings.throttleMs > 0
+    const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
+    return { ...host, generation: generation + 1, backoff: next, rate: isNew ? onRefusal(rate, host.inFlight + 1, now) : rate }
+  }
+  // A late reply can extend the back-off, but does not count as a refusal of the reduced rate.
+  const late = computeRefusalBackoff(undefined, retryAfterMs, now, settings)
+  if (backoff === undefined) return retryAfterMs === undefined ? host : { ...host, generation: host.generation + 1, backoff: late }
+  return { ...host, backoff: { ...backoff, until: Math.max(backoff.until, late.until) }, rate: onLateReply(rate, false) }
+}
+
+const markByPages = (host: HostState): HostState =>
+  host.backoff === undefined ? host : { ...host, backoff: { ...host.backoff, isByPages: true } }
+
+const applyFailure = (
+  host: HostState,
+  { now, signal, item, isOneItemEnough }: AttemptEnd & { signal: TroubleSignal },
+  settings: LimiterSettings,
+): HostState => {
+  const failures = host.failures + 1
+  const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
+  const since = host.failures === 0 ? now : host.failingSince
+  const next = { ...host, failures, failedItems, failingSince: since }
+  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough }, settings)) return next
+  const cause = { since, lastError: signal.reason, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
+  return { ...next, generation: host.generation + 1, backoff: openCircuit(host.backoff, cause, now, settings) }
+}
+
+const isOutage = (
+  { failures, failedItems, inFlight }: HostState,
+  { signal, isOneItemEnough }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean },
+  { downMs, retries }: LimiterSettings,
+): boolean => {
+  const isPatient = downMs > 0
+  // Without patience an open circuit only loses items earlier, so it takes clear evidence.
+  if (failedItems.length >= MIN_ITEMS_FOR_OUTAGE) return isPatient || signal.sign !== 'item'
+  if (isPatient && isOneItemEnough && failures > retries) return true
+  if (failures < MIN_FAILURES_FOR_OUTAGE) return false
+  // Near the end of a phase fewer than five items are left, and all of them may fail.
+  const areAllFailing = isPatient && signal.sign === 'gateway' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
+  return isOneItemEnough || areAllFailing || signal.sign === 'unreachable'
+}
+
+export const hasTrouble = ({ backoff, failures, nonAnswers }: HostState): boolean => backoff !== undefined || failures > 0 || nonAnswers > 0
+
+/** The status of a back-off for events; times count from `now`. */
+export const toBackoffStatus = ({ backoff }: HostState, now: number) =>
+  backoff && {
+    why: backoff.isByPages ? ('pages' as const) : backoff.why,
+    ms: backoff.until - now,
+    sinceMs: now - backoff.since,
+    ...(backoff.giveUpAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
+  }

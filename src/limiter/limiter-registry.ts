@@ -1,0 +1,37 @@
+import { type Host, hosts, type Settings } from '../model/settings.js'
+import { type BackoffStatus, createHostLimiters, type HostLimiter, type HostLimiters } from './host-limiter.js'
+import { createNetworkLink, type NetworkLink } from './network-link.js'
+
+/** The limiters of one run. Services with the same base address share them. */
+export interface LimiterRegistry {
+  readonly forEndpoint: (endpoint: { readonly host: Host; readonly name: string }) => HostLimiter
+  /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
+  readonly link: NetworkLink
+  /** Lines for the report, of each host that delayed requests. */
+  readonly warnings: () => readonly { readonly host: Host; readonly text: string }[]
+}
+
+/** The identity of a host: its base address, or the service name if none is set. */
+export const toHostAddress = ({ urls }: Pick<Settings, 'urls'>, host: Host): string => urls[host]?.replace(/\/+$/, '') ?? host
+
+/** Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept requests again. */
+export type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
+
+export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry => {
+  const all = new Map<string, { readonly host: Host; readonly limiters: HostLimiters }>()
+  const link = createNetworkLink()
+  const findLimiters = (host: Host): HostLimiters => {
+    const address = toHostAddress(settings, host)
+    const known = all.get(address)
+    if (known) return known.limiters
+    const sharing = hosts.filter((other) => toHostAddress(settings, other) === address)
+    const limiters = createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(sharing, status, endpoint) })
+    all.set(address, { host, limiters })
+    return limiters
+  }
+  return {
+    forEndpoint: ({ host, name }) => findLimiters(host).forEndpoint(name),
+    link,
+    warnings: () => [...all.values()].flatMap(({ host, limiters }) => limiters.warnings().map((text) => ({ host, text }))),
+  }
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { json, pageJson } from '../http/answer.js'
+import { get } from '../http/endpoint.js'
+import { BadAnswerError } from '../model/errors.js'
+import type { SampleMarket } from '../model/market.js'
+import { isRow, type Row } from '../model/row.js'
+
+const MAX_SEARCH_DEPTH = 12
+
+/** The page that contains the build id of the site's data files. */
+export const buildIdPage = get({
+  name: 'web_build_id',
+  host: 'web',
+  path: '/all-indices/',
+  input: z.strictObject({}),
+  read: (page) => {
+    const at = page.indexOf('"buildId"')
+    const id = at < 0 ? undefined : /^"buildId"\s*:\s*"([^"]{1,100})"/.exec(page.slice(at, at + 200))?.[1]
+    if (id === undefined) throw new BadAnswerError('schema', 'the page has no buildId')
+    return id
+  },
+  type: 'text/html',
+  sample: (_, { buildId }) => renderPage({ props: { pageProps: {} }, page: '/all-indices', buildId }),
+})
+
+/** Defines the endpoint of the site's data files: the rows of the pages with the given keys. */
+export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
+  get({
+    name: 'web_data',
+    host: 'web',
+    path: '/_next/data/{buildId}/{key}.json',
+    input: z.strictObject({ buildId: z.string(), key }),
+    read: (text) => findStockList(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
+    sample: (input, market) => {
+      const rows = input.buildId === market.buildId ? sampleRows(input.key, market) : undefined
+      return rows && { pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
+    },
+  })
+
+/** Defines the endpoint of the pages themselves, with the same rows. */
+export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
+  get({
+    name: 'web_page',
+    host: 'web',
+    path: '/{key}/',
+    input: z.strictObject({ key }),
+    read: (text) => findStockList(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
+    type: 'text/html',
+    sample: (input, market) => {
+      const rows = sampleRows(input.key, market)
+      return rows && renderPage({ props: { pageProps: { data: { list: rows } } }, buildId: market.buildId })
+    },
+  })
+
+/** The rows of the simulated page with a key; nothing if there is no such page. */
+export type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
+
+/** Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document, endpoint 11). */
+const findStockList = (root: unknown): readonly Row[] => {
+  const list = findList(root, 0)
+  if (list === undefined) throw new BadAnswerError('schema', 'the page has no list of stocks')
+  return list
+}
+
+const findList = (value: unknown, depth: number): readonly Row[] | undefined => {
+  if (typeof value !== 'object' || value === null || depth > MAX_SEARCH_DEPTH) return undefined
+  if (Array.isArray(value) && value.length > 3 && isRow(value[0]) && ('sym' in value[0] || 'Sym' in value[0])) return value.filter(isRow)
+  for (const inner of Object.values(value)) {
+    const list = findList(inner, depth + 1)
+    if (list !== undefined) return list
+  }
+  return undefined
+}
+
+const renderPage = (data: unknown): string =>
+  `<!DOCTYPE html><html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">${JSON.stringify(data)}</script></body></html>`

@@ -1,0 +1,198 @@
+import type { RunEvent } from './event.js'
+import { isLost } from './outcome.js'
+import type { FleetState, ItemCounts, Problem, RewrittenFile, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
+
+const MAX_FAILURES = 10
+const MAX_WARNINGS = 5
+
+/** The state and the counts of one stream during a run. */
+export interface StreamStats {
+  readonly name: string
+  state: 'waiting' | 'running' | ScriptOutcome
+  startedAt: number | undefined
+  finishedAt: number | undefined
+  total: number | undefined
+  finished: number
+  /** Items that failed. */
+  lost: number
+  requests: number
+  retries: number
+  rateLimited: number
+  degraded: number
+  /** Items that failed or may lack rows for a temporary reason. */
+  temporary: number
+  /** How often stored data was kept because an answer looked wrong. */
+  refusals: number
+  /** All items that failed or may lack rows. */
+  incomplete: string[]
+  /** Items that were resumed from an unfinished run. */
+  takenOver: number
+  files: number
+  bytes: number
+  items: ItemCounts
+  failures: Problem[]
+  /** Problems that are no failure. */
+  warnings: Problem[]
+  /** Stored files that were replaced as a whole or repaired. */
+  rewritten: RewrittenFile[]
+  error: string | undefined
+}
+
+/** Adds up the events of a run, for the progress display, the summary and the report. */
+export interface RunStats {
+  readonly record: (event: RunEvent) => void
+  readonly streams: () => readonly StreamStats[]
+  readonly stocks: () => number
+  /** The workers of the run; undefined without a fleet. */
+  readonly fleet: () => FleetState | undefined
+  /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
+  readonly report: (finishedAt: number, end?: { readonly outcome: RunOutcome; readonly error?: string }) => RunReport
+}
+
+export const createRunStats = (): RunStats => {
+  const streams = new Map<string, StreamStats>()
+  let run = { id: '', asOf: 0, startedAt: 0 }
+  let stocks = 0
+  let fleet: FleetState | undefined
+
+  return {
+    record(event) {
+      if (event.type === 'run-started') {
+        run = { id: event.run, asOf: event.asOf, startedAt: event.at }
+        for (const { name, state } of event.streams) streams.set(name, createStreamStats(name, state))
+      } else if (event.type === 'master-read') stocks = event.stocks
+      else if (event.type === 'fleet') fleet = event.fleet
+      else if ('stream' in event) applyEvent(streams.get(event.stream), event)
+    },
+    streams: () => [...streams.values()],
+    stocks: () => stocks,
+    fleet: () => fleet,
+    report(finishedAt, end) {
+      const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
+      return {
+        run: run.id,
+        asOf: new Date(run.asOf).toISOString(),
+        startedAt: new Date(run.startedAt).toISOString(),
+        finishedAt: new Date(finishedAt).toISOString(),
+        durationMs: finishedAt - run.startedAt,
+        outcome: end?.outcome ?? deriveOutcome([...streams.values()]),
+        stocks,
+        scripts,
+        ...(fleet === undefined ? {} : { fleet }),
+        ...(end?.error === undefined ? {} : { error: end.error }),
+      }
+    },
+  }
+}
+
+const createStreamStats = (name: string, state: StreamStats['state']): StreamStats => ({
+  name,
+  state,
+  startedAt: undefined,
+  finishedAt: undefined,
+  total: undefined,
+  finished: 0,
+  lost: 0,
+  requests: 0,
+  retries: 0,
+  rateLimited: 0,
+  degraded: 0,
+  temporary: 0,
+  refusals: 0,
+  incomplete: [],
+  takenOver: 0,
+  files: 0,
+  bytes: 0,
+  items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
+  failures: [],
+  warnings: [],
+  rewritten: [],
+  error: undefined,
+})
+
+const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
+  if (stats === undefined) return
+  switch (event.type) {
+    case 'stream-started':
+      stats.state = 'running'
+      stats.startedAt = event.at
+      break
+    case 'items-known':
+      stats.total = event.total
+      break
+    case 'requested':
+      stats.requests += 1
+      break
+    case 'retried':
+      stats.retries += 1
+      break
+    case 'rate-limited':
+      stats.rateLimited += 1
+      break
+    case 'settled':
+      stats.finished += 1
+      if (event.isTakenOver) stats.takenOver += 1
+      stats.items[event.status] = (stats.items[event.status] ?? 0) + 1
+      if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
+      if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
+      if (event.isTemporary) stats.temporary += 1
+      if (isLost(event)) {
+        stats.lost += 1
+        addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.reason ?? event.status))
+      } else if (event.degraded !== undefined) {
+        stats.degraded += 1
+        addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.degraded))
+      }
+      break
+    case 'stored':
+      stats.files += 1
+      stats.bytes += event.bytes
+      break
+    case 'noticed':
+      if (event.code === undefined) addProblem(stats.warnings, MAX_WARNINGS, { reason: event.text })
+      else {
+        stats.refusals += 1
+        addProblem(stats.failures, MAX_FAILURES, { code: event.code, reason: event.text })
+      }
+      break
+    case 'stream-finished':
+      stats.state = event.outcome === 'success' && stats.refusals > 0 ? 'partial' : event.outcome
+      stats.finishedAt = event.at
+      stats.error = event.error
+  }
+}
+
+const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'settled' }, reason: string): Problem => ({
+  ...{ item, status },
+  ...(code === undefined ? {} : { code }),
+  reason,
+})
+
+const addProblem = (problems: Problem[], limit: number, problem: Problem): void => {
+  if (problems.length < limit) problems.push(problem)
+}
+
+const deriveOutcome = (streams: readonly StreamStats[]): RunOutcome =>
+  streams.some(({ state, lost, degraded }) => state === 'failed' || state === 'partial' || lost > 0 || degraded > 0)
+    ? 'partial'
+    : 'complete'
+
+export const NOT_STARTED = 'the run ended before this stream started'
+
+/** A stream that was still running when the run ended counts as failed; one that had not started, as skipped with that reason. */
+const createScriptReport = (stats: StreamStats, now: number): ScriptReport => ({
+  outcome: stats.state === 'running' ? 'failed' : stats.state === 'waiting' ? 'skipped' : stats.state,
+  durationMs: stats.startedAt === undefined ? 0 : (stats.finishedAt ?? now) - stats.startedAt,
+  requests: stats.requests,
+  retries: stats.retries,
+  rateLimited: stats.rateLimited,
+  items: { ...stats.items },
+  degraded: stats.degraded,
+  takenOver: stats.takenOver,
+  files: stats.files,
+  bytes: stats.bytes,
+  problems: [...stats.failures, ...stats.warnings],
+  ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
+  ...(stats.error === undefined ? {} : { error: stats.error }),
+  ...(stats.state === 'waiting' ? { error: NOT_STARTED } : {}),
+})

@@ -1,8 +1,0 @@
-import { catchError, type Observable, type OperatorFunction, throwError } from 'rxjs'
-import { type CollectError, isLoss, messageOf } from '../model/errors.js'
-
-/** `catchError` for failures that affect one item only. Bugs, and errors that must end the run, pass through. */
-export const recover = <T, Instead>(
-  instead: (reason: string, error: CollectError) => Observable<Instead>,
-): OperatorFunction<T, T | Instead> =>
-  catchError((error: unknown) => (isLoss(error) ? instead(messageOf(error), error) : throwError(() => error)))

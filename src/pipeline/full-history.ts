@@ -1,0 +1,148 @@
+import { map, type Observable, of, switchMap } from 'rxjs'
+import { findCandleFault } from '../market/candle-faults.js'
+import { readCloses, type StoredCloses } from '../market/candle-file.js'
+import { thresholds } from '../market/never-worse.js'
+import type { RescaleWatch } from '../market/rescale-watch.js'
+import {
+  compareSeries,
+  epochToDayNumber,
+  isErrorFactor,
+  isMultiple,
+  isOtherInstrument,
+  type SeriesComparison,
+} from '../market/same-series.js'
+import type { Candle, Candles } from '../model/candle.js'
+import { createResult, type ItemResult } from '../model/outcome.js'
+import { addDays, toDay } from '../model/trading-day.js'
+import type { Tools } from './define-stream.js'
+import { checkNewCandles, type NewCandle, pairWithPrevious } from './new-candles.js'
+import { refuse } from './refuse.js'
+import { FIRST_CANDLE, fetchCandles, type Series, toCandleDay } from './series.js'
+
+/** Why the full history is fetched again. */
+export interface RefetchReason {
+  readonly remark: string
+  /** Whether a known corporate action divides all earlier prices. */
+  readonly isAdjusted?: boolean
+}
+
+interface ReplaceContext {
+  readonly series: Series
+  readonly tools: Tools
+  readonly watch: RescaleWatch
+}
+
+/**
+ * Fetches the full history. It replaces the stored one if it belongs to the same instrument, is not much shorter, its new candles are
+ * plausible, and its prices are not a multiple of the stored ones that only an error explains.
+ */
+export const fetchFullHistory = (reason: RefetchReason, replacing: ReplaceContext): Observable<ItemResult<Candle>> => {
+  const { series, tools } = replacing
+  return fetchCandles(FIRST_CANDLE, series, tools).pipe(
+    switchMap((rows) =>
+      tools.stored.text(series.file).pipe(switchMap((text) => acceptHistory({ rows, text: text ?? '', reason }, replacing))),
+    ),
+  )
+}
+
+interface HistoryAnswer {
+  readonly rows: Candles
+  readonly text: string
+  readonly reason: RefetchReason
+}
+
+const acceptHistory = ({ rows, text, reason }: HistoryAnswer, { series, tools, watch }: ReplaceContext): Observable<ItemResult<Candle>> => {
+  const stored = readCloses(text)
+  const likeness = compareSeries(stored.closes, rows)
+  const isOfAnother = isOtherInstrument(likeness)
+  if (isOfAnother) {
+    const shared = `${likeness.same} of ${likeness.moves} daily moves match the stored candles`
+    refuse(tools, 'identity', `the full history belongs to another instrument (${shared})`)
+  }
+  checkLength(rows, stored, { tools, remark: reason.remark })
+  if (rows.length === 0) return of(createResult(rows))
+  return checkNewCandles(findNewCandles(rows, stored, likeness), series, tools).pipe(
+    // The factor means nothing for a history that was accepted although it belongs to another instrument.
+    switchMap(() => (isOfAnother ? of(undefined) : checkLevel({ rows, stored, likeness, reason }, { series, tools, watch }))),
+    map(() => ({ ...createResult(rows), whole: true, remark: reason.remark })),
+  )
+}
+
+const checkLength = (
+  rows: Candles,
+  { count, newest }: StoredCloses,
+  { tools, remark }: { readonly tools: Tools; readonly remark: string },
+): void => {
+  const end = rows.at(-1)?.[0] ?? 0
+  const stays = `the stored file is unchanged; move it away to accept the new history (${remark})`
+  if (rows.length < count * thresholds.minShare)
+    refuse(tools, 'shrink', `the full history has ${rows.length} candles instead of ${count}, ${stays}`)
+  else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${toDay(end * 1_000)}, before the stored one, ${stays}`)
+}
+
+/** The candles that the stored history lacks, and recent ones that became impossible or differ from it by more than 25 %. */
+const findNewCandles = (rows: Candles, { recent, newest }: StoredCloses, { factor }: SeriesComparison): readonly NewCandle[] => {
+  const isChanged = (stored: number, now: number): boolean =>
+    now !== stored && !(Math.abs(now / (stored * factor) - 1) <= thresholds.prices.changed)
+  const isNew = ([, candle]: NewCandle): boolean => {
+    const stored = recent.get(epochToDayNumber(candle[0]))
+    if (stored === undefined) return candle[0] > newest
+    if (findCandleFault(candle) !== undefined && findCandleFault(stored) === undefined) return true
+    return PRICES.some((column) => isChanged(stored[column], candle[column]))
+  }
+  return newest === 0 ? [] : pairWithPrevious([...rows]).filter(isNew)
+}
+
+const PRICES = [1, 2, 3, 4] as const
+const CLOSE = 4
+
+interface Compared {
+  readonly rows: Candles
+  readonly stored: StoredCloses
+  readonly likeness: SeriesComparison
+  readonly reason: RefetchReason
+}
+
+/** How the price level of a new history differs from the stored one; `undefined` if a few corrections or a corporate action explain it. */
+const describeChange = ({ rows, stored: { recent }, likeness: { factor }, reason }: Compared): string | undefined => {
+  if (isMultiple(factor)) return `${Number(factor.toPrecision(3))} times the stored prices`
+  if (reason.isAdjusted) return undefined
+  const changed = [...rows].slice(-2 * thresholds.prices.newest).find((candle) => {
+    const stored = recent.get(epochToDayNumber(candle[0]))
+    return stored !== undefined && stored[CLOSE] > 0 && Math.abs(candle[CLOSE] / stored[CLOSE] - 1) > thresholds.rescale.recent
+  })
+  return (
+    changed && `a close of ${changed[CLOSE]} on ${toCandleDay(changed)} instead of ${recent.get(epochToDayNumber(changed[0]))?.[CLOSE]}`
+  )
+}
+
+/**
+ * Accepts a changed price level if a corporate action explains it, or if few series have one. Refuses it if no action can explain it, if it
+ * is higher without any known action, or if many series change at once.
+ */
+const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext): Observable<unknown> => {
+  const { factor } = compared.likeness
+  const change = describeChange(compared)
+  const { raised } = thresholds.rescale
+  if (change === undefined) {
+    watch.recordMatch()
+    return of(undefined)
+  }
+  if (compared.reason.isAdjusted && factor <= raised && !isErrorFactor(factor)) return of(undefined)
+  watch.recordMultiple()
+  if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
+  if (tools.accepts('rescale')) return of(undefined)
+  const action$ = factor > raised ? findAction(compared.stored, series) : of('not needed')
+  return action$.pipe(
+    switchMap((action) => {
+      if (action === undefined) refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
+      return watch.whenDecided()
+    }),
+    map((areMany) => {
+      if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
+    }),
+  )
+}
+
+const findAction = ({ newest }: StoredCloses, { findPriceAction }: Series): Observable<string | undefined> =>
+  findPriceAction?.(addDays(toDay(newest * 1_000), -thresholds.prices.actionDays)) ?? of(undefined)

@@ -1,0 +1,35 @@
+import { Observable, of } from 'rxjs'
+import type { Item, ItemOutcome } from '../model/outcome.js'
+import { mergeMapPool } from '../operators/merge-map-pool.js'
+import type { WorkerSlot } from '../operators/worker-slot.js'
+import type { Engine } from './engine.js'
+import { createItemWork } from './item-work.js'
+import { oncePerSecondPass } from './once-per-run.js'
+
+/** Works on all items in this process, `workers` items of a stream at a time. */
+export const inProcess: Engine = {
+  begin: (run) => {
+    const again = { ...run, shared: oncePerSecondPass(run.shared) }
+    return of({
+      work: ({ stream, workers, findStored, activeItems, hasRoom, isSecondPass }) => {
+        const work = createItemWork(stream, isSecondPass ? again : run)
+        const settledOne = (item: Item, slot: WorkerSlot): Observable<ItemOutcome> => {
+          const before = findStored(item)
+          if (before !== undefined) return of(before)
+          activeItems.begin()
+          return releaseIfIdle(work(item, slot), slot)
+        }
+        return mergeMapPool(settledOne, workers, { isFree: hasRoom, freed$: activeItems.ended$ })
+      },
+      finish: () => of(undefined),
+    })
+  },
+}
+
+/** Work that sends no request when it begins waits for something else, so its worker takes another item meanwhile. */
+const releaseIfIdle = <T>(work$: Observable<T>, { releaseIfIdle: rest }: WorkerSlot): Observable<T> =>
+  new Observable((subscriber) => {
+    const subscription = work$.subscribe(subscriber)
+    rest()
+    return subscription
+  })

@@ -1,0 +1,78 @@
+import { connect, count, filter, forkJoin, map, merge, mergeMap, type Observable, type OperatorFunction, tap } from 'rxjs'
+import type { ItemOutcome } from '../model/outcome.js'
+import type { ActivityCounter } from './activity.js'
+import type { StreamDefinition } from './define-stream.js'
+import type { Journal, JournalFacts, StoredItem } from './journal.js'
+import type { Output, RowsInOneFile } from './output.js'
+import type { RunServices } from './run.js'
+import type { SinkContext } from './storage.js'
+
+export const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
+  const gathered = outputs.find((output): output is RowsInOneFile => output.shape === 'rows-in-one-file')
+  const offersRows = offers !== undefined
+  return {
+    stream: name,
+    carriesRows: gathered !== undefined || offersRows,
+    offersRows,
+    ...(gathered?.newestBy === undefined ? {} : { newestBy: gathered.newestBy }),
+  }
+}
+
+export interface StoreContext {
+  readonly journal: Journal
+  /** Counts items from the beginning of their work until they are stored. */
+  readonly activeItems: ActivityCounter
+  readonly run: RunServices
+}
+
+/**
+ * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal, finally, from the journal, the
+ * files of all items. Items that an unfinished run has stored are only counted. Emits the number of items once everything is stored.
+ */
+export const storeItems = (stream: StreamDefinition, keeping: StoreContext): OperatorFunction<ItemOutcome, number> => {
+  const { journal, activeItems, run } = keeping
+  const context = createSinkContext(stream, keeping)
+  const through = (isWanted: (output: Output) => boolean) => (kept$: Observable<StoredItem>) =>
+    stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), kept$)
+  const fresh = (settled$: Observable<ItemOutcome>): Observable<StoredItem> =>
+    settled$.pipe(
+      filter(({ item }) => journal.findStored(item) === undefined),
+      map((settled): StoredItem => ({ settled, files: {} })),
+      through((output) => !isGathered(output)),
+      mergeMap((kept) => journal.note(kept)),
+      tap(activeItems.end),
+    )
+  const takenOver = (settled$: Observable<ItemOutcome>): Observable<StoredItem> =>
+    settled$.pipe(
+      map(({ item }) => journal.findStored(item)),
+      filter((kept) => kept !== undefined),
+      tap(({ files }) => Object.values(files).forEach(context.wrote)),
+    )
+  return (settled$) =>
+    settled$.pipe(
+      connect((shared$) =>
+        forkJoin([
+          shared$.pipe(count()),
+          // The files of all items are built at the end: the stream is active until then.
+          merge(takenOver(shared$), fresh(shared$)).pipe(tap({ complete: activeItems.begin }), through(isGathered), count()),
+        ]),
+      ),
+      map(([settled, kept]) => {
+        if (settled !== kept) throw new Error(`the sinks of ${stream.name} stored ${kept} of ${settled} items`)
+        return kept
+      }),
+    )
+}
+
+const isGathered = ({ shape }: Output): boolean => shape === 'rows-in-one-file'
+
+const createSinkContext = ({ name }: StreamDefinition, { journal, run }: StoreContext): SinkContext => ({
+  exchange: run.settings.exchange,
+  asOf: run.asOf,
+  listed: run.listed,
+  accepts: (code) => run.accept.includes(code),
+  journal,
+  wrote: (bytes) => run.emit({ type: 'stored', stream: name, bytes }),
+  warn: (text) => run.emit({ type: 'noticed', stream: name, text }),
+  refuse: (code, reason) => run.emit({ type: 'noticed', stream: name, text: `${code}: ${reason}`, code }),
+})

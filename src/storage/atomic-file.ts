@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { fstatSync, futimesSync, readFileSync } from 'node:fs'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { asBuffer } from '../model/bytes.js'
+import { fileCalls } from './file-calls.js'
+import { getErrorCode } from './file-error.js'
+import { type FileChunk, MIN_LARGE_CHUNK_BYTES } from './file-store.js'
+import { statFile } from './stat-file.js'
+
+export interface WriteOptions {
+  /** The modification time of the file, epoch milliseconds: the instant for which its content is valid. */
+  readonly asOf?: number | undefined
+  /** Called before the rename; `true` leaves the target unchanged. */
+  readonly isAborted?: () => boolean
+  /** The file does not exist yet: skip the comparison with its content. */
+  readonly isNew?: boolean
+}
+
+/** Whether a name is that of a temporary file. */
+export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
+
+/**
+ * Writes a file atomically: to a temporary file next to the target, checked and synced, then renamed. A failure leaves the target
+ * unchanged and no temporary file. A target with the same bytes is not touched. Resolves to the size in bytes.
+ */
+export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
+  const chunks = toBuffers(parts)
+  const first = chunks.next().value ?? Buffer.alloc(0)
+  if (first.length >= MIN_LARGE_CHUNK_BYTES) return writeAndRename(path, concatIterables([first], chunks), writing)
+  const second = chunks.next().value
+  if (second !== undefined) return writeAndRename(path, concatIterables([first, second], chunks), writing)
+  return !writing.isNew && hasSameBytes(path, first) ? first.length : writeAndRename(path, [first], writing)
+}
+
+const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted }: WriteOptions): Promise<number> => {
+  const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
+  const fd = await openNewFile(temporary)
+  try {
+    const bytes = await writeChunks(fd, chunks, asOf).finally(() => fileCalls.close(fd))
+    if (isAborted?.()) throw new Error('the write was aborted')
+    // Shorter files were compared before they were written.
+    if (bytes >= MIN_LARGE_CHUNK_BYTES && (await haveSameContent(temporary, path))) await rm(temporary)
+    else await fileCalls.rename(temporary, path)
+    return bytes
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+const openNewFile = async (path: string): Promise<number> => {
+  try {
+    return await fileCalls.open(path, 'wx')
+  } catch (error) {
+    if (getErrorCode(error) !== 'ENOENT') throw error
+    await mkdir(dirname(path), { recursive: true })
+    return fileCalls.open(path, 'wx')
+  }
+}
+
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<number> => {
+  let bytes = 0
+  for (const chunk of chunks) {
+    await fileCalls.write(fd, chunk)
+    bytes += chunk.length
+  }
+  // Synchronous calls: fstat and futimes on an open file do not wait for the disk.
+  const { size } = fstatSync(fd)
+  if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
+  if (asOf !== undefined) futimesSync(fd, asOf / 1_000, asOf / 1_000)
+  await fileCalls.sync(fd)
+  return bytes
+}
+
+/** Joins short chunks until they are large enough, and passes large ones on unchanged. A short file is a single buffer. */
+function* toBuffers(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
+  let chunk: Buffer[] = []
+  let length = 0
+  const flush = (): Buffer => {
+    const bytes = chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk)
+    chunk = []
+    length = 0
+    return bytes
+  }
+  for (const part of parts) {
+    const bytes = toBuffer(part)
+    if (bytes.length >= MIN_LARGE_CHUNK_BYTES && length > 0) yield flush()
+    chunk.push(bytes)
+    length += bytes.length
+    if (length >= MIN_LARGE_CHUNK_BYTES) yield flush()
+  }
+  if (length > 0) yield flush()
+}
+
+const toBuffer = (part: FileChunk): Buffer => (typeof part === 'string' ? Buffer.from(part) : asBuffer(part))
+
+function* concatIterables<T>(first: Iterable<T>, second: Iterable<T>): Generator<T> {
+  yield* first
+  yield* second
+}
+
+const hasSameBytes = (path: string, bytes: Buffer): boolean => statFile(path)?.size === bytes.length && readFileSync(path).equals(bytes)
+
+const haveSameContent = async (one: string, other: string): Promise<boolean> => {
+  if (statFile(one)?.size !== statFile(other)?.size) return false
+  const handles = await Promise.all([open(one), open(other)])
+  try {
+    const buffers = handles.map(() => Buffer.alloc(MIN_LARGE_CHUNK_BYTES))
+    for (;;) {
+      const [bytesRead, otherBytesRead] = await Promise.all(
+        handles.map(async (handle, index) => (await handle.read(buffers[index] as Buffer)).bytesRead),
+      )
+      if (bytesRead !== otherBytesRead || !buffers[0]?.equals(buffers[1] as Buffer)) return false
+      if (bytesRead === 0) return true
+    }
+  } finally {
+    await Promise.all(handles.map((handle) => handle.close()))
+  }
+}

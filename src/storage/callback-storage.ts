@@ -1,0 +1,30 @@
+import { concat, concatMap, defer, EMPTY, ignoreElements, NEVER, type Observable, of } from 'rxjs'
+import type { PublicOutcome } from '../model/outcome.js'
+import type { Journal } from '../pipeline/journal.js'
+import type { Output } from '../pipeline/output.js'
+import type { Session } from '../pipeline/session.js'
+import type { Storage } from '../pipeline/storage.js'
+
+/**
+ * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable
+ * completes, so a slow consumer slows down the requests.
+ */
+export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
+  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
+  begin: ({ choose, streams }) =>
+    defer(() => {
+      const journals = new Map(streams.map(({ stream }) => [stream, noopJournal]))
+      const session: Session = { record: choose(undefined), isContinued: false, journals, finish: () => of(undefined) }
+      return concat(of(session), NEVER)
+    }),
+  open: (output) =>
+    concatMap((item) => {
+      const { settled: outcome } = item
+      const passed$ = output === wanted ? pass({ ...outcome, rows: [...outcome.rows] }) : EMPTY
+      return concat(passed$.pipe(ignoreElements()), of(item))
+    }),
+  keep: () => of(undefined),
+})
+
+/** Records nothing: the records of a whole market would fill the memory. */
+const noopJournal: Journal = { findStored: () => undefined, note: (kept) => of(kept), carry: () => of(undefined), takeRecords: () => [] }

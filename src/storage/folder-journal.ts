@@ -1,0 +1,104 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { firstValueFrom, map } from 'rxjs'
+import { isRow } from '../model/row.js'
+import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
+import { appendRecords, createJournal, type EarlierItem, type JournalLine } from './create-journal.js'
+import { toStorageError } from './file-error.js'
+import { type FileSpool, type LinePosition, openFileSpool } from './file-spool.js'
+import type { RecordGroup } from './record-groups.js'
+import { statFile } from './stat-file.js'
+
+export interface OpenJournal {
+  readonly journal: Journal
+  readonly close: () => void
+}
+
+interface JournalContent {
+  readonly earlier: Map<string, EarlierItem>
+  readonly groups: Map<string, RecordGroup<LinePosition>>
+}
+
+/**
+ * Opens the journal of a stream in a file. Rewrites an existing one first and drops a torn last line, items whose files have changed, and
+ * carried-over records. The old journal stays until the new one is complete.
+ */
+export const openJournal = async (path: string, facts: JournalFacts, root: string): Promise<OpenJournal> => {
+  const temporary = `${path}.next`
+  const spool = openFileSpool(temporary)
+  const found: JournalContent = { earlier: new Map(), groups: new Map() }
+  try {
+    for await (const line of readJournalLines(path))
+      if (isJournalLine(line) && areFilesUnchanged(line.files, root)) await copyLine(line, { facts, spool, found })
+    await rename(temporary, path)
+  } catch (error) {
+    spool.close()
+    throw toStorageError(error, 'written', path)
+  }
+  return { journal: createJournal(facts, spool, found), close: spool.close }
+}
+
+/** Reads the items, by file name, that a resumed run would find stored. Read-only. */
+export const readStoredItems = async (path: string, root: string): Promise<ReadonlySet<string>> => {
+  const items = new Set<string>()
+  for await (const line of readJournalLines(path)) {
+    if (!isJournalLine(line) || !areFilesUnchanged(line.files, root)) continue
+    if (line.degraded === undefined) items.add(line.item)
+    else items.delete(line.item)
+  }
+  return items
+}
+
+interface CopyContext {
+  readonly facts: JournalFacts
+  readonly spool: FileSpool
+  readonly found: JournalContent
+}
+
+const copyLine = async (
+  { rows = [], ...line }: JournalLine & { readonly rows?: readonly unknown[] },
+  { facts, spool, found: { earlier, groups } }: CopyContext,
+): Promise<void> => {
+  const written = firstValueFrom(
+    facts.carriesRows ? appendRecords(line, rows, facts, spool) : spool.append(line, undefined).pipe(map(() => undefined)),
+  )
+  spool.flush()
+  const group = await written
+  if (group) groups.set(line.item, group)
+  // An item that may lack rows is fetched again; its records stay valid until then.
+  const { item, status, files, remark } = line
+  if (line.degraded !== undefined) earlier.delete(item)
+  else earlier.set(item, { status, files, rows: facts.offersRows ? rows : [], ...(remark === undefined ? {} : { remark }) })
+}
+
+/** Reads the whole lines of a journal; none if the file is missing. */
+async function* readJournalLines(path: string): AsyncGenerator<unknown> {
+  if (!existsSync(path)) return
+  // Only a resumed run reads journals; all others start 20 ms sooner without this package and one file stream per journal.
+  const { parse } = await import('ndjson')
+  const source = createReadStream(path)
+  const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
+  source.on('error', (error) => lines.destroy(error))
+  yield* lines
+}
+
+const isJournalLine = (line: unknown): line is JournalLine => isRow(line) && typeof line.item === 'string' && isRow(line.files)
+
+const areFilesUnchanged = (files: StoredItem['files'], root: string): boolean =>
+  Object.entries(files).every(([file, bytes]) => statFile(join(root, file))?.size === bytes)
+
+/** Creates a journal that is opened when the run is committed; until then it is empty. */
+export const createDeferredJournal = (opened: () => Journal | undefined): Journal => {
+  const journal = (): Journal => {
+    const found = opened()
+    if (found === undefined) throw new Error('the run has no journals before it is committed')
+    return found
+  }
+  return {
+    findStored: (item) => opened()?.findStored(item),
+    note: (kept) => journal().note(kept),
+    carry: (rank, record) => journal().carry(rank, record),
+    takeRecords: () => journal().takeRecords(),
+  }
+}

@@ -1,0 +1,106 @@
+import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isRow } from '../model/row.js'
+import { describeFileError, getErrorCode } from './file-error.js'
+import { forEachYielding, listMatchingFiles } from './run-snapshot.js'
+import { statFile } from './stat-file.js'
+import { readStateDocument } from './state-document.js'
+
+const PREVIOUS_FOLDER = 'previous'
+const NOTE_FILE = 'note.json'
+
+/** The outputs before the last run, with which `diff` compares the present ones. */
+export interface PreviousOutputs {
+  /** The folder of the files, which have the same names as the outputs. */
+  readonly root: string
+  /** The saved outputs, as paths with `*` for any name. A missing file did not exist before the run. */
+  readonly outputs: readonly string[]
+  /** The run that wrote them, and its "now" in ISO 8601; absent if there was none. */
+  readonly run?: string
+  readonly asOf?: string
+}
+
+/** Reads the outputs of the run before the last one; `undefined` if none were saved. */
+export const readPreviousOutputs = async (state: string): Promise<PreviousOutputs | undefined> => {
+  const root = join(state, PREVIOUS_FOLDER)
+  const note = await readStateDocument(join(root, NOTE_FILE))
+  if (!isRow(note) || !Array.isArray(note.outputs)) return undefined
+  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+  const [run, asOf] = [text(note.run), text(note.asOf)]
+  return { root, outputs: note.outputs.map(String), ...(run === undefined ? {} : { run }), ...(asOf === undefined ? {} : { asOf }) }
+}
+
+export interface SaveContext {
+  readonly root: string
+  readonly state: string
+  /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
+  readonly outputs: readonly string[]
+  /** Whether the last run did not end: then `diff` still compares with the outputs from before that run. */
+  readonly isGivenUp: boolean
+}
+
+/**
+ * Saves the outputs before a run as hard links. Outputs are replaced, never modified, so a link keeps the old content at no cost. Candle
+ * files are left out: the days of their rows show what is new. If saving fails, nothing is saved and the run continues; resolves to a warning
+ * then.
+ */
+export const savePreviousOutputs = async ({ root, state, outputs, isGivenUp }: SaveContext): Promise<string | undefined> => {
+  const saved = outputs.filter((output) => output.endsWith('.json'))
+  const temporary = join(state, `${PREVIOUS_FOLDER}.next`)
+  try {
+    const earlier = isGivenUp ? await readPreviousOutputs(state) : undefined
+    if (earlier && saved.every((output) => earlier.outputs.includes(output))) return undefined
+    await deleteFolder(temporary)
+    const report = await readStateDocument(join(state, 'report.json'))
+    const { run, asOf } = isRow(report) ? report : {}
+    mkdirSync(temporary, { recursive: true })
+    for (const output of saved) {
+      mkdirSync(join(temporary, dirname(output)), { recursive: true })
+      await forEachYielding(await listMatchingFiles(root, output), (file) => linkOrCopy(`${root}/${file}`, `${temporary}/${file}`))
+    }
+    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs: saved })}\n`)
+    await deleteFolder(join(state, PREVIOUS_FOLDER))
+    renameSync(temporary, join(state, PREVIOUS_FOLDER))
+    return undefined
+  } catch (error) {
+    // A full disk or a file system without links must not fail the run. Partly saved outputs would show false changes: delete them.
+    for (const folder of [temporary, join(state, PREVIOUS_FOLDER)]) await deleteFolder(folder).catch(() => undefined)
+    return `the previous outputs could not be saved for diff: ${describeFileError(error)}`
+  }
+}
+
+/** Error codes of file systems without hard links, or with too many links to a file. */
+const NO_LINK_CODES: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
+
+/** Links a file, or copies it where links are not possible. Ignores everything that is not a file. */
+const linkOrCopy = (from: string, to: string): void => {
+  if (statFile(from) === undefined) return
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if (!NO_LINK_CODES.includes(getErrorCode(error))) throw error
+    copyFileSync(from, to, constants.COPYFILE_FICLONE)
+  }
+}
+
+/** Removes a folder recursively. The note goes first: a folder without it is ignored. */
+const deleteFolder = async (folder: string): Promise<void> => {
+  const entries = readEntries(folder)
+  if (entries === undefined) return
+  const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)
+  await forEachYielding(
+    [...files].sort((name) => (name === NOTE_FILE ? -1 : 0)),
+    (name) => unlinkSync(join(folder, name)),
+  )
+  for (const entry of entries) if (entry.isDirectory()) await deleteFolder(join(folder, entry.name))
+  rmdirSync(folder)
+}
+
+const readEntries = (folder: string) => {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

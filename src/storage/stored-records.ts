@@ -1,0 +1,75 @@
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { isRow, type Row } from '../model/row.js'
+import { createDamagedFileError } from './json-lines.js'
+
+/** Parses the records of a stored array and ignores other elements. Throws `DamagedFileError` if the text is not an array. */
+export const parseRecords = (text: string, file: string): readonly Row[] => {
+  const records = parseStored(text, file)
+  if (!Array.isArray(records)) throw createDamagedFileError(file)
+  return records.filter(isRow)
+}
+
+/** Parses the line of a record. */
+type ParseLine = (line: Buffer, file: string) => unknown
+
+/** Reads the records of a stored array: in batches if it has one record per line, as a run writes it; otherwise the whole file at once. */
+export async function* readRecords(path: string, file: string, read: ParseLine = parseRecord): AsyncGenerator<readonly Row[]> {
+  // Checks of the first two lines, which may arrive in different batches.
+  const checks: ((line: Buffer) => boolean)[] = [(line) => equalsText(line, '['), (line) => isRecordLine(line) || equalsText(line, ']')]
+  let last: Buffer | undefined
+  for await (const lines of readLineBatches(path)) {
+    for (const line of lines.slice(0, checks.length))
+      if (checks.shift()?.(line) === false) return yield parseRecords(await readFile(path, 'utf8'), file)
+    if (last === undefined) lines.shift()
+    last = lines.at(-1) ?? last ?? OPENING
+    if (equalsText(last, ']')) lines.pop()
+    yield lines.map((line) => read(line, file)).filter(isRow)
+  }
+  if (!equalsText(last, ']')) throw createDamagedFileError(file)
+}
+
+/** Reads only `Symbol` and `ISIN` of a record, which come first in files that a run wrote. */
+export const parseOwner: ParseLine = (line, file) => {
+  const owner = isRecordLine(line) ? OWNER_PATTERN.exec(line.toString('latin1', 0, OWNER_BYTES)) : undefined
+  return owner ? { Symbol: owner[1], ISIN: owner[2] } : parseRecord(line, file)
+}
+
+const OWNER_PATTERN = /^\{"Symbol":"([ !#-[\]-~]*)","ISIN":"([ !#-[\]-~]*)"/
+const OWNER_BYTES = 120
+
+const parseRecord: ParseLine = (line, file) => parseStored(line.toString('utf8', 0, line.length - (line.at(-1) === COMMA ? 1 : 0)), file)
+
+const [LINE_FEED, COMMA, OPENS, CLOSES] = Buffer.from('\n,{}')
+
+const isRecordLine = (line: Buffer): boolean => line[0] === OPENS && line.at(line.at(-1) === COMMA ? -2 : -1) === CLOSES
+
+const OPENING = Buffer.from('[')
+
+const equalsText = (line: Buffer | undefined, text: string): boolean => line?.length === text.length && line.toString() === text
+
+/** Reads the lines of a file, one batch for each chunk. Text after the last line feed is a line, too. */
+async function* readLineBatches(path: string): AsyncGenerator<Buffer[]> {
+  let incomplete: Buffer[] = []
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
+    const lines: Buffer[] = []
+    let from = 0
+    for (let end = chunk.indexOf(LINE_FEED as number); end >= 0; end = chunk.indexOf(LINE_FEED as number, from)) {
+      const part = chunk.subarray(from, end)
+      lines.push(incomplete.length === 0 ? part : Buffer.concat([...incomplete, part]))
+      incomplete = []
+      from = end + 1
+    }
+    if (from < chunk.length) incomplete.push(chunk.subarray(from))
+    if (lines.length > 0) yield lines
+  }
+  if (incomplete.length > 0) yield [Buffer.concat(incomplete)]
+}
+
+const parseStored = (text: string, file: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw createDamagedFileError(file)
+  }
+}

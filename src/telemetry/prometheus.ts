@@ -1,0 +1,74 @@
+import type { Registry } from 'prom-client'
+import { formatError, UsageError } from '../model/errors.js'
+import type { Telemetry } from '../pipeline/telemetry.js'
+
+/** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
+export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
+  const { default: prom } = await import('prom-client').catch((error: unknown) => {
+    throw new UsageError(`--metrics needs the package prom-client: npm install prom-client\n${formatError(error)}`)
+  })
+  const registry = new prom.Registry()
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+
+  const requests = counter('requests_total', 'Finished requests, by status or failure', ['host', 'endpoint', 'status'])
+  const received = counter('response_bytes_total', 'Bytes of response bodies, decompressed', ['host', 'endpoint'])
+  const seconds = new prom.Histogram({
+    name: 'scripstream_request_duration_seconds',
+    help: 'Time from sending a request to its complete response',
+    labelNames: ['host', 'endpoint'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  })
+  const inFlight = gauge('requests_in_flight', 'Requests in flight', ['stream'])
+  const retries = counter('retries_total', 'Retries of requests', ['stream'])
+  const limited = counter('rate_limited_total', 'Responses with status 429', ['stream'])
+  const pauses = counter('host_holds_total', 'Back-offs and outages of a host', ['host', 'why'])
+  const paused = gauge('host_held', 'Whether requests to a host are paused now', ['host'])
+  const items = counter('items_total', 'Finished items, by status', ['stream', 'status'])
+  const expected = gauge('items_expected', 'Items of a stream', ['stream'])
+  const files = counter('files_total', 'Files written', ['stream'])
+  const stored = counter('stored_bytes_total', 'Bytes of files written', ['stream'])
+  const ended = counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome'])
+  const running = gauge('stream_running', 'Whether a stream is running', ['stream'])
+
+  const telemetry: Telemetry = () => ({
+    event(event) {
+      switch (event.type) {
+        case 'requested':
+          return inFlight.inc({ stream: event.stream })
+        case 'retried':
+          return retries.inc({ stream: event.stream })
+        case 'rate-limited':
+          return limited.inc({ stream: event.stream })
+        case 'items-known':
+          return expected.set({ stream: event.stream }, event.total)
+        case 'settled':
+          return items.inc({ stream: event.stream, status: event.status })
+        case 'stored':
+          files.inc({ stream: event.stream })
+          return stored.inc({ stream: event.stream }, event.bytes)
+        case 'stream-started':
+          return running.set({ stream: event.stream }, 1)
+        case 'stream-finished':
+          ended.inc({ stream: event.stream, outcome: event.outcome })
+          return running.set({ stream: event.stream }, 0)
+        case 'host-held':
+        case 'host-open':
+          for (const host of event.hosts) {
+            if (event.endpoint === undefined) paused.set({ host }, event.type === 'host-held' ? 1 : 0)
+            if (event.type === 'host-held') pauses.inc({ host, why: event.why })
+          }
+      }
+    },
+    request({ stream, endpoint: { host, name: endpoint }, status, failure, bytes, ms }) {
+      inFlight.dec({ stream })
+      requests.inc({ host, endpoint, status: failure ?? String(status) })
+      received.inc({ host, endpoint }, bytes)
+      if (status !== undefined) seconds.observe({ host, endpoint }, ms / 1_000)
+    },
+  })
+  return { registry, telemetry }
+}

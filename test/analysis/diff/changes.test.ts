@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import type { Change } from '../../../src/analysis/diff/change.js'
+import { findNewFilings, findNewNews } from '../../../src/analysis/diff/document-changes.js'
+import {
+  findBandChanges,
+  findCircuitChanges,
+  findNewActions,
+  findNewDeals,
+  findSurveillanceChanges,
+} from '../../../src/analysis/diff/list-changes.js'
+import { findListingChanges } from '../../../src/analysis/diff/listing-changes.js'
+import type { Stock } from '../../../src/model/stock.js'
+
+const stock = (symbol: string, ISIN: string): Stock => ({ Symbol: symbol, ISIN, Name: `${symbol} Ltd`, Sid: '1', FnoFlag: 0 })
+
+const gist = ({ section, change, symbol, from = '', to = '' }: Change): string => [section, change, symbol, from, to].join(' ').trim()
+
+describe('the master list', () => {
+  const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => findListingChanges(before, after).map(gist)
+
+  it('shows new stocks and stocks that are gone', () => {
+    expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('A', 'I1'), stock('C', 'I3')])).toEqual([
+      'listings new C  I3',
+      'listings gone B I2',
+    ])
+  })
+
+  it('shows a new symbol for the same ISIN, and a new ISIN for the same symbol', () => {
+    expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('AA', 'I1'), stock('B', 'I9')])).toEqual([
+      'renames changed AA A AA',
+      'renames changed B I2 I9',
+    ])
+  })
+
+  it('shows a symbol that went to another company as a rename and a new listing', () => {
+    expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual(['renames changed B A B', 'listings new A  I2'])
+  })
+
+  it('accepts one ISIN with two symbols', () => {
+    expect(gists([stock('A', 'I1')], [stock('A', 'I1'), stock('A2', 'I1')])).toEqual(['listings new A2  I1'])
+  })
+
+  it('shows nothing if only the order differs', () => {
+    expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('B', 'I2'), stock('A', 'I1')])).toEqual([])
+  })
+})
+
+describe('lists of the market', () => {
+  it('show stocks that came under surveillance, left it, or changed their stage', () => {
+    const row = (symbol: string, Stage: string) => ({ Symbol: symbol, ISIN: `I${symbol}`, Stage })
+    const lists = { before: [row('A', 'I'), row('B', 'I'), row('C', 'I')], after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')] }
+    expect(findSurveillanceChanges('ASM', lists).map(gist)).toEqual([
+      'surveillance changed B I II',
+      'surveillance entered D  IV',
+      'surveillance left C I',
+    ])
+  })
+
+  it('distinguish a renamed stock under surveillance from a new one', () => {
+    const [before, after] = [[{ Symbol: 'A', ISIN: 'I1', Stage: 'I' }], [{ Symbol: 'B', ISIN: 'I1', Stage: 'I' }]]
+    expect(findSurveillanceChanges('GSM', { before, after })).toEqual([])
+  })
+
+  it('show changed bands from all bands, by series, and from the exchange’s own list', () => {
+    const row = (symbol: string, Series: string, Band: string) => ({ Symbol: symbol, Series, Band })
+    const complete = {
+      before: [row('A', 'EQ', '20'), row('A', 'W1', '20'), row('B', 'EQ', '5')],
+      after: [row('A', 'EQ', 'No Band'), row('A', 'W1', '20'), row('B', 'EQ', '5'), row('N', 'EQ', '5')],
+    }
+    const said = (symbol: string, From: string, To: string) => ({ Symbol: symbol, Series: 'EQ', From, To })
+    const announced = { before: [said('B', '10', '5')], after: [said('A', '20', 'No Band'), said('B', '10', '5'), said('C', '5', '10')] }
+    expect(findBandChanges(complete, announced).map(({ symbol, detail }) => `${symbol} ${detail}`)).toEqual([
+      'A from 20 % to no band',
+      'C from 5 % to 10 %',
+    ])
+  })
+
+  it('show stocks that reached a limit or left it', () => {
+    expect(
+      findCircuitChanges('upper', { before: [{ Symbol: 'A' }, { Symbol: 'B' }], after: [{ Symbol: 'B' }, { Symbol: 'C' }] }).map(gist),
+    ).toEqual(['circuits entered C', 'circuits left A'])
+  })
+
+  it('show new deals, but not deals that became too old', () => {
+    const deal = (sym: string, qty: number) => ({
+      sym,
+      date: '2026-02-12 00:00:00',
+      qty,
+      avgprice: 1.5,
+      bs: 'S',
+      cname: 'FUND',
+      deal: 'BLOCK',
+    })
+    expect(findNewDeals({ before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 2)] })).toEqual([
+      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 2 at 1.5 on 2026-02-12 (block)' },
+    ])
+  })
+
+  it('show new actions once, but not an upcoming one that moved to the history', () => {
+    const row = (Sym: string, ActType: string, ExDate: string) => ({ Sym, CorpAct: [{ ActType, ExDate, Note: '2:10' }] })
+    const [before, after] = [
+      [row('A', 'SPLIT', '2026-02-13')],
+      [row('B', 'BONUS', '2026-03-01'), row('A', 'SPLIT', '2026-02-13'), row('B', 'BONUS', '2026-03-01')],
+    ]
+    expect(findNewActions({ before, after })).toEqual([
+      { section: 'actions', change: 'new', symbol: 'B', detail: 'bonus of 2:10 on 2026-03-01' },
+    ])
+  })
+})
+
+describe('documents of a stock', () => {
+  it('show how many filings are new, and the newest of them', () => {
+    const filing = (news_id: string, caption: string) => ({ news_id, caption })
+    const [before, after] = [
+      { data: [filing('1', 'a')] },
+      { data: [filing('4', 'd'), { news_date: '2026', descriptor: 'c' }, filing('2', 'b'), filing('1', 'changed')] },
+    ]
+    expect(findNewFilings('A', before, after)).toEqual([
+      { section: 'filings', change: 'new', symbol: 'A', count: 3, detail: '3 new: d; c; …' },
+    ])
+    expect(findNewFilings('A', undefined, before)).toMatchObject([{ count: 1 }])
+    expect(findNewFilings('A', before, { data: null })).toEqual([])
+  })
+
+  it('distinguish news by title and date', () => {
+    const [before, after] = [
+      { News: [{ Title: 'a', PublishDate: 1 }] },
+      {
+        News: [
+          { Title: 'a', PublishDate: 2 },
+          { Title: 'a', PublishDate: 1 },
+        ],
+      },
+    ]
+    expect(findNewNews('A', before, after)).toEqual([{ section: 'news', change: 'new', symbol: 'A', count: 1, detail: '1 new: a' }])
+  })
+})

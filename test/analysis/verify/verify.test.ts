@@ -1,0 +1,694 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkNames } from '../../../src/analysis/verify/finding.js'
+import { StorageError, UsageError } from '../../../src/model/errors.js'
+import { temporaryFolder } from '../../sinks/support.js'
+import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
+
+const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const names = { a: '', b: '', c: '' }
+
+beforeAll(async () => {
+  await runInto(clean)
+  const [a, b, c] = outputFolder(clean)
+    .rows('master_isin_map.json')
+    .slice(10)
+    .map(({ Symbol: symbol }) => String(symbol))
+  Object.assign(names, { a, b, c })
+}, 60_000)
+afterAll(() => rmSync(clean, { recursive: true }))
+
+/** The candles of a stock after a change to them. */
+const change = (folder: OutputFolder, symbol: string, to: (candles: readonly number[][]) => readonly (readonly number[])[]): void =>
+  folder.putCandles(symbol, to(folder.candles(symbol)))
+
+const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[], by: number): number[] => [
+  ...[time, o / by, h / by, l / by, c / by],
+  v,
+]
+
+const CUT = 600
+
+/** Sets the stock's listing day in the exchange's list to the day of the cut. */
+const listedAtCut = (folder: OutputFolder, symbol = names.a, isin?: string): void => {
+  const day = new Date((Number(folder.candles(names.a)[CUT]?.[0]) + 19_800) * 1_000).toUTCString()
+  const [, date, month, year] = day.split(' ')
+  const lines = folder.text('nse_equity_list.csv').split('\n')
+  const changed = lines.map((line) => {
+    const cells = line.split(',')
+    if (cells[0] !== symbol) return line
+    return cells
+      .with(3, `${date}-${month?.toUpperCase()}-${year}`)
+      .with(6, isin ?? String(cells[6]))
+      .join(',')
+  })
+  folder.put('nse_equity_list.csv', changed.join('\n'))
+}
+
+/** The index of the day on which another series is cut. */
+const placeIn = (others: readonly number[][], all: readonly number[][]): number => others.findIndex(([time]) => time === all[CUT]?.[0])
+
+/** The candles before the cut, divided, then those of another stock. */
+const continued = (all: readonly number[][], others: readonly number[][], by: number): readonly (readonly number[])[] => [
+  ...all.slice(0, CUT).map((candle) => divided(candle, by)),
+  ...others.slice(placeIn(others, all)),
+]
+
+/** The file of any stock in a folder. */
+const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly file: string } => {
+  for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) {
+    const file = `company_filings/${symbol}_filings.json`
+    try {
+      if (folder.text(file) !== '') return { symbol: String(symbol), file }
+    } catch {}
+  }
+  throw new Error('no stock has filings')
+}
+
+describe('a sound folder', () => {
+  it('has no findings, and the special session on a Sunday is one of the sessions', async () => {
+    const found = await verified(outputFolder(clean))
+    expect(found).toMatchObject({ findings: [], notes: [], passed: [], stocks: 24, sessions: { last: '2026-02-12' } })
+    const sunday = Date.parse('2026-02-01T00:00:00+05:30') / 1_000
+    expect(
+      outputFolder(clean)
+        .candles(names.a)
+        .map(([time]) => time),
+    ).toContain(sunday)
+  })
+
+  it('has no findings without a record of its run', async () => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream')
+    const { findings, notes } = await verified(folder)
+    expect({ findings, notes }).toMatchObject({
+      findings: [],
+      notes: [/file sizes were not checked/, /price bands/].map((text) => expect.stringMatching(text)),
+    })
+  })
+})
+
+interface Planted {
+  readonly fault: string
+  /** Plants the fault; returns the symbol or file of the expected finding. */
+  readonly plant: (folder: OutputFolder) => string
+  readonly found: string
+  readonly detail?: RegExp
+}
+
+/** Faults in candle files and records, in folders without a report. */
+const faults: readonly Planted[] = [
+  {
+    fault: 'a candle twice',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all.slice(0, 900), ...all.slice(899)])
+      return names.a
+    },
+    found: 'duplicate-candles error',
+  },
+  {
+    fault: 'a day twice, at midnight and in the morning',
+    plant: (folder) => {
+      change(folder, names.a, (all) =>
+        all.flatMap((candle, place) => (place === 700 ? [candle, [Number(candle[0]) + 19_800, ...candle.slice(1)]] : [candle])),
+      )
+      return names.a
+    },
+    found: 'duplicate-candles error',
+  },
+  {
+    fault: 'a whole file behind itself',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all, ...all])
+      return names.a
+    },
+    found: 'duplicate-candles error',
+  },
+  {
+    fault: 'two candles in the wrong order',
+    plant: (folder) => {
+      change(folder, names.b, (all) => all.with(50, all[51] as number[]).with(51, all[50] as number[]))
+      return names.b
+    },
+    found: 'unordered-candles error',
+  },
+  {
+    fault: 'a high below the low',
+    plant: (folder) => {
+      change(folder, names.b, (all) =>
+        all.map(([t = 0, o = 0, h = 0, l = 0, c = 0, v = 0], place) => (place === 33 ? [t, o, l, h, c, v] : [t, o, h, l, c, v])),
+      )
+      return names.b
+    },
+    found: 'impossible-candles error',
+    detail: /high is below the low/,
+  },
+  {
+    fault: 'a close above the high',
+    plant: (folder) => {
+      change(folder, names.b, (all) => all.map((candle, place) => (place === 33 ? candle.with(4, Number(candle[2]) * 1.02) : candle)))
+      return names.b
+    },
+    found: 'impossible-candles error',
+    detail: /close is outside/,
+  },
+  {
+    fault: 'a price of nothing',
+    plant: (folder) => {
+      change(folder, names.b, (all) => all.map((candle, place) => (place === 33 ? candle.with(3, 0) : candle)))
+      return names.b
+    },
+    found: 'impossible-candles error',
+  },
+  {
+    fault: 'the candles of two stocks under one symbol, day by day',
+    plant: (folder) => {
+      change(folder, names.a, (all) =>
+        all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 0.2)] : [candle])),
+      )
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /199 days have two prices/,
+  },
+  {
+    fault: 'the candles of two stocks under one symbol, one behind the other',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all, ...all.slice(0, 400).map((candle) => divided(candle, 7))])
+      return names.a
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'two series that take turns',
+    plant: (folder) => {
+      change(folder, names.a, (all) =>
+        all.map((candle, place) => (place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle)),
+      )
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /swing 18 times/,
+  },
+  {
+    fault: 'another stock’s series after a year of rest',
+    plant: (folder) => {
+      change(folder, names.a, (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)])
+      return names.a
+    },
+    found: 'spliced-series warning',
+  },
+  {
+    fault: 'another stock’s series from a day on',
+    plant: (folder) => {
+      change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /^\d{3,} candles from \S+ to 2026-02-12 are the same as those of \S+: one of the two files has another stock's series$/,
+  },
+  {
+    fault: 'another stock’s series from a day on, at just the price at which the own one ends',
+    plant: (folder) => {
+      const others = folder.candles(names.b)
+      change(folder, names.a, (all) => continued(all, others, Number(all[CUT]?.[4]) / Number(others[placeIn(others, all)]?.[4])))
+      return names.a
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'two months of another stock’s series',
+    plant: (folder) => {
+      const others = folder.candles(names.b)
+      change(folder, names.a, (all) => {
+        const from = placeIn(others, all)
+        return [...all.slice(0, CUT), ...others.slice(from, from + 44), ...all.slice(CUT + 44)]
+      })
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /^44 candles from/,
+  },
+  {
+    fault: 'the whole series of another stock',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.b}.csv`, folder.text(`ohlcv_data/${names.a}.csv`))
+      return [names.a, names.b].sort().at(-1) as string
+    },
+    found: 'spliced-series error',
+  },
+  {
+    fault: 'candles of another stock before the day of listing, at a price of their own',
+    plant: (folder) => {
+      listedAtCut(folder)
+      change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)))
+      return names.a
+    },
+    found: 'spliced-series warning',
+    detail: /, at its listing of \d{4}-\d{2}-\d{2}$/,
+  },
+  {
+    fault: 'a large move on the day of listing, by less than strangers are apart',
+    plant: (folder) => {
+      listedAtCut(folder)
+      change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 1.6) : candle)))
+      return names.a
+    },
+    found: 'large-moves warning',
+    detail: /, at its listing of/,
+  },
+  {
+    fault: 'a split that was not adjusted',
+    plant: (folder) => {
+      change(folder, names.c, (all) => all.map((candle, place) => (place < all.length - 20 ? divided(candle, 0.2) : candle)))
+      const [time = 0] = folder.candles(names.c).at(-20) ?? []
+      const ExDate = new Date((time + 19_800) * 1_000).toISOString().slice(0, 10)
+      const row = { Sym: names.c, CorpAct: [{ ActType: 'SPLIT', ExDate, Note: '2:10' }] }
+      folder.putRows('history_corporate_actions.json', [...folder.rows('history_corporate_actions.json'), row])
+      return names.c
+    },
+    found: 'unadjusted-actions error',
+    detail: /with the split of/,
+  },
+  {
+    fault: 'a fall by half that no action explains',
+    plant: (folder) => {
+      change(folder, names.c, (all) => all.map((candle, place) => (place < 500 ? divided(candle, 0.5) : candle)))
+      return names.c
+    },
+    found: 'large-moves warning',
+    detail: /like a split of 1 into 2/,
+  },
+  {
+    fault: 'a session that is missing',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.toSpliced(800, 1))
+      return names.a
+    },
+    found: 'missing-sessions warning',
+    detail: /^the session of/,
+  },
+  {
+    fault: 'the session before the last that is missing',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.toSpliced(-2, 1))
+      return names.a
+    },
+    found: 'missing-sessions warning',
+  },
+  {
+    fault: 'a month that is missing',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.toSpliced(800, 22))
+      return names.a
+    },
+    found: 'missing-sessions warning',
+    detail: /^22 sessions from/,
+  },
+  {
+    fault: 'a Saturday on which two stocks alone have a candle',
+    plant: (folder) => {
+      const saturday = Date.parse('2026-01-31T00:00:00+05:30') / 1_000
+      for (const symbol of [names.a, names.b])
+        change(folder, symbol, (all) => {
+          const place = all.findIndex(([time = 0]) => time > saturday)
+          return all.toSpliced(place, 0, (all[place - 1] as number[]).with(0, saturday))
+        })
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^2 of \d+ listed stocks have a candle of 2026-01-31; 0 of/,
+  },
+  {
+    fault: 'a day that all indices have and hardly a stock',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(1))
+        change(folder, String(symbol), (all) => all.toSpliced(-6, 1))
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^1 of 24 listed stocks/,
+  },
+  {
+    fault: 'a month that all indices have and no stock has yet',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -22))
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^most indices have a candle of 22 days on which no stock has one: 2026-02-12/,
+  },
+  {
+    fault: 'a stock whose candles ended two months ago',
+    plant: (folder) => {
+      change(folder, names.a, (all) => all.slice(0, -40))
+      return names.a
+    },
+    found: 'stale-symbols warning',
+    detail: /, 40 sessions before/,
+  },
+  {
+    fault: 'a close beyond its band',
+    plant: (folder) => {
+      folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
+      change(folder, names.a, (all) => {
+        const close = Number(all.at(-2)?.[4]) * 1.12
+        return all.with(-1, [Number(all.at(-1)?.[0]), close, close, close, close, 1])
+      })
+      return names.a
+    },
+    found: 'price-bands warning',
+    detail: /is 12\.0 % from .* the band is 10 %/,
+  },
+  {
+    fault: 'a record of a stock that is not listed',
+    plant: (folder) => {
+      folder.putRows('fundamental_data.json', [...folder.rows('fundamental_data.json'), { Symbol: 'GONE', ISIN: 'INE000000000' }])
+      return 'fundamental_data.json'
+    },
+    found: 'stray-records warning',
+    detail: /^1 record names .*: GONE/,
+  },
+  {
+    fault: 'a record that another stock has under the symbol',
+    plant: (folder) => {
+      folder.putRows('advanced_indicator_data.json', [
+        ...folder.rows('advanced_indicator_data.json'),
+        { Symbol: names.a, ISIN: 'INE000000000' },
+      ])
+      return 'advanced_indicator_data.json'
+    },
+    found: 'stray-records warning',
+  },
+  {
+    fault: 'a surveillance list with a stranger in it',
+    plant: (folder) => {
+      folder.putRows('nse_asm_list.json', [
+        ...folder.rows('nse_asm_list.json'),
+        { Symbol: 'GONE', Name: '', ISIN: 'INE000000000', Stage: '' },
+      ])
+      return 'nse_asm_list.json'
+    },
+    found: 'stray-records info',
+  },
+  {
+    fault: 'the filings of another stock',
+    plant: (folder) => {
+      const { symbol, file } = someFiling(folder)
+      const document = JSON.parse(folder.text(file))
+      folder.put(file, JSON.stringify({ ...document, data: [{ ...document.data[0], isin: 'INE000000000' }, ...document.data] }))
+      return symbol
+    },
+    found: 'stray-records error',
+  },
+  {
+    fault: 'candles of a stock that is no longer listed',
+    plant: (folder) => {
+      folder.put('ohlcv_data/GONE.csv', folder.text(`ohlcv_data/${names.a}.csv`))
+      return 'ohlcv_data/GONE.csv'
+    },
+    found: 'leftovers info',
+  },
+  {
+    fault: 'a document that is truncated',
+    plant: (folder) => {
+      const { symbol, file } = someFiling(folder)
+      folder.put(file, folder.text(file).slice(0, -40))
+      return symbol
+    },
+    found: 'files error',
+    detail: /not valid JSON/,
+  },
+  {
+    fault: 'a file over all stocks that is cut off',
+    plant: (folder) => {
+      folder.put('fundamental_data.json', folder.text('fundamental_data.json').slice(0, -40))
+      return 'fundamental_data.json'
+    },
+    found: 'files error',
+  },
+  {
+    fault: 'a candle file whose last line is truncated',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).slice(0, -9))
+      return names.a
+    },
+    found: 'files error',
+    detail: /last line is truncated/,
+  },
+  {
+    fault: 'a candle file with another header',
+    plant: (folder) => {
+      folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).replace('Timestamp', 'Date'))
+      return names.a
+    },
+    found: 'files error',
+  },
+  {
+    fault: 'a line in the middle that is no candle',
+    plant: (folder) => {
+      const lines = folder.text(`ohlcv_data/${names.a}.csv`).split('\n')
+      folder.put(`ohlcv_data/${names.a}.csv`, lines.toSpliced(2, 0, '1,2,x,4,5,6').join('\n'))
+      return names.a
+    },
+    found: 'files error',
+    detail: /^line 3 is no candle/,
+  },
+  {
+    fault: 'a write that was broken off',
+    plant: (folder) => {
+      const file = 'ohlcv_data/.A.csv.0b0b0b0b-0b0b-0b0b-0b0b-0b0b0b0b0b0b.tmp'
+      folder.put(file, 'x')
+      return file
+    },
+    found: 'files warning',
+  },
+]
+
+describe('a planted fault is the only finding', () => {
+  it.each(faults)('$fault', async ({ plant, found, detail = /./ }) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    const about = plant(folder)
+    const { findings } = await verified(folder)
+    expect(findings.map(gist)).toEqual([`${found} ${about}`.trim()])
+    expect(findings[0]?.detail).toMatch(detail)
+  })
+
+  it('has a plant for every check', () => {
+    expect(new Set(faults.map(({ found }) => found.split(' ')[0]))).toEqual(new Set(checkNames))
+  })
+})
+
+describe('the day of listing', () => {
+  it('may come after candles, as for a stock that changed its board', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    listedAtCut(folder)
+    expect((await verified(folder)).findings).toEqual([])
+  })
+
+  it.each([-100, 100])('causes no finding for a price jump %i sessions away from it', async (away) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    listedAtCut(folder)
+    change(folder, names.a, (all) => all.map((candle, place) => (place < CUT + away ? divided(candle, 3.5) : candle)))
+    const { findings } = await verified(folder)
+    expect(findings.map(gist)).toEqual([`large-moves warning ${names.a}`])
+    expect(findings[0]?.detail).not.toContain('listing')
+  })
+
+  it('is ignored if the list has another stock under the symbol', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    listedAtCut(folder, names.a, 'INE000000000')
+    change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)))
+    expect((await verified(folder)).findings.map(gist)).toEqual([`large-moves warning ${names.a}`])
+  })
+})
+
+describe('the newest days', () => {
+  const endedBefore = (folder: OutputFolder, sessions: number, spared: number): void => {
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(spared))
+      change(folder, String(symbol), (all) => all.slice(0, -sessions))
+  }
+
+  it('of indices alone are no missing sessions of each stock', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    endedBefore(folder, 1, 0)
+    const { sessions, findings } = await verified(folder)
+    expect(sessions.last).toBe('2026-02-11')
+    expect(findings.map(gist)).toEqual(['odd-days warning'])
+  })
+
+  it.each([3, 12])('that %i stocks have are sessions, and the others lack them', async (spared) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    endedBefore(folder, 22, spared)
+    const { sessions, findings } = await verified(folder, { only: ['stale-symbols', 'odd-days'] })
+    expect(sessions.last).toBe('2026-02-12')
+    expect(findings.map(({ check }) => check)).toEqual(Array.from({ length: 24 - spared }, () => 'stale-symbols'))
+  })
+})
+
+describe('files compared with the record of the run', () => {
+  it.each([
+    [
+      'a file that is missing',
+      (folder: OutputFolder, file: string) => folder.remove(file),
+      /^it is missing; the last run wrote \d+ bytes$/,
+    ],
+    [
+      'a file that was truncated',
+      (folder: OutputFolder, file: string) => folder.put(file, folder.text(file).slice(0, -40)),
+      /^it has \d+ bytes; the last run wrote \d+; it is not valid JSON$/,
+    ],
+    ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it has/],
+  ])('report %s, by the record of a complete run', async (_, plant, detail) => {
+    const folder = copyOf(clean)
+    const { file } = someFiling(folder)
+    plant(folder, file)
+    const { findings, passed } = await verified(folder)
+    expect(findings).toEqual([expect.objectContaining({ check: 'files', severity: 'error', file, detail: expect.stringMatching(detail) })])
+    expect(passed).toEqual([{ limit: 'errors', allowed: 0, found: 1 }])
+  })
+
+  it.each([
+    ['a file that is missing', 'bulk_block_deals.json', undefined, /^bulk-block-deals has 0 files/],
+    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^bulk-block-deals has 3 bytes/],
+    ['one of many files that is missing', 'ohlcv_data', undefined, /^all-ohlcv has 23 files; the last run wrote 24$/],
+  ])('report %s, by the totals of the report', async (_, file, text, detail) => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream/complete.json')
+    if (file === 'ohlcv_data') folder.remove(`ohlcv_data/${names.a}.csv`)
+    else if (text === undefined) folder.remove(file)
+    else folder.put(file, text)
+    const { findings } = await verified(folder, { only: ['files'] })
+    expect(findings.map(({ check, severity, detail: words }) => ({ check, severity, words }))).toEqual([
+      { check: 'files', severity: 'error', words: expect.stringMatching(detail) },
+    ])
+  })
+
+  it('do not hide a listed stock without any candle if there is no record', async () => {
+    const folder = copyOf(clean)
+    for (const file of ['complete.json', 'report.json']) folder.remove(`.scripstream/${file}`)
+    folder.remove(`ohlcv_data/${names.a}.csv`)
+    folder.put(
+      `ohlcv_data/${names.b}.csv`,
+      folder.text(`ohlcv_data/${names.b}.csv`).slice(0, folder.text(`ohlcv_data/${names.b}.csv`).indexOf('\n') + 1),
+    )
+    const { findings } = await verified(folder)
+    expect(findings.map(({ check, symbol, detail }) => [check, symbol, detail])).toEqual([
+      ['stale-symbols', names.a, 'it has no candles'],
+      ['stale-symbols', names.b, 'it has no candles'],
+    ])
+  })
+
+  it('cause no finding for files that the run did not need to write', async () => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream/complete.json')
+    const report = JSON.parse(folder.text('.scripstream/report.json'))
+    report.scripts['all-ohlcv'] = { ...report.scripts['all-ohlcv'], files: 2, bytes: 100 }
+    folder.put('.scripstream/report.json', JSON.stringify(report))
+    expect((await verified(folder)).findings).toEqual([])
+  })
+})
+
+describe('the options of a verification', () => {
+  const twoFaults = (): OutputFolder => {
+    const folder = copyOf(clean)
+    folder.forget()
+    change(folder, names.a, (all) => [...all, ...all.slice(-1)])
+    change(folder, names.b, (all) => all.toSpliced(800, 1))
+    return folder
+  }
+
+  it('select some of the checks, or some of the stocks', async () => {
+    const folder = twoFaults()
+    const gists = async (changes: Parameters<typeof verified>[1]) => (await verified(folder, changes)).findings.map(gist)
+    expect(await gists({})).toEqual([`duplicate-candles error ${names.a}`, `missing-sessions warning ${names.b}`])
+    expect(await gists({ only: ['missing-sessions'] })).toEqual([`missing-sessions warning ${names.b}`])
+    expect(await gists({ symbols: [names.a.toLowerCase()] })).toEqual([`duplicate-candles error ${names.a}`])
+    expect(await gists({ symbols: [names.c] })).toEqual([])
+  })
+
+  it('include findings about a pair of stocks for either of the two', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
+    for (const symbol of [names.a, names.b]) {
+      const { findings, passed } = await verified(folder, { symbols: [symbol], only: ['spliced-series'] })
+      expect(findings).toMatchObject([{ check: 'spliced-series', symbol: names.a, other: names.b }])
+      expect(passed).toHaveLength(1)
+    }
+    expect((await verified(folder, { symbols: [names.c], only: ['spliced-series'] })).findings).toEqual([])
+  })
+
+  it('include the missing files of selected stocks, and no others', async () => {
+    const folder = copyOf(clean)
+    const { symbol, file } = someFiling(folder)
+    const other = symbol === names.c ? names.b : names.c
+    folder.remove(file)
+    expect((await verified(folder, { symbols: [symbol] })).findings).toMatchObject([{ check: 'files', severity: 'error', file }])
+    expect((await verified(folder, { symbols: [other] })).findings).toEqual([])
+  })
+
+  it('report no leftovers if the list itself is truncated', async () => {
+    const folder = copyOf(clean)
+    folder.put('all_indices_list.json', folder.text('all_indices_list.json').slice(0, 3_000))
+    expect((await verified(folder, { only: ['files', 'leftovers'] })).findings).toMatchObject([
+      { check: 'files', file: 'all_indices_list.json' },
+    ])
+  })
+
+  it('set the allowed number of findings', async () => {
+    const folder = twoFaults()
+    const passed = async (limits: Record<string, number>) => (await verified(folder, { limits })).passed
+    expect(await passed({ errors: 1, warnings: 1, 'missing-sessions': 1 })).toEqual([])
+    expect(await passed({ errors: 1, 'missing-sessions': 0 })).toEqual([{ limit: 'missing-sessions', allowed: 0, found: 1 }])
+    expect(await passed({ errors: 0, warnings: 0 })).toEqual([
+      { limit: 'errors', allowed: 0, found: 1 },
+      { limit: 'warnings', allowed: 0, found: 1 },
+    ])
+  })
+
+  it('are rejected for a symbol that is not listed, and for a folder without a market', async () => {
+    await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
+    await expect(verified(outputFolder(join(clean, 'none')))).rejects.toThrow(/there is no folder .*--out/)
+    const folder = temporaryFolder()
+    await expect(verified(outputFolder(folder))).rejects.toThrow(/has no master list/)
+    symlinkSync('master_isin_map.json', join(folder, 'master_isin_map.json'))
+    await expect(verified(outputFolder(folder))).rejects.toThrow(/master_isin_map\.json cannot be read: ELOOP/)
+    await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(StorageError)
+  })
+})
+
+describe('a folder of a few stocks', () => {
+  const few = async (withIndices: boolean): Promise<OutputFolder> => {
+    const folder = copyOf(clean)
+    folder.forget()
+    folder.putRows('master_isin_map.json', folder.rows('master_isin_map.json').slice(0, 3))
+    for (const file of ['fundamental_data.json', 'advanced_indicator_data.json', 'all_company_announcements.json']) folder.putRows(file, [])
+    if (!withIndices) folder.remove('ohlcv_data/indices')
+    return folder
+  }
+  const steady = (folder: OutputFolder): string => String(folder.rows('master_isin_map.json')[0]?.Symbol)
+
+  it('uses the sessions of the indices', async () => {
+    const folder = await few(true)
+    change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
+    expect((await verified(folder, { only: ['missing-sessions', 'odd-days'] })).findings.map(gist)).toEqual([
+      `missing-sessions warning ${steady(folder)}`,
+    ])
+  })
+
+  it('notes that too few series show which days were sessions', async () => {
+    const folder = await few(false)
+    change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
+    const { findings, notes } = await verified(folder, { only: ['missing-sessions', 'odd-days'] })
+    expect({ findings, notes }).toEqual({ findings: [], notes: [expect.stringContaining('too few to find the sessions')] })
+  })
+})

@@ -1,0 +1,202 @@
+import { gzipSync } from 'node:zlib'
+import { firstValueFrom, identity, noop, Observable, of, tap } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { json } from '../../src/http/answer.js'
+import { createAsk } from '../../src/http/ask.js'
+import type { Transport } from '../../src/http/transport.js'
+import { createLimiters } from '../../src/limiter/limiter-registry.js'
+import { TransportError } from '../../src/model/errors.js'
+import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
+
+const INPUT = { data: { isin: 'INE000000001' } }
+const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
+
+const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
+  const events: string[] = []
+  const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
+  const ask = askFreely({
+    transport,
+    settings,
+    limiters: createLimiters(settings),
+    timeoutMs,
+    random: () => 0,
+    clock: () => 0,
+    onRequestEvent: (type) => events.push(type),
+  })
+  return { events, ask }
+}
+
+/** Replies in order; the last reply repeats. */
+const inTurn = (...replies: readonly ReturnType<typeof replying>[]): Transport => {
+  let turn = 0
+  return () => {
+    const reply = replies[Math.min(turn, replies.length - 1)] ?? replying('')
+    turn += 1
+    return reply
+  }
+}
+
+describe('a request through ask', () => {
+  it('emits the answer that the endpoint reads', async () => {
+    const { ask, events } = asking(inTurn(replying('{"data":[1]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [1] })
+    expect(events).toEqual(['requested'])
+  })
+
+  it.each([
+    { what: 'an HTML page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: the answer is an HTML page$/ },
+    { what: 'truncated JSON', body: '{"data":[1,', says: /^parse: / },
+    { what: 'empty', body: '', says: /^empty: / },
+    { what: 'NaN', body: '{"data":[NaN]}', says: /^parse: / },
+    { what: 'of another shape', body: '{"data":7}', says: /^schema: data/ },
+    { what: 'null', body: 'null', says: /^schema: / },
+  ])('tries three times when the answer is $what, and describes the reply', async ({ body, says }) => {
+    const { ask, events } = asking(inTurn(replying(body)))
+    const error = await failureOf(ask(call, INPUT))
+    expect(error).toMatchObject({ status: 'error', message: expect.stringMatching(says) })
+    expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+  })
+
+  it.each([
+    ['Latin-1', Buffer.from('{"data":["é"]}', 'latin1')],
+    ['UTF-16', Buffer.from('\ufeff{"data":[]}', 'utf16le')],
+    ['gzip that is not called so', gzipSync('{"data":[]}')],
+  ])('rejects bytes that are not UTF-8: %s', async (_, body) => {
+    const { ask } = asking(() => of({ status: 200, body }))
+    expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
+  })
+
+  it('accepts complete JSON of unknown length and rejects truncated JSON', async () => {
+    const unframed = (text: string) => () => of({ status: 200, body: Buffer.from(text), isUnframed: true })
+    expect(await firstValueFrom(asking(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })
+    expect(await failureOf(asking(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({ reason: 'parse' })
+  })
+
+  it('rejects a CSV of unknown length, complete or not', async () => {
+    const table = { ...call, read: (text: string) => text, type: 'text/csv' } as const
+    const { ask, events } = asking(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
+    expect(await failureOf(ask(table, INPUT))).toMatchObject({ reason: 'truncated', status: 'error' })
+    expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+    expect(await firstValueFrom(asking(inTurn(replying('A,B\n'))).ask(table, INPUT))).toBe('A,B\n')
+  })
+
+  it('passes the input to the reader', async () => {
+    const echo = { ...call, read: (text: string, input: typeof INPUT) => `${text} of ${input.data.isin}` }
+    expect(await firstValueFrom(asking(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
+  })
+
+  it('uses readBytes where the endpoint has it, and falls back to read', async () => {
+    const bytes = {
+      ...call,
+      read: (text: string) => `text ${text}`,
+      readBytes: (body: Uint8Array) => (body[0] === 91 ? 'bytes' : undefined),
+    }
+    const { ask, events } = asking(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
+    expect(await firstValueFrom(ask(bytes, INPUT))).toBe('bytes')
+    expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')
+    expect(await failureOf(ask(bytes, INPUT))).toMatchObject({ status: 'http_404' })
+    expect(events).toEqual(['requested', 'requested', 'requested'])
+  })
+
+  it('skips a byte order mark', async () => {
+    const { ask } = asking(inTurn(replying('\uFEFF{"data":[]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
+  })
+
+  it.each([
+    { status: 501, attempts: 3, ends: 'http_501' },
+    { status: 429, attempts: 9, ends: 'rate_limit' },
+    { status: 404, attempts: 1, ends: 'http_404' },
+    { status: 403, attempts: 1, ends: 'http_403' },
+    { status: 302, attempts: 1, ends: 'http_302' },
+    { status: 204, attempts: 1, ends: 'http_204' },
+    { status: 206, attempts: 1, ends: 'http_206' },
+    { status: 304, attempts: 1, ends: 'http_304' },
+    { status: 999, attempts: 3, ends: 'http_999' },
+  ])('makes $attempts attempts when the provider answers $status', async ({ status, attempts, ends }) => {
+    const { ask, events } = asking(inTurn(replying('{"data":[]}', status)))
+    expect(await failureOf(ask(call, INPUT))).toMatchObject({ status: ends })
+    expect(events.filter((what) => what === 'requested')).toHaveLength(attempts)
+    expect(events.filter((what) => what === 'rate-limited')).toHaveLength(status === 429 ? attempts : 0)
+  })
+
+  it('emits the answer that follows failures', async () => {
+    const { ask, events } = asking(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
+    expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
+  })
+
+  it('times out a reply that does not arrive in time, and closes its socket', async () => {
+    const closed: Promise<unknown>[] = []
+    const { url } = await serveHttp((_, response) => {
+      closed.push(new Promise((resolve) => response.once('close', resolve)))
+      response.writeHead(200, { 'content-length': 99 }).write('half')
+    })
+    const { ask } = asking(connect().send, 40, url)
+    expect(await failureOf(ask(call, INPUT))).toMatchObject({
+      reason: 'deadline',
+      status: 'error',
+      message: expect.stringContaining('40 ms'),
+    })
+    expect(closed).toHaveLength(3)
+    await Promise.all(closed)
+  })
+
+  it('sends nothing before subscription, and one request for each subscription', async () => {
+    const { ask, events } = asking(inTurn(replying('{"data":[]}')))
+    const answer$ = ask(call, INPUT)
+    expect(events).toEqual([])
+    await firstValueFrom(answer$)
+    await firstValueFrom(answer$)
+    expect(events).toEqual(['requested', 'requested'])
+  })
+
+  it('passes on an unexpected error without a retry', async () => {
+    const bug = { ...call, read: () => JSON.parse('null').data }
+    const { ask, events } = asking(inTurn(replying('{}')))
+    await expect(firstValueFrom(ask(bug, INPUT))).rejects.toThrow(TypeError)
+    expect(events).toEqual(['requested'])
+  })
+})
+
+describe('the worker slot of an item', () => {
+  /** Logs the order of events when answers arrive before they are emitted; each follows its `failures`. */
+  const workedOver = async (failures: number) => {
+    const log: string[] = []
+    let sent = 0
+    const settings = settingsOf({ urls: { static: 'http://static' }, retries: 2, backoffMs: 0 })
+    const ask = createAsk({
+      transport: ({ arrived }) =>
+        new Observable((subscriber) => {
+          sent += 1
+          if (sent <= failures) return subscriber.error(new TransportError('reset', 'gone'))
+          arrived?.()
+          log.push('answer handed on')
+          subscriber.next({ status: 200, body: Buffer.from('{"data":[]}') })
+          subscriber.complete()
+        }),
+      settings,
+      limiters: createLimiters(settings),
+      timeoutMs: 1_000,
+      random: () => 0,
+      clock: () => 0,
+      onRequestEvent: () => undefined,
+    })
+    const askWith = ask({
+      use: () => ({ acquire: identity, release: () => void log.push('worker given') }),
+      releaseIfIdle: noop,
+      release: noop,
+    })
+    await firstValueFrom(askWith(call, INPUT).pipe(tap(() => log.push('answer read'))))
+    return log
+  }
+
+  it('is released when the answer has arrived, before it is decoded', async () => {
+    expect((await workedOver(0))[0]).toBe('worker given')
+  })
+
+  it('is kept until the answer is decoded while the host is unhealthy: requests of started items go first', async () => {
+    expect(await workedOver(1)).toEqual(['answer handed on', 'answer read', 'worker given'])
+  })
+})

@@ -1,0 +1,101 @@
+import { firstValueFrom, NEVER, of, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { decodeReply, type RequestEnd } from '../../src/http/decode-reply.js'
+import { describeBody } from '../../src/http/describe-body.js'
+import { BadAnswerError, formatError, HttpError, TransportError } from '../../src/model/errors.js'
+import { stripBrackets } from '../../src/model/reason.js'
+import { note } from './support.js'
+
+const ASKED = `${note.method} ${note.host} ${note.path}`
+const text = (body: string | Buffer, contentType?: string) =>
+  describeBody({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) })
+
+describe('the description of a reply', () => {
+  it.each([
+    [
+      '<!DOCTYPE html><html><head><TITLE>\n Access  Denied </title><body>Reference #1',
+      'text/html; charset=utf-8',
+      'text/html, 77 B, "Access Denied"',
+    ],
+    ['<html><title></title><script>var a = "<b>"</script><style>x</style><h1>Sorry</h1><p>Later</p', undefined, '92 B, "Sorry Later"'],
+    ['<title', undefined, '6 B'],
+    ['{"code":0,"data":[1,', 'application/json', 'application/json, 20 B, "{\\"code\\":0,\\"data\\":[1,"'],
+    ['a\tb\r\nc\x1b[2Jd', 'TEXT/CSV', 'text/csv, 11 B, "a b c\\u001b[2Jd"'],
+    [Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 1, 2, 3, 4]), 'a b\x07', '9 B, bytes 1f8b0800ff010203'],
+    ['', 'application/json', 'application/json, empty body'],
+    ['x'.repeat(123_456), undefined, `123 kB, "${'x'.repeat(60)}…"`],
+  ])('is given for %j', (body, type, told) => expect(text(body, type)).toBe(told))
+
+  it('takes linear time for the largest page', () => {
+    const before = performance.now()
+    for (const part of ['<script>', '<style', '<title>', '<', '<!-- ']) text(part.repeat(1_000_000))
+    // A fraction of a second in linear time; minutes in quadratic time.
+    expect(performance.now() - before).toBeLessThan(10_000)
+  })
+})
+
+describe('a failed request', () => {
+  const failureOf = async (
+    reply$: Parameters<ReturnType<typeof decodeReply>>[0],
+    fail: () => never = () => {
+      throw new HttpError(403)
+    },
+  ) => {
+    let failure: unknown
+    await firstValueFrom(decodeReply(note, fail, { clock: () => 0, watch: undefined })(reply$)).catch((error: unknown) => (failure = error))
+    return failure
+  }
+
+  it('names the endpoint and describes the reply, without the stock', async () => {
+    const reply = { status: 403, body: Buffer.from('<title>Access (Denied) to "you"</title>'), contentType: 'text/html' }
+    const failure = await failureOf(of(reply))
+    expect(failure).toBeInstanceOf(HttpError)
+    expect(formatError(failure)).toBe(`${ASKED}: the provider answered 403 (text/html, 39 B, "Access (Denied) to \\"you\\"")`)
+    expect(stripBrackets(formatError(failure))).toBe(`${ASKED}: the provider answered 403`)
+  })
+
+  it('names the endpoint when there is no reply', async () => {
+    const failure = await failureOf(throwError(() => new TransportError('connect', 'connect ECONNREFUSED')))
+    expect(formatError(failure)).toBe(`${ASKED}: connect: connect ECONNREFUSED`)
+  })
+
+  it('keeps the same error object and message', async () => {
+    const one = new BadAnswerError('schema', 'no rows')
+    for (const _ of [1, 2]) expect(await failureOf(throwError(() => one))).toBe(one)
+    expect(formatError(one)).toBe(`${ASKED}: schema: no rows`)
+  })
+
+  it('is grouped with others that differ only in brackets', () => {
+    expect(stripBrackets('a: x (1, "(") y; b (2 "\\")" 3); c')).toBe('a: x y; b; c')
+    expect(stripBrackets('none ( open')).toBe('none ( open')
+  })
+})
+
+describe('a request observer', () => {
+  const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
+    const told: RequestEnd[] = []
+    let now = 100
+    const watching = { clock: () => (now += 5), watch: (end: RequestEnd) => void told.push(end) }
+    const subscription = decodeReply(note, read, watching)(reply$).subscribe({ error: () => undefined })
+    subscription.unsubscribe()
+    return told
+  }
+
+  it.each([
+    ['answered', of({ status: 200, body: Buffer.from('[1]') }), undefined, { status: 200, bytes: 3, failure: undefined }],
+    ['refused', of({ status: 403, body: Buffer.from('no') }), new HttpError(403), { status: 403, bytes: 2, failure: 'http_403' }],
+    [
+      'answered with a page',
+      of({ status: 200, body: Buffer.from('<') }),
+      new BadAnswerError('html', ''),
+      { status: 200, bytes: 1, failure: 'html' },
+    ],
+    ['lost', throwError(() => new TransportError('reset', '')), undefined, { status: undefined, bytes: 0, failure: 'reset' }],
+    ['cancelled', NEVER, undefined, { status: undefined, bytes: 0, failure: 'cancelled' }],
+  ])('receives one event for a request that is %s', async (_, reply$, error, end) => {
+    const read = () => {
+      if (error) throw error
+    }
+    expect(await ends(reply$, read)).toStrictEqual([{ endpoint: note, at: 105, ms: 5, ...end }])
+  })
+})

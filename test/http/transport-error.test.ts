@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { toTransportError } from '../../src/http/transport-error.js'
+import { connect, failureOf, getOf, serveHttp } from './support.js'
+
+const failing = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
+
+describe('a failed connection', () => {
+  it.each([
+    ['ENOTFOUND', 'dns', 'wait'],
+    ['EAI_AGAIN', 'dns', 'wait'],
+    ['ECONNREFUSED', 'connect', 'wait'],
+    ['ENETUNREACH', 'connect', 'wait'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'connect', 'wait'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'deadline', 'retry'],
+    ['UND_ERR_BODY_TIMEOUT', 'deadline', 'retry'],
+    ['ECONNRESET', 'reset', 'retry'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls', 'give-up'],
+    ['CERT_HAS_EXPIRED', 'tls', 'give-up'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'give-up'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'give-up'],
+  ])('with the code %s is reported as %s, with the verdict %s', (code, reason, verdict) => {
+    expect(toTransportError(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
+  })
+
+  it('is a truncated body if the reply had begun', () => {
+    expect(toTransportError(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+  })
+})
+
+describe('a host that cannot be trusted', () => {
+  it('is rejected when its certificate is self-signed', async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
+    try {
+      const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+      execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject], {
+        stdio: 'ignore',
+      })
+    } catch {
+      return context.skip('a certificate of our own needs openssl')
+    }
+    let asked = 0
+    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
+      asked += 1
+      response.end('x')
+    })
+    onTestFinished(() => void server.close())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    expect(await failureOf(connect().send(getOf(`https://127.0.0.1:${port}`)))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
+    expect(asked).toBe(0)
+  })
+
+  it('is rejected when it does not speak TLS on an https address', async () => {
+    const { url } = await serveHttp((_, response) => response.end('x'))
+    expect(await failureOf(connect().send(getOf(url.replace('http:', 'https:'))))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
+  })
+})

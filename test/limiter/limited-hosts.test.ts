@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { type Context, marbles } from '../support/marbles.js'
+import { createLimitedHost, type HostLimits, type LoadOptions, runLoad } from './support.js'
+
+interface Case extends LoadOptions, HostLimits {
+  /** The maximum ratio of the duration to the ideal one. */
+  readonly within: number
+}
+
+const runCase = (m: Context, { within, ...given }: Case) => {
+  const { items, workers, latencyMs = 50, perSecond = Number.POSITIVE_INFINITY, inFlight = Number.POSITIVE_INFINITY } = given
+  const host = createLimitedHost(m, given)
+  const result = runLoad(m, host.transport, given)
+  const all = workers.reduce((sum, count) => sum + count, 0)
+  const idealMs = (items * 1_000) / Math.min(perSecond, (Math.min(inFlight, all) * 1_000) / latencyMs)
+  const times = result.took / idealMs
+  const refused = result.refused / result.sent
+  if (process.env.SHOW_FIGURES) {
+    const { latencyMs: ms = 50, burst, inFlight: limit } = given
+    const label = limit === undefined ? `${perSecond}/s, burst ${burst}` : `${limit} in flight`
+    const row = [label, `${ms} ms`, workers.join('+'), items, `${(idealMs / 1_000).toFixed(1)} s`, `${(result.took / 1_000).toFixed(1)} s`]
+    console.log(`| ${[...row, times.toFixed(2), `${(100 * refused).toFixed(1)} %`].join(' | ')} |`)
+  }
+  return { ...result, log: host.log, times, refused, within }
+}
+
+const buckets: readonly Case[] = [
+  { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 20, within: 1.5 },
+  { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 50, within: 1.5 },
+  { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 100, within: 1.5 },
+  { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 300, within: 1.1 },
+  { items: 2_775, workers: [50], perSecond: 140, burst: 35, latencyMs: 20, within: 1.5 },
+  { items: 2_775, workers: [50], perSecond: 140, burst: 35, latencyMs: 300, within: 1.5 },
+  { items: 2_775, workers: [20, 40, 50], perSecond: 140, burst: 35, latencyMs: 50, within: 1.5 },
+  { items: 1_000, workers: [50], perSecond: 5, burst: 5, latencyMs: 20, within: 1.5 },
+  { items: 1_000, workers: [50], perSecond: 20, burst: 5, latencyMs: 20, within: 1.5 },
+  { items: 1_000, workers: [50], perSecond: 20, burst: 5, latencyMs: 300, within: 1.5 },
+  { items: 20_000, workers: [50], perSecond: 1_000, burst: 250, latencyMs: 20, within: 1.5 },
+  { items: 5_000, workers: [50], perSecond: 1_000, burst: 250, latencyMs: 300, within: 1.1 },
+]
+
+const concurrencies: readonly Case[] = [1, 2, 4, 10, 20].map((inFlight) => ({ items: 3_000, workers: [40], inFlight, within: 2 }))
+
+describe('a host with an unknown limit', () => {
+  for (const given of buckets)
+    it(
+      `of ${given.perSecond} requests/s, with ${given.latencyMs} ms latency and ${given.workers.join(' + ')} workers, is fully used and rarely refuses`,
+      marbles((m) => {
+        const { times, refused, ends } = runCase(m, given)
+
+        expect(ends).toStrictEqual({ served: given.items })
+        expect(times).toBeLessThanOrEqual(given.within)
+        expect(refused).toBeLessThanOrEqual(0.1)
+      }),
+    )
+
+  for (const given of concurrencies)
+    it(
+      `of ${given.inFlight} requests in flight serves 40 workers and rarely refuses`,
+      marbles((m) => {
+        const { times, refused, ends } = runCase(m, given)
+
+        expect(ends).toStrictEqual({ served: given.items })
+        expect(times).toBeLessThanOrEqual(given.within)
+        expect(refused).toBeLessThanOrEqual(0.1)
+      }),
+    )
+
+  it(
+    'that is lifted is fully used again within about half a minute',
+    marbles((m) => {
+      const { bySecond, ends } = runCase(m, { items: 8_000, workers: [15], perSecond: 50, burst: 10, freeFrom: 30_000, within: 1 })
+
+      expect(ends).toStrictEqual({ served: 8_000 })
+      expect(Math.max(...bySecond.slice(20, 30))).toBeLessThan(60)
+      // 15 workers with 50 ms latency make 300 requests/s.
+      expect(bySecond[62]).toBeGreaterThan(285)
+    }),
+  )
+
+  it(
+    'that refused every request for half a minute is back at full speed within ten seconds, without a loss',
+    marbles((m) => {
+      const { bySecond, ends, refused, sent } = runCase(m, { items: 3_000, workers: [15], from: 30_000, within: 5 })
+
+      expect(ends).toStrictEqual({ served: 3_000 })
+      expect(bySecond[40]).toBeGreaterThan(285)
+      expect(refused / sent).toBeLessThan(0.01)
+    }),
+  )
+
+  for (const workers of [[15], [20, 40, 50]])
+    it(
+      `of zero is given up: ${workers.join(' + ')} workers send no more than 1.2 requests a stock, and all end as rate_limit`,
+      marbles((m) => {
+        const { ends, sent, took } = runCase(m, { items: 2_775, workers, from: Number.POSITIVE_INFINITY, within: 1 })
+
+        expect(ends).toStrictEqual({ rate_limit: 2_775 })
+        expect(sent).toBeLessThanOrEqual(1.2 * 2_775)
+        expect(took).toBeLessThan(130_000)
+      }),
+    )
+
+  it(
+    'gets no request during its Retry-After',
+    marbles((m) => {
+      const { log, ends } = runCase(m, { items: 1_500, workers: [30, 20], perSecond: 40, burst: 10, retryAfter: '7', within: 9 })
+      const refusals = log.filter(({ status }) => status === 429)
+      const pauses = refusals.filter(({ at }, place) => place === 0 || at - (refusals[place - 1]?.at ?? 0) > 1_000).map(({ at }) => at)
+
+      expect(ends).toStrictEqual({ served: 1_500 })
+      expect(pauses.length).toBeGreaterThan(1)
+      // Requests in flight at the first refusal, for up to 63 ms, cannot be recalled.
+      for (const pause of pauses) expect(log.filter(({ at }) => at > pause + 63 && at < pause + 7_000)).toStrictEqual([])
+    }),
+  )
+
+  it(
+    'that refuses a few at any rate is not slowed down without end',
+    marbles((m) => {
+      const { transport } = createLimitedHost(m, { refusesEvery: 20 })
+      const { took, refused, ends } = runLoad(m, transport, { items: 2_000, workers: [15] })
+
+      expect(ends).toStrictEqual({ served: 2_000 })
+      // Each refusal causes a back-off of 2 s; the rest of the time is due to the rate.
+      expect(took - refused * 2_000).toBeLessThan(1_000_000)
+    }),
+  )
+})

@@ -1,0 +1,123 @@
+import { catchError, defer, from, map, merge, mergeMap, type Observable, of, timer } from 'rxjs'
+import type { HttpReply, Transport } from '../../src/http/transport.js'
+import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
+import type { CollectError } from '../../src/model/errors.js'
+import type { SettingsInput } from '../../src/model/settings.js'
+import { askFreely, note, settingsOf } from '../http/support.js'
+import type { Context } from '../support/marbles.js'
+
+/** The limits of a simulated host. */
+export interface HostLimits {
+  /** Requests a second, sustained. */
+  readonly perSecond?: number
+  /** Size of the token bucket. */
+  readonly burst?: number
+  readonly inFlight?: number
+  /** The host refuses every request until this frame. */
+  readonly from?: number
+  /** The host grants every request from this frame on. */
+  readonly freeFrom?: number
+  /** The host also refuses every nth request. */
+  readonly refusesEvery?: number
+  readonly retryAfter?: string
+  readonly latencyMs?: number
+}
+
+interface LimitedHost {
+  readonly transport: Transport
+  /** When each request was sent, and its status. */
+  readonly log: readonly { readonly at: number; readonly status: number }[]
+}
+
+/** A host on virtual time with a token bucket, a concurrency limit, or both. Its latency varies by ±25 %. */
+export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost => {
+  const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = limits
+  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesEvery = Number.POSITIVE_INFINITY } = limits
+  const log: { at: number; status: number }[] = []
+  const now = (): number => m.scheduler.now()
+  let bucket = { tokens: burst, at: 0 }
+  let busy = 0
+  let turn = 0
+  let arrived = 0
+  const arrive = (): number => {
+    const isBucket = perSecond < Number.POSITIVE_INFINITY
+    const tokens = isBucket ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000) : burst
+    arrived += 1
+    const isGranted = arrived % refusesEvery !== 0 && now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
+    bucket = { tokens: isGranted ? tokens - 1 : tokens, at: now() }
+    return isGranted ? 200 : 429
+  }
+  const transport: Transport = () =>
+    defer(() => {
+      const half = Math.round((latencyMs / 2) * (0.75 + ((turn++ * 7) % 11) / 20))
+      const sentAt = now()
+      return timer(half).pipe(
+        map(arrive),
+        mergeMap((status) => {
+          if (status === 200) busy += 1
+          return timer(half).pipe(
+            map((): HttpReply => {
+              if (status === 200) busy -= 1
+              log.push({ at: sentAt, status })
+              return { status, body: Buffer.from('x'), ...(retryAfter === undefined ? {} : { retryAfter }) }
+            }),
+          )
+        }),
+      )
+    })
+  return { transport, log }
+}
+
+export interface LoadResult {
+  /** Milliseconds until the last item had ended. */
+  readonly took: number
+  readonly sent: number
+  readonly refused: number
+  /** Items by outcome. */
+  readonly ends: Readonly<Record<string, number>>
+  /** Successful items per second. */
+  readonly bySecond: readonly number[]
+  readonly notices: readonly string[]
+}
+
+export interface LoadOptions {
+  readonly items: number
+  /** Workers of each stream; the items are divided among the streams. */
+  readonly workers: readonly number[]
+  readonly settings?: SettingsInput
+  readonly timeoutMs?: number
+}
+
+/** Requests items as the streams of a run do, through the limiters of one run, on virtual time. */
+export const runLoad = (m: Context, transport: Transport, { items, workers, settings, timeoutMs = 30_000 }: LoadOptions): LoadResult => {
+  const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
+  const limiters: LimiterRegistry = createLimiters(parsed)
+  const counts = { requested: 0, retried: 0, 'rate-limited': 0 }
+  const ends: Record<string, number> = {}
+  const bySecond: number[] = []
+  const shared = { transport, settings: parsed, limiters, timeoutMs, random: () => 0.5, clock: () => m.scheduler.now() }
+  const countEvent = (type: keyof typeof counts): void => {
+    counts[type] += 1
+  }
+  const ask = askFreely({ ...shared, onRequestEvent: countEvent })
+  const one = (): Observable<string> =>
+    ask(note, { data: { isin: 'x' } }).pipe(
+      map(() => 'served'),
+      catchError((error: CollectError) => of(error.status)),
+    )
+  const streams = workers.map((count) => from(Array(Math.ceil(items / workers.length)).keys()).pipe(mergeMap(one, count)))
+  let took = Number.NaN
+  merge(...streams).subscribe({
+    next: (end) => {
+      ends[end] = (ends[end] ?? 0) + 1
+      const second = Math.floor(m.scheduler.now() / 1_000)
+      if (end === 'served') bySecond[second] = (bySecond[second] ?? 0) + 1
+    },
+    complete: () => {
+      took = m.scheduler.now()
+    },
+  })
+  m.flush()
+  const notices = limiters.warnings().map(({ text }) => text)
+  return { took, sent: counts.requested, refused: counts['rate-limited'], ends, bySecond: Array.from(bySecond, (n) => n ?? 0), notices }
+}

@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { concat, defer, EMPTY, ignoreElements, mergeMap, type Observable, of, range, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { thresholds } from '../../src/market/never-worse.js'
+import { createRescaleWatch } from '../../src/market/rescale-watch.js'
+import { marbles } from '../support/marbles.js'
+
+const { window, many, few } = thresholds.rescale
+
+/** Compares series one after the other, `workers` at a time, each for a frame; what became of those that disagree. */
+const watching = (count: number, disagrees: (place: number) => boolean, workers = 15) => {
+  const watch = createRescaleWatch()
+  const refused: number[] = []
+  const accepted: number[] = []
+  let mostHeld = 0
+  let held = 0
+  const one = (place: number): Observable<unknown> =>
+    defer(() => {
+      if (!disagrees(place)) return defer(() => of(watch.recordMatch()))
+      watch.recordMultiple()
+      held += 1
+      mostHeld = Math.max(mostHeld, held)
+      return watch.whenDecided().pipe(
+        mergeMap((areMany) => {
+          held -= 1
+          ;(areMany ? refused : accepted).push(place)
+          return EMPTY
+        }),
+      )
+    })
+  // What waits has given its worker away.
+  const all$ = range(count).pipe(
+    mergeMap((place) => watch.track(concat(timer(1 + Math.floor(place / workers)).pipe(ignoreElements()), one(place)))),
+  )
+  return { all$, refused, accepted, mostHeld: () => mostHeld }
+}
+
+describe('series that have become multiples of the stored ones', () => {
+  const ended = (title: string, given: () => ReturnType<typeof watching>, see: (seen: ReturnType<typeof watching>) => void) =>
+    it(
+      title,
+      marbles((m) => {
+        const seen = given()
+        let isOver = false
+        seen.all$.subscribe({ complete: () => (isOver = true) })
+        m.flush()
+        expect(isOver).toBe(true)
+        see(seen)
+      }),
+    )
+
+  ended(
+    'are all refused where all have',
+    () => watching(500, () => true),
+    ({ refused, accepted, mostHeld }) => {
+      expect([refused.length, accepted]).toEqual([500, []])
+      expect(mostHeld()).toBeLessThanOrEqual(many)
+    },
+  )
+  ended(
+    'are all refused where a quarter have, of thousands and of few',
+    () => watching(2_775, (place) => place % 4 === 0),
+    ({ refused, accepted }) => expect([refused.length, accepted]).toEqual([694, []]),
+  )
+  ended(
+    'are all refused where they come late',
+    () => watching(2_775, (place) => place >= 2_000),
+    ({ accepted }) => expect(accepted).toEqual([]),
+  )
+  ended(
+    'are all accepted where they are few among many',
+    () => watching(2_775, (place) => place % 25 === 0),
+    ({ refused, accepted }) => expect([refused, accepted.length]).toEqual([[], 111]),
+  )
+  ended(
+    'are judged by their share where the run is short',
+    () => watching(few, () => true),
+    ({ refused }) => expect(refused).toHaveLength(few),
+  )
+  ended(
+    'are accepted where the run is short and they are few',
+    () => watching(few - 1, () => true),
+    ({ accepted }) => expect(accepted).toHaveLength(few - 1),
+  )
+  it(
+    'wait for at most one window of other series, although these continue',
+    marbles((m) => {
+      const { all$, accepted } = watching(window * 3, (place) => place === 0)
+      const seen: unknown[] = []
+      all$.subscribe()
+      for (const frame of [4, 6]) timer(frame).subscribe(() => seen.push([...accepted]))
+      m.flush()
+      expect(seen).toEqual([[], [0]])
+    }),
+  )
+
+  it(
+    'are never waited for without end, whichever they are, and wait in bounded numbers',
+    marbles((m) => {
+      const property = fc.property(fc.array(fc.boolean(), { maxLength: 300 }), fc.integer({ min: 1, max: 50 }), (kinds, workers) => {
+        const seen = watching(kinds.length, (place) => kinds[place] === true, workers)
+        let isOver = false
+        seen.all$.subscribe({ complete: () => (isOver = true) })
+        m.flush()
+        expect(isOver).toBe(true)
+        expect(seen.refused.length + seen.accepted.length).toBe(kinds.filter(Boolean).length)
+        expect(seen.mostHeld()).toBeLessThanOrEqual(many)
+      })
+      fc.assert(property, { seed: 5, numRuns: 60 })
+    }),
+  )
+
+  it(
+    'no longer count after unsubscribe',
+    marbles((m) => {
+      const watch = createRescaleWatch()
+      const waiting = watch.track(defer(() => watch.whenDecided())).subscribe()
+      const others = watch.track(timer(10)).subscribe()
+      waiting.unsubscribe()
+      others.unsubscribe()
+      const ends: unknown[] = []
+      watch.track(defer(() => watch.whenDecided())).subscribe((areMany) => ends.push(areMany))
+      m.flush()
+      expect(ends).toEqual([false])
+    }),
+  )
+})

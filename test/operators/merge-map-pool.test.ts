@@ -1,0 +1,105 @@
+import { defer, type Observable, of, range, Subject, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { mergeMapPool } from '../../src/operators/merge-map-pool.js'
+import { marbles } from '../support/marbles.js'
+
+/** Work that the test controls: `begun` lists the started items in order. */
+const works = () => {
+  const begun: number[] = []
+  const ends = new Map<number, Subject<string>>()
+  const work = (item: number): Observable<string> =>
+    defer(() => {
+      begun.push(item)
+      const end$ = new Subject<string>()
+      ends.set(item, end$)
+      return end$
+    })
+  const end = (item: number): void => {
+    ends.get(item)?.next(`${item} done`)
+    ends.get(item)?.complete()
+  }
+  return { begun, work, end, ends }
+}
+
+describe('mergePulled', () => {
+  it(
+    'emits the values of the work, and completes when all work has completed',
+    marbles((m) => {
+      const source = m.cold('a-b|')
+      const work = m.cold('--(x|)')
+      m.expect(source.pipe(mergeMapPool(() => work, 2))).toBeObservable('--x-(x|)')
+    }),
+  )
+
+  it(
+    'completes with an empty source',
+    marbles((m) => m.expect(m.cold('--|').pipe(mergeMapPool(() => of(1), 2))).toBeObservable('--|')),
+  )
+
+  it(
+    'passes on an error of the source, and of the work',
+    marbles((m) => {
+      const failure = new Error('broken')
+      m.expect(m.cold('-#', undefined, failure).pipe(mergeMapPool(() => of(1), 2))).toBeObservable('-#', undefined, failure)
+      m.expect(m.cold('-a').pipe(mergeMapPool(() => throwError(() => failure), 2))).toBeObservable('-#', undefined, failure)
+    }),
+  )
+
+  it('works on as many items at a time as there are workers, and starts the others in order', () => {
+    const { begun, work, end } = works()
+    const got: string[] = []
+    range(0, 5)
+      .pipe(mergeMapPool(work, 2))
+      .subscribe((done) => got.push(done))
+    expect(begun).toEqual([0, 1])
+    end(1)
+    expect(begun).toEqual([0, 1, 2])
+    end(0)
+    end(2)
+    expect(begun).toEqual([0, 1, 2, 3, 4])
+    expect(got).toEqual(['1 done', '0 done', '2 done'])
+  })
+
+  it('starts nothing without capacity, and continues when there is some', () => {
+    const { begun, work, end } = works()
+    const freed$ = new Subject<void>()
+    let isFree = true
+    range(0, 4)
+      .pipe(mergeMapPool(work, 2, { isFree: () => isFree, freed$ }))
+      .subscribe()
+    isFree = false
+    end(0)
+    end(1)
+    expect(begun).toEqual([0, 1])
+    freed$.next()
+    expect(begun).toEqual([0, 1])
+    isFree = true
+    freed$.next()
+    expect(begun).toEqual([0, 1, 2, 3])
+  })
+
+  it('aborts active work and starts nothing more after it is unsubscribed or has failed', () => {
+    for (const stop of [
+      (subscription: { unsubscribe: () => void }) => subscription.unsubscribe(),
+      (_: unknown, fail: () => void) => fail(),
+    ]) {
+      const { begun, work, ends } = works()
+      const subscription = range(0, 6)
+        .pipe(mergeMapPool(work, 3))
+        .subscribe({ error: () => undefined })
+      stop(subscription, () => ends.get(1)?.error(new Error('broken')))
+      expect(begun).toEqual([0, 1, 2])
+      expect([...ends.values()].some(({ observed }) => observed)).toBe(false)
+    }
+  })
+
+  it('neither grows the stack nor slows down with a long list of synchronous work', () => {
+    let sum = 0
+    range(1, 200_000)
+      .pipe(mergeMapPool((item) => of(item), 3))
+      .subscribe((item) => {
+        sum += item
+      })
+    expect(sum).toBe(20_000_100_000)
+  })
+})

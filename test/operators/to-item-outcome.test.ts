@@ -1,0 +1,134 @@
+import { EmptyError, of, repeat, SequenceError } from 'rxjs'
+import { describe, it } from 'vitest'
+import { HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
+import type { Item, ItemOutcome, ItemResult } from '../../src/model/outcome.js'
+import { createResult, skippedResult } from '../../src/model/outcome.js'
+import { toItemOutcome } from '../../src/operators/to-item-outcome.js'
+import { marbles } from '../support/marbles.js'
+
+const item: Item = { key: 'A', rank: 0, fileName: 'A', value: {} }
+const settledAs = (facts: Omit<ItemOutcome, 'item'>): ItemOutcome => ({ item, ...facts })
+const lost = (error: ThrottledError | HttpError | TransportError | NothingAnsweredError): ItemOutcome =>
+  settledAs({
+    status: error.status,
+    rows: [],
+    reason: error.message,
+    code: error.code,
+    ...(error.isTemporary ? { isTemporary: true } : {}),
+  })
+
+describe('settle', () => {
+  const finds: readonly { readonly what: string; readonly result: ItemResult }[] = [
+    { what: 'rows', result: createResult([{ Close: 1 }]) },
+    { what: 'nothing', result: createResult([]) },
+    { what: 'fewer rows than there may be', result: createResult([{ Close: 1 }], 'lodr: the provider answered 503') },
+    { what: 'nothing to do', result: skippedResult },
+  ]
+  for (const { what, result } of finds)
+    it(
+      `ends work that finds ${what} as the item with its status`,
+      marbles((m) => {
+        const work = m.cold<ItemResult>('-a--|', { a: result })
+        const expected = '          ----(s|)'
+
+        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: settledAs(result) })
+        m.expect(work).toHaveSubscriptions('^---!')
+      }),
+    )
+
+  const losses = [
+    new ThrottledError(2_000),
+    new HttpError(404),
+    new HttpError(503),
+    new TransportError('reset', 'gone'),
+    new NothingAnsweredError('none of the tiers'),
+  ]
+  for (const error of losses)
+    it(
+      `makes ${error.status} of the item and keeps the reason: ${error.message}`,
+      marbles((m) => {
+        const work = m.cold<ItemResult>('--#', undefined, error)
+        const expected = '          --(s|)'
+
+        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: lost(error) })
+        m.expect(work).toHaveSubscriptions('^-!')
+      }),
+    )
+
+  for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
+    it(
+      `hands on what must end the run: ${error.message}`,
+      marbles((m) => {
+        const work = m.cold<ItemResult>('--#', undefined, error)
+        const expected = '          --#'
+
+        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, error)
+        m.expect(work).toHaveSubscriptions('^-!')
+      }),
+    )
+
+  it(
+    'treats work that completes without a result as a bug',
+    marbles((m) => {
+      const work = m.cold<ItemResult>('--|')
+      const expected = '          --#'
+
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, new EmptyError())
+      m.expect(work).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'treats work with two results as a bug',
+    marbles((m) => {
+      const work = m.cold<ItemResult>('-a-b-|', { a: createResult([1]), b: createResult([2]) })
+      const expected = '          ---#'
+
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
+      m.expect(work).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'stops work with endless results',
+    marbles((m) => {
+      const work = of(createResult([1])).pipe(repeat())
+
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable('#', undefined, new SequenceError('Too many matching values'))
+    }),
+  )
+
+  it(
+    'emits one failed outcome if work fails after its result',
+    marbles((m) => {
+      const error = new HttpError(503)
+      const work = m.cold<ItemResult>('-a-#', { a: createResult([1]) }, error)
+      const expected = '          ---(s|)'
+
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: lost(error) })
+      m.expect(work).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'waits for work that never completes',
+    marbles((m) => {
+      const work = m.cold<ItemResult>('-a-', { a: createResult([1]) })
+
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable('-')
+      m.expect(work).toHaveSubscriptions('              ^')
+    }),
+  )
+
+  it(
+    'unsubscribes the work when it is unsubscribed',
+    marbles((m) => {
+      const work = m.cold<ItemResult>('----a|', { a: createResult([1]) })
+      const unsub = '             --!'
+      const subs = '              ^-!'
+
+      m.expect(work.pipe(toItemOutcome(item)), unsub).toBeObservable('-')
+      m.expect(work).toHaveSubscriptions(subs)
+    }),
+  )
+})

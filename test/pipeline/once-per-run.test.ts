@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { HttpError } from '../../src/model/errors.js'
+import { oncePerRun } from '../../src/pipeline/once-per-run.js'
+import { marbles } from '../support/marbles.js'
+
+describe('askedOnce', () => {
+  it(
+    'sends the request for the first subscriber, and gives all later ones the same answer',
+    marbles((m) => {
+      const answer = m.cold<string>('--(a|)')
+      const shared = oncePerRun()
+      const asking = () => shared('build id', () => answer)
+
+      m.expect(asking(), '      ^').toBeObservable('     --(a|)')
+      m.expect(asking(), '      -^').toBeObservable('    --(a|)')
+      m.expect(asking(), '      -----^').toBeObservable('-----(a|)')
+      m.expect(answer).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'gives every subscriber the same error without another request',
+    marbles((m) => {
+      const error = new HttpError(404)
+      const answer = m.cold<string>('--#', undefined, error)
+      const shared = oncePerRun()
+      const asking = () => shared('build id', () => answer)
+
+      m.expect(asking(), '      ^').toBeObservable('     --#', undefined, error)
+      m.expect(asking(), '      -----^').toBeObservable('-----#', undefined, error)
+      m.expect(answer).toHaveSubscriptions('^-!')
+    }),
+  )
+
+  it(
+    'sends one request per key',
+    marbles((m) => {
+      const [one, other] = [m.cold<string>('-(a|)'), m.cold<string>('--(b|)')]
+      const shared = oncePerRun()
+
+      m.expect(shared('one', () => one)).toBeObservable('    -(a|)')
+      m.expect(shared('other', () => other)).toBeObservable('--(b|)')
+      m.expect(one).toHaveSubscriptions('                    ^!')
+      m.expect(other).toHaveSubscriptions('                  ^-!')
+    }),
+  )
+
+  it(
+    'does not share requests with another run',
+    marbles((m) => {
+      const answer = m.cold<string>('-(a|)')
+
+      m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
+      m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
+      m.expect(answer).toHaveSubscriptions(['^!', '^!'])
+    }),
+  )
+
+  it(
+    'continues while a subscriber waits, and aborts when the last one unsubscribes',
+    marbles((m) => {
+      const answer = m.cold<string>('-----(a|)')
+      const shared = oncePerRun()
+      const asking = () => shared('build id', () => answer)
+
+      m.expect(asking(), '      ^-!').toBeObservable('-')
+      m.expect(asking(), '      -^-!').toBeObservable('-')
+      m.expect(answer).toHaveSubscriptions('^--!')
+    }),
+  )
+
+  it(
+    'sends the request again after it was aborted',
+    marbles((m) => {
+      const answer = m.cold<string>('--(a|)')
+      const shared = oncePerRun()
+      const asking = () => shared('build id', () => answer)
+
+      m.expect(asking(), '      ^!').toBeObservable('-')
+      m.expect(asking(), '      --^').toBeObservable('----(a|)')
+      m.expect(answer).toHaveSubscriptions(['^!', '--^-!'])
+    }),
+  )
+
+  it('sends no request without a subscriber', () => {
+    let asked = 0
+    const shared = oncePerRun()
+    marbles((m) => {
+      const answer = m.cold<string>('-(a|)')
+      shared('build id', () => answer)
+      m.flush()
+      asked = answer.subscriptions.length
+    })()
+    expect(asked).toBe(0)
+  })
+})

@@ -1,0 +1,185 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Status } from '../../src/model/errors.js'
+import type { RunEvent } from '../../src/model/event.js'
+import { createRunStats, NOT_STARTED } from '../../src/model/run-stats.js'
+
+const started: RunEvent = {
+  type: 'run-started',
+  at: 1_000,
+  run: 'run-1',
+  asOf: 0,
+  streams: [
+    { name: 'news', state: 'waiting' },
+    { name: 'deals', state: 'skipped' },
+    { name: 'ohlcv', state: 'disabled' },
+  ],
+}
+const begin: RunEvent = { type: 'stream-started', at: 2_000, stream: 'news' }
+const finish: RunEvent = { type: 'stream-finished', at: 5_000, stream: 'news', outcome: 'success' }
+const settled = (status: Status, more: { readonly degraded?: string; readonly reason?: string } = {}): RunEvent => ({
+  type: 'settled',
+  stream: 'news',
+  item: 'A',
+  status,
+  ...more,
+})
+const tallyOf = (...events: readonly RunEvent[]) => {
+  const tally = createRunStats()
+  for (const event of [started, ...events]) tally.record(event)
+  return tally
+}
+const reportOf = (...events: readonly RunEvent[]) => tallyOf(...events).report(9_000)
+
+describe('the report of a run', () => {
+  it('counts the stored files of an interrupted run', () => {
+    const tally = createRunStats()
+    tally.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'news', state: 'waiting' }] })
+    tally.record({ type: 'stream-started', at: 0, stream: 'news' })
+    for (const bytes of [10, 20]) tally.record({ type: 'stored', stream: 'news', bytes })
+    expect(tally.report(1, { outcome: 'interrupted' }).scripts.news).toMatchObject({ files: 2, bytes: 30 })
+  })
+
+  it('contains the run, its times, and every stream, with zeros if nothing happened', () => {
+    const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, takenOver: 0, files: 0, bytes: 0, problems: [] }
+    const items = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
+
+    expect(reportOf({ type: 'master-read', stocks: 7 })).toStrictEqual({
+      run: 'run-1',
+      asOf: '1970-01-01T00:00:00.000Z',
+      startedAt: '1970-01-01T00:00:01.000Z',
+      finishedAt: '1970-01-01T00:00:09.000Z',
+      durationMs: 8_000,
+      outcome: 'complete',
+      stocks: 7,
+      scripts: {
+        news: { outcome: 'skipped', items, ...nothing, error: NOT_STARTED },
+        deals: { outcome: 'skipped', items, ...nothing },
+        ohlcv: { outcome: 'disabled', items, ...nothing },
+      },
+    })
+  })
+
+  it('adds up requests, further attempts and 429s of a stream', () => {
+    const stored = [20, 40, 10].map((bytes) => ({ type: 'stored' as const, stream: 'news', bytes }))
+    const told = (['requested', 'rate-limited', 'retried', 'requested', 'requested'] as const).map((type) => ({ type, stream: 'news' }))
+    const { requests, retries, rateLimited, durationMs, files, bytes } = reportOf(begin, ...told, ...stored, finish).scripts.news ?? {}
+
+    expect({ requests, retries, rateLimited, durationMs, files, bytes }).toStrictEqual({
+      requests: 3,
+      retries: 1,
+      rateLimited: 1,
+      durationMs: 3_000,
+      files: 3,
+      bytes: 70,
+    })
+  })
+
+  it('is complete if every item was answered or had nothing to do', () => {
+    expect(reportOf(begin, settled('success'), settled('empty'), settled('skipped'), finish).outcome).toBe('complete')
+  })
+
+  for (const status of ['rate_limit', 'http_404', 'http_503', 'error'] as const)
+    it(`is partial where an item was lost: ${status}`, () => {
+      const { outcome, scripts } = reportOf(begin, settled('success'), settled(status, { reason: 'why' }), finish)
+
+      expect(outcome).toBe('partial')
+      expect(scripts.news?.items[status]).toBe(1)
+      expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status, reason: 'why' }])
+    })
+
+  it('is partial if an item is degraded, which is counted besides its status', () => {
+    const { outcome, scripts } = reportOf(begin, settled('empty', { degraded: 'lodr: the provider answered 503' }), finish)
+
+    expect([outcome, scripts.news?.degraded, scripts.news?.items.empty]).toStrictEqual(['partial', 1, 1])
+    expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status: 'empty', reason: 'lodr: the provider answered 503' }])
+  })
+
+  it('is partial if a stream failed, and states why', () => {
+    const { outcome, scripts } = reportOf(begin, { ...finish, outcome: 'failed', error: 'no tier' })
+
+    expect([outcome, scripts.news?.outcome, scripts.news?.error]).toStrictEqual(['partial', 'failed', 'no tier'])
+  })
+
+  it('stays complete with warnings', () => {
+    const { outcome, scripts } = reportOf(begin, { type: 'noticed', stream: 'news', text: '3 rows were left out' }, finish)
+
+    expect([outcome, scripts.news?.problems]).toStrictEqual(['complete', [{ reason: '3 rows were left out' }]])
+  })
+
+  it('is partial where stored data was kept because an answer looked wrong', () => {
+    const refusal = { type: 'noticed', stream: 'news', text: 'shrink: 20 of 60 items answered nothing', code: 'shrink' } as const
+    const { outcome, scripts } = reportOf(begin, refusal, finish)
+
+    expect([outcome, scripts.news?.outcome]).toStrictEqual(['partial', 'partial'])
+    expect(scripts.news?.problems).toStrictEqual([{ code: 'shrink', reason: refusal.text }])
+  })
+
+  it('uses a given outcome of the run', () => {
+    const report = tallyOf(begin, settled('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
+
+    expect([report.outcome, report.error]).toStrictEqual(['failed', 'master-data failed'])
+  })
+
+  it('calls failed a stream that had begun when the run ended, and skipped one that had not', () => {
+    const tally = createRunStats()
+    tally.record({
+      ...started,
+      streams: [
+        { name: 'news', state: 'waiting' },
+        { name: 'deals', state: 'waiting' },
+      ],
+    } as RunEvent)
+    tally.record(begin)
+    const { news, deals } = tally.report(9_000, { outcome: 'interrupted' }).scripts
+
+    expect([news?.outcome, news?.durationMs, deals?.outcome, deals?.durationMs]).toStrictEqual(['failed', 7_000, 'skipped', 0])
+  })
+
+  it('keeps the first ten failures of a stream', () => {
+    const losses = Array.from({ length: 25 }, (_, place) => settled('error', { reason: `${place}` }))
+    const problems = reportOf(begin, ...losses, finish).scripts.news?.problems
+
+    expect(problems?.map(({ reason }) => reason)).toStrictEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+  })
+
+  it('keeps the first five warnings of a stream after its failures, so that neither displaces the other', () => {
+    const notices = Array.from({ length: 25 }, (_, place): RunEvent => ({ type: 'noticed', stream: 'news', text: `n${place}` }))
+    const problems = reportOf(begin, ...notices, settled('error', { reason: 'lost' }), finish).scripts.news?.problems
+
+    expect(problems?.map(({ reason }) => reason)).toStrictEqual(['lost', 'n0', 'n1', 'n2', 'n3', 'n4'])
+  })
+
+  it('names every stored file that was replaced as a whole or repaired, and why', () => {
+    const items = Array.from({ length: 1_200 }, (_, place) => `S${place}`)
+    const told = items.map((item): RunEvent => ({ type: 'settled', stream: 'news', item, status: 'success', remark: 'repaired: torn' }))
+    const { outcome, scripts } = reportOf(begin, settled('success'), ...told, finish)
+
+    expect(outcome).toBe('complete')
+    expect(scripts.news?.rewritten).toStrictEqual(items.map((item) => ({ item, reason: 'repaired: torn' })))
+  })
+
+  it('counts each item under exactly one status', () => {
+    const anyStatus = fc.constantFrom<Status>('success', 'empty', 'skipped', 'rate_limit', 'http_404', 'http_503', 'error')
+    const property = fc.property(fc.array(anyStatus), (statuses) => {
+      const { items } = reportOf(begin, ...statuses.map((status) => settled(status)), finish).scripts.news ?? {}
+      expect(Object.values(items ?? {}).reduce((sum, count) => sum + count, 0)).toBe(statuses.length)
+    })
+    fc.assert(property)
+  })
+})
+
+describe('the tally while a run goes on', () => {
+  it('counts the known, finished and lost items of a stream', () => {
+    const total: RunEvent = { type: 'items-known', stream: 'news', total: 4 }
+    const [news] = tallyOf(begin, total, settled('success'), settled('error')).streams()
+
+    expect([news?.state, news?.total, news?.finished, news?.lost]).toStrictEqual(['running', 4, 2, 1])
+  })
+
+  it('ignores a stream that is not in the run', () => {
+    const tally = tallyOf({ type: 'requested', stream: 'another' })
+
+    expect(tally.streams().map(({ name }) => name)).toStrictEqual(['news', 'deals', 'ohlcv'])
+  })
+})

@@ -1,0 +1,152 @@
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { folder } from '../../sinks/folder.js'
+import { StorageError } from '../../src/model/errors.js'
+import type { Session } from '../../src/pipeline/session.js'
+import { writeFileAtomically } from '../../src/storage/atomic-file.js'
+import { fileCalls } from '../../src/storage/file-calls.js'
+import { toStorageError } from '../../src/storage/file-error.js'
+import { openFileSpool } from '../../src/storage/file-spool.js'
+import { filesIn, temporaryFolder } from '../sinks/support.js'
+
+interface Handle {
+  sync: () => Promise<void>
+}
+
+/** The prototype of all file handles; spies on it are removed when the test ends. */
+const everyHandle = async (): Promise<Handle> => {
+  const path = join(temporaryFolder(), 'any')
+  const handle = await open(path, 'w')
+  await handle.close()
+  await rm(path)
+  onTestFinished(() => void vi.restoreAllMocks())
+  return Object.getPrototypeOf(handle) as Handle
+}
+
+/** Replaces one of the file calls until the test ends. */
+const spyOn = <Name extends keyof typeof fileCalls>(name: Name) => {
+  onTestFinished(() => void vi.restoreAllMocks())
+  return vi.spyOn(fileCalls, name)
+}
+
+/** A disk that is always full. */
+const FULL = '/dev/full'
+
+const failure = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
+
+describe('a failing disk', () => {
+  it('leaves the old file after a short write and reports the written bytes', async () => {
+    const root = temporaryFolder()
+    writeFileSync(join(root, 'a.json'), 'old')
+    const { write } = fileCalls
+    spyOn('write').mockImplementation((fd, data) => write(fd, (data as Buffer).subarray(0, (data as Buffer).length / 2)))
+    await expect(lastValueFrom(folder(root).keep('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
+    await expect(writeFileAtomically(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
+    expect(filesIn(root)).toEqual({ 'a.json': 'old' })
+  })
+
+  it.each([
+    ['EIO', 'the disk reports an error'],
+    ['ENOSPC', 'the disk is full'],
+  ])('leaves the old file after a failed sync (%s) and names file and cause', async (code, cause) => {
+    const root = temporaryFolder()
+    const storage = folder(root)
+    await lastValueFrom(storage.keep('a.json', { of: 'old' }))
+    const before = filesIn(root)
+    const sync = spyOn('sync').mockRejectedValue(failure(code))
+    const writing = lastValueFrom(storage.keep('a.json', { of: 'new' }))
+    await expect(writing).rejects.toThrow(StorageError)
+    await expect(writing).rejects.toThrow(`${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`)
+    expect(sync).toHaveBeenCalledTimes(1)
+    expect(filesIn(root)).toEqual(before)
+  })
+
+  it('syncs the new file before the rename, so that a power cut leaves the old or the new file', async () => {
+    const root = temporaryFolder()
+    const path = join(root, 'a.json')
+    writeFileSync(path, 'old')
+    const seen: string[] = []
+    const { sync } = fileCalls
+    spyOn('sync').mockImplementation((fd) => {
+      seen.push(readFileSync(path, 'utf8'), ...readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8')))
+      return sync(fd)
+    })
+    await writeFileAtomically(path, ['new'])
+    expect(seen[0]).toBe('old')
+    expect(seen.slice(1).sort()).toEqual(['new', 'old'])
+    expect(filesIn(root)).toEqual({ 'a.json': 'new' })
+  })
+})
+
+describe('a failure of the file system', () => {
+  it.each([
+    ['ENOSPC', /the disk is full/],
+    ['EDQUOT', /quota/],
+    ['EACCES', /permission denied/],
+    ['EPERM', /permission denied/],
+    ['EROFS', /read-only/],
+    ['EISDIR', /a directory has that name/],
+    ['ENOTDIR', /a file has the name of its folder/],
+    ['EMFILE', /too many open files \(ulimit -n\)/],
+    ['ENFILE', /too many open files/],
+    ['ENAMETOOLONG', /name is too long/],
+    ['EIO', /the disk reports an error/],
+    ['EOTHER', /it failed: EOTHER/],
+  ])('turns %s into a StorageError that names file and cause', (code, cause) => {
+    const error = toStorageError(failure(code), 'written', '/data/a.json') as StorageError
+    expect(error).toBeInstanceOf(StorageError)
+    expect(error.verdict).toBe('stop')
+    expect(error.message).toMatch(/^\/data\/a\.json cannot be written: /)
+    expect(error.message).toMatch(cause)
+  })
+
+  it('leaves a bug as it is', () => {
+    const bug = new TypeError('x is not a function')
+    expect(toStorageError(bug, 'written', '/data/a.json')).toBe(bug)
+  })
+
+  it.skipIf(!existsSync(FULL))('ends the run if the journal does not fit on the disk (needs /dev/full)', async () => {
+    const spool = openFileSpool(FULL)
+    const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
+    spool.flush()
+    await expect(appending).rejects.toThrow(StorageError)
+    await expect(appending).rejects.toThrow(`${FULL} cannot be written: the disk is full`)
+    spool.close()
+  })
+
+  it('ignores lines of a closed journal', async () => {
+    const path = join(temporaryFolder(), 'news.ndjson')
+    const spool = openFileSpool(path)
+    const appending = spool.append({ item: 'A' }, undefined).subscribe({ next: () => expect.fail('it was written') })
+    spool.close()
+    spool.close()
+    const other = openSync(join(temporaryFolder(), 'other'), 'w')
+    spool.flush()
+    expect([readFileSync(path, 'utf8'), fstatSync(other).size]).toEqual(['', 0])
+    closeSync(other)
+    appending.unsubscribe()
+  })
+
+  it.each([
+    ['EIO', false],
+    ['EINVAL', true],
+  ])('answers the sync of its folders with %s lets a run be complete: %s', async (code, isComplete) => {
+    const root = temporaryFolder()
+    const record = { run: 'r', asOf: 0, configuration: 'c' }
+    const begun = new Subject<Session>()
+    const holding = folder(root)
+      .begin({ folders: [], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => record })
+      .subscribe(begun)
+    const session = await firstValueFrom(begun)
+    if (session.commit) await lastValueFrom(session.commit())
+    vi.spyOn(await everyHandle(), 'sync').mockRejectedValue(failure(code))
+    const finishing = lastValueFrom(session.finish())
+    if (isComplete) await finishing
+    else await expect(finishing).rejects.toThrow('the disk reports an error')
+    expect(readdirSync(join(root, '.scripstream')).includes('run.json')).toBe(!isComplete)
+    holding.unsubscribe()
+  })
+})

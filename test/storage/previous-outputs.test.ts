@@ -1,0 +1,82 @@
+import { copyFileSync, linkSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { filesIn, temporaryFolder } from '../sinks/support.js'
+
+vi.mock('node:fs', async (original) => {
+  const all = await original<typeof import('node:fs')>()
+  return { ...all, linkSync: vi.fn(all.linkSync), copyFileSync: vi.fn(all.copyFileSync) }
+})
+
+// Earlier tests loaded these modules without the mock.
+vi.resetModules()
+const { savePreviousOutputs: keepPrevious, readPreviousOutputs: previousOutputs } = await import('../../src/storage/previous-outputs.js')
+const { linkSync: link, copyFileSync: copy } = await vi.importActual<typeof import('node:fs')>('node:fs')
+
+/** Makes a call fail with a code, from the second file on. */
+const failing =
+  (act: (from: string, to: string) => void, code: string) =>
+  (from: unknown, to: unknown): void => {
+    if (String(from).endsWith('one.json')) act(String(from), String(to))
+    else throw Object.assign(new Error(`it failed: ${code}`), { code })
+  }
+
+const OUTPUTS = ['one.json', 'news/*.json', 'ohlcv_data/*.csv']
+const FILES = ['news/A.json', 'news/B.json', 'ohlcv_data/A.csv', 'one.json']
+
+/** A folder with outputs, and the saved outputs of an earlier run. */
+const folderToKeep = async (): Promise<{
+  readonly root: string
+  readonly state: string
+  readonly keep: () => Promise<string | undefined>
+}> => {
+  const root = temporaryFolder()
+  const state = join(root, '.scripstream')
+  for (const folder of [state, join(root, 'news'), join(root, 'ohlcv_data')]) mkdirSync(folder)
+  for (const file of FILES) writeFileSync(join(root, file), file)
+  const keep = () => keepPrevious({ root, state, outputs: OUTPUTS, isGivenUp: false })
+  expect(await keep()).toBeUndefined()
+  return { root, state, keep }
+}
+
+beforeEach(() => {
+  vi.mocked(linkSync).mockImplementation(link)
+  vi.mocked(copyFileSync).mockImplementation(copy)
+})
+
+describe('the previous outputs for diff', () => {
+  it('are saved as hard links, without candles', async () => {
+    const { root, state } = await folderToKeep()
+    const kept = await previousOutputs(state)
+    expect(Object.keys(filesIn(kept?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
+    expect(statSync(join(root, 'news/A.json')).nlink).toBe(2)
+    expect(copyFileSync).not.toHaveBeenCalled()
+  })
+
+  it.each(['EXDEV', 'EPERM', 'EMLINK'])('are copied where the system cannot link (%s)', async (code) => {
+    const { root, state, keep } = await folderToKeep()
+    vi.mocked(linkSync).mockImplementation(failing(link, code))
+    expect(await keep()).toBeUndefined()
+    const kept = await previousOutputs(state)
+    expect(filesIn(kept?.root ?? '')).toMatchObject({ 'one.json': 'one.json', 'news/A.json': 'news/A.json', 'news/B.json': 'news/B.json' })
+    expect(statSync(join(root, 'news/A.json')).nlink).toBe(1)
+  })
+
+  it.each([
+    ['linking', () => vi.mocked(linkSync).mockImplementation(failing(link, 'ENOSPC'))],
+    [
+      'copying',
+      () => {
+        vi.mocked(linkSync).mockImplementation(failing(link, 'EXDEV'))
+        vi.mocked(copyFileSync).mockImplementation(failing(copy, 'ENOSPC'))
+      },
+    ],
+  ])('are deleted with a warning if the disk is full while %s', async (_, fill) => {
+    const { root, state, keep } = await folderToKeep()
+    fill()
+    expect(await keep()).toBe('the previous outputs could not be saved for diff: the disk is full')
+    expect(await previousOutputs(state)).toBeUndefined()
+    expect(readdirSync(state)).toEqual([])
+    expect(Object.keys(filesIn(root))).toEqual(FILES)
+  })
+})
