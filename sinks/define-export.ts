@@ -1,7 +1,7 @@
 import { Observable } from 'rxjs'
 import { formatError, StorageError, UsageError } from '../src/model/errors.js'
 import type { Table } from '../src/model/table.js'
-import { tablesOf } from '../src/pipeline/tables.js'
+import { listTables } from '../src/pipeline/list-tables.js'
 import { type DuckDb, openDuckDb } from '../src/tables/duckdb.js'
 import { openFolder, type TableFolder } from '../src/tables/folder.js'
 import { toQueryError } from '../src/tables/query.js'
@@ -37,7 +37,7 @@ export const defineExport = (
       const attempt = async (folder: TableFolder, reading: CsvMode): Promise<readonly LoadedTable[]> => {
         duck = await openDuckDb()
         try {
-          const all = tablesOf(streams)
+          const all = listTables(streams)
           const tables = await createViews(duck, all, { folder, reading })
           if (tables.length === 0) throw new UsageError(`${out} has no outputs to load; create them with "scripstream run --out ${out}"`)
           return await load({ connection: duck.connection, all, tables, isStopped })

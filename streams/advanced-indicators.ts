@@ -5,10 +5,10 @@ import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
-import { answerOf, column, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import type { TableColumn } from '../src/model/sql-column.js'
 import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
-import { inDocument } from '../src/model/table.js'
+import { toDocumentColumns } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
@@ -61,7 +61,7 @@ const indicator = post({
     minute: z.literal('D'),
   }),
   read: (text, { isin }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: answerOf(z.array(Indicators)),
+  shape: dataEnvelope(z.array(Indicators)),
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)
@@ -110,7 +110,7 @@ export const advancedIndicators = defineStream({
           about: 'technical indicators on daily candles, one row for each stock and indicator',
           lists: ['SMA', 'EMA', 'Indicator'],
           elsewhere: ['Pivot'],
-          columns: [...inDocument(StockRecord), IndicatorValue],
+          columns: [...toDocumentColumns(StockRecord), IndicatorValue],
           position: 7,
         },
         {

@@ -7,7 +7,7 @@ import { formatSentence } from '../src/market/listings.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createFileNames } from '../src/model/file-name.js'
 import { isRow, type Row, Rows, readText } from '../src/model/row.js'
-import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
@@ -58,7 +58,7 @@ const indices = post({
     if (rows.length === 0) throw new BadAnswerError('schema', 'the list has no index')
     return { rows, total: parseTotal(tot_rec) }
   },
-  shape: answerOf(z.array(MarketIndex)),
+  shape: dataEnvelope(z.array(MarketIndex)),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {

@@ -6,7 +6,7 @@ import { readPages } from '../src/market/pages.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row, readText } from '../src/model/row.js'
-import { answerOf, column, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -79,7 +79,7 @@ const deal = post({
     )(text, undefined, seen)
     return { rows: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
-  shape: answerOf(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
+  shape: dataEnvelope(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
     const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => {
       const random = market.random('deals', day)

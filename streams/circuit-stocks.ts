@@ -8,7 +8,7 @@ import { BadAnswerError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
-import { answerOf, type BuiltRowOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { warnIfFull } from '../src/pipeline/reject-truncated.js'
@@ -91,7 +91,7 @@ const circuit = post({
     if (circuitWebData === undefined) throw new BadAnswerError('schema', 'the scan answer has no list')
     return circuitWebData
   },
-  shape: answerOf(z.array(ScannedStock)),
+  shape: dataEnvelope(z.array(ScannedStock)),
   sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
 })
 

@@ -7,7 +7,7 @@ import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
-import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
 import { addDays, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
@@ -63,7 +63,7 @@ const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: answerOf(column(z.array(rowsOn[path]), { usual: true, required: true }), { total_pages: z.number().optional() }),
+    shape: dataEnvelope(column(z.array(rowsOn[path]), { usual: true, required: true }), { total_pages: z.number().optional() }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 

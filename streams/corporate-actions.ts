@@ -5,8 +5,8 @@ import { post } from '../src/http/endpoint.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
-import { answerOf, column, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
-import { inDocument } from '../src/model/table.js'
+import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
@@ -59,7 +59,7 @@ const actions = post({
     }),
   }),
   read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
-  shape: answerOf(z.array(StockActions)),
+  shape: dataEnvelope(z.array(StockActions)),
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {
@@ -129,7 +129,7 @@ export const corporateActions = defineStream({
           lists: ['CorpAct'],
           columns: [
             { name: 'list', type: 'VARCHAR', comment: 'upcoming or history', from: { file: 'label' } },
-            ...inDocument(StockActions),
+            ...toDocumentColumns(StockActions),
             CorporateAction,
           ],
           position: 9,

@@ -7,7 +7,7 @@ import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
-import { inDocument } from '../src/model/table.js'
+import { toDocumentColumns } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
@@ -121,7 +121,7 @@ export const marketNews = defineStream({
           name: 'news',
           about: 'latest news of each stock',
           lists: ['News'],
-          columns: [...inDocument(StockRecord), NewsItem],
+          columns: [...toDocumentColumns(StockRecord), NewsItem],
           position: 5,
         },
       ],

@@ -7,7 +7,7 @@ import { listingWarnings } from '../src/market/listings.js'
 import { condition, exchangeCondition } from '../src/market/scan.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { isRow, Rows } from '../src/model/row.js'
-import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
@@ -73,7 +73,7 @@ const master = post({
     if (toStocks(rows).length === 0) throw new BadAnswerError('schema', 'the master list has no stock')
     return { rows, total: parseTotal(tot_rec) }
   },
-  shape: answerOf(z.array(MasterRow)),
+  shape: dataEnvelope(z.array(MasterRow)),
   sample: (_, market) => ({
     code: 0,
     data: market.stocks.map((stock) => {

@@ -5,7 +5,7 @@ import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
-import { answerOf, column, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { addDays, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
@@ -25,7 +25,7 @@ const announcements = post({
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
   read: (text, { data: { isin } }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: answerOf(z.array(Announcement)),
+  shape: dataEnvelope(z.array(Announcement)),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }

@@ -29,7 +29,7 @@ export interface Endpoint<Input, Answer> {
    */
   readonly read: (text: string, input: Input, inspect?: AnswerInspector) => Answer
   /**
-   * The schema of an answer, such as `answerOf(z.array(Announcement))`, for the drift check: `read` passes the parsed answer to its third
+   * The schema of an answer, such as `dataEnvelope(z.array(Announcement))`, for the drift check: `read` passes the parsed answer to its third
    * parameter. See `row`.
    */
   readonly shape?: z.ZodType

@@ -55,7 +55,7 @@ export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S =>
 export const row = <const F extends z.ZodRawShape>(fields: F): z.ZodObject<F, z.core.$loose> => z.looseObject(fields)
 
 /** The usual envelope of an answer: rows under `data`, and fields of its own. */
-export const answerOf = <D extends z.ZodType, F extends z.ZodRawShape = Record<never, never>>(data: D, more?: F) =>
+export const dataEnvelope = <D extends z.ZodType, F extends z.ZodRawShape = Record<never, never>>(data: D, more?: F) =>
   row({
     code: z.number().optional(),
     status: z.union([z.string(), z.number()]).optional(),

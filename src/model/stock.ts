@@ -54,15 +54,15 @@ export const requireSid = ({ Sid }: Stock): string => {
 
 /** The fields that every record starts with in a file over many stocks. */
 export const StockRecord = row(ownFields())
-export interface Owned extends BuiltRowOf<typeof StockRecord> {}
+export interface StockRecord extends BuiltRowOf<typeof StockRecord> {}
 
 /**
  * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields that such records have; they
  * are not checked.
  */
-export const toStockRecord = <R extends Row = Row>(stock: Stock, record: Row): R & Owned => {
+export const toStockRecord = <R extends Row = Row>(stock: Stock, record: Row): R & StockRecord => {
   const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }
   own.Symbol = stock.Symbol
   own.ISIN = stock.ISIN
-  return own as R & Owned
+  return own as R & StockRecord
 }

@@ -39,7 +39,7 @@ export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' |
 }
 
 /** The columns of a row schema: its fields with the fact `sql`, and what is read from them. */
-export const columnsFrom = (schema: z.ZodObject): readonly TableColumn[] =>
+export const toColumns = (schema: z.ZodObject): readonly TableColumn[] =>
   Object.entries(schema.shape).flatMap(([key, field]) => {
     const { facts, ...description } = describeField(field)
     if (facts.sql === undefined) return facts.further ?? []
@@ -49,8 +49,8 @@ export const columnsFrom = (schema: z.ZodObject): readonly TableColumn[] =>
   })
 
 /** The same columns, read from the document around the rows. */
-export const inDocument = (schema: z.ZodObject): readonly TableColumn[] =>
-  columnsFrom(schema).map((column) => ('row' in column.from ? { ...column, from: { document: column.from.row } } : column))
+export const toDocumentColumns = (schema: z.ZodObject): readonly TableColumn[] =>
+  toColumns(schema).map((column) => ('row' in column.from ? { ...column, from: { document: column.from.row } } : column))
 
 const toSqlType = ({ kinds: [kind], isWhole }: Pick<ReturnType<typeof describeField>, 'kinds' | 'isWhole'>, format?: string): SqlType => {
   if (format === 'day') return 'DATE'

@@ -16,7 +16,7 @@ import { openConnections } from '../../src/http/undici.js'
 import { createResult } from '../../src/model/outcome.js'
 import { createRedactor } from '../../src/model/redact.js'
 import { type Row, Rows } from '../../src/model/row.js'
-import { answerOf, row } from '../../src/model/row-schema.js'
+import { dataEnvelope, row } from '../../src/model/row-schema.js'
 import { Settings } from '../../src/model/settings.js'
 import { once } from '../../src/pipeline/work.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
@@ -175,7 +175,7 @@ describe('the exit code of doctor', () => {
       host: 'static',
       path: '/list',
       input: z.strictObject({}),
-      shape: answerOf(z.array(row({ a: z.number() }))),
+      shape: dataEnvelope(z.array(row({ a: z.number() }))),
       read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
       sample: () => record && { data: [record] },
     })

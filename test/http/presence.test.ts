@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
-import { answerOf, column, row } from '../../src/model/row-schema.js'
+import { column, dataEnvelope, row } from '../../src/model/row-schema.js'
 
-const dataOf = (fields: z.ZodRawShape) => answerOf(z.array(row(fields)))
+const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
 
 /** The drift of a run with these answers. */
 const driftOf = (shape: z.ZodType, answers: readonly (readonly object[])[]) => {

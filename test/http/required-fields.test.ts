@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import { thresholds } from '../../src/market/never-worse.js'
-import { answerOf, column, oneOrMore, row } from '../../src/model/row-schema.js'
+import { column, dataEnvelope, oneOrMore, row } from '../../src/model/row-schema.js'
 
 /** Passes answers to a drift check; returns why each is refused. */
 const judge = (shape: z.ZodType) => {
@@ -20,7 +20,7 @@ const judge = (shape: z.ZodType) => {
   }
   return { see, found: drift.listDrifts }
 }
-const dataOf = (fields: z.ZodRawShape) => answerOf(z.array(row(fields)))
+const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
 const times = <T>(count: number, row: T): readonly T[] => Array.from({ length: count }, () => row)
 
 describe('an answer without a required field', () => {
@@ -153,7 +153,7 @@ describe('an optional list', () => {
     { answer: { code: 0, data: null, records: [{ a: 1 }] }, isRefused: true },
     { answer: { code: 0, data: [{ a: 1 }], records: [{ a: 1 }] }, isRefused: false },
   ])('is missing if another list is in its place: $answer', ({ answer, isRefused }) => {
-    expect(judge(answerOf(column(z.array(row({})), { usual: true, required: true }))).see(answer)).toBe(
+    expect(judge(dataEnvelope(column(z.array(row({})), { usual: true, required: true }))).see(answer)).toBe(
       isRefused ? 'data is missing from the answer' : undefined,
     )
   })

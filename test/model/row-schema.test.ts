@@ -1,17 +1,17 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import {
-  answerOf,
   type BuiltRowOf,
   type CsvRowOf,
   column,
+  dataEnvelope,
   describeField,
   oneOrMore,
   type RowOf,
   row,
   textSuchAs,
 } from '../../src/model/row-schema.js'
-import { columnsFrom, inDocument } from '../../src/model/table.js'
+import { toColumns, toDocumentColumns } from '../../src/model/table.js'
 
 const Action = row({ on: column(z.string(), { about: 'first day', sql: 'on_day', format: 'day', required: true }) })
 const Share = row({
@@ -88,7 +88,7 @@ describe('a row schema', () => {
 
 describe('the columns of a row schema', () => {
   it('have a type that follows from the field, and the order of the fields', () => {
-    expect(columnsFrom(Share).map(({ name, type }) => `${name} ${type}`)).toEqual([
+    expect(toColumns(Share).map(({ name, type }) => `${name} ${type}`)).toEqual([
       'symbol VARCHAR',
       'side VARCHAR',
       'quantity BIGINT',
@@ -98,22 +98,22 @@ describe('the columns of a row schema', () => {
       'band VARCHAR',
       'band_percent DOUBLE',
     ])
-    expect(columnsFrom(Action)).toEqual([{ name: 'on_day', type: 'DATE', comment: 'first day', from: { row: ['on'] } }])
+    expect(toColumns(Action)).toEqual([{ name: 'on_day', type: 'DATE', comment: 'first day', from: { row: ['on'] } }])
     expect(
-      columnsFrom(Share)
+      toColumns(Share)
         .find(({ name }) => name === 'at')
         ?.convert?.('x'),
     ).toBe('f(x)')
   })
 
   it('can be read from the document around the rows', () => {
-    expect(inDocument(Action)).toMatchObject([{ name: 'on_day', from: { document: ['on'] } }])
+    expect(toDocumentColumns(Action)).toMatchObject([{ name: 'on_day', from: { document: ['on'] } }])
   })
 })
 
 describe('the usual envelope', () => {
   it('has rows under data and may have fields of its own', () => {
-    const fields = describeFields(answerOf(z.array(Action), { total: z.number() }))
+    const fields = describeFields(dataEnvelope(z.array(Action), { total: z.number() }))
     expect(Object.entries(fields).map(([name, { expected, isOptional }]) => `${name} ${expected}${isOptional ? '?' : ''}`)).toEqual([
       'code number?',
       'status text|number?',

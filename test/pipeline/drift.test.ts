@@ -9,7 +9,7 @@ import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import type { Transport } from '../../src/http/transport.js'
 import { openConnections } from '../../src/http/undici.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
-import { answerOf, column, row } from '../../src/model/row-schema.js'
+import { column, dataEnvelope, row } from '../../src/model/row-schema.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -190,7 +190,7 @@ describe('the drift of a run', () => {
 })
 
 describe('the watch over a call', () => {
-  const dataOf = (fields: z.ZodRawShape) => answerOf(z.array(row(fields)))
+  const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
   const watchOf = (shape: z.ZodType) => {
     const drift = createDriftWatch()
     const endpoint = { name: 'call', shape } as AnyEndpoint

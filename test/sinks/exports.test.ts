@@ -1,5 +1,4 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -173,11 +172,15 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
 
   it('undoes the renames after an error', async () => {
     const { out, place, before } = await moved()
+    // Another test file of this process may have loaded the module with a mock of its own.
+    vi.resetModules()
+    const { parquet: mocked } = await import('../../sinks/parquet.js')
+    const { rename } = await import('node:fs/promises')
     const failing = vi.mocked(rename).mockImplementation(async (from, to) => {
       if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
       renameSync(from, to)
     })
-    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(/EIO/)
+    await expect(loaded(mocked(place, { streams }), out)).rejects.toThrow(/EIO/)
     failing.mockReset()
     expect(treeOf(place)).toEqual(before)
   })

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../src/model/errors.js'
 import { createFileNames } from '../../src/model/file-name.js'
 import { listColumns } from '../../src/model/table.js'
-import { tablesOf } from '../../src/pipeline/tables.js'
+import { listTables } from '../../src/pipeline/list-tables.js'
 import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
-const catalogue = tablesOf(streams)
+const catalogue = listTables(streams)
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const STOCK = { Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Infosys', Sid: '1594', FnoFlag: 1 }
 

@@ -1,9 +1,9 @@
-import { columnsFrom, type Table, type TableFacts, type TableFiles } from '../model/table.js'
+import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
 
 /** The SQL tables over the outputs of streams, in display order. */
-export const tablesOf = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs'>[]): readonly Table[] =>
+export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs'>[]): readonly Table[] =>
   streams
     .flatMap(({ work, outputs }) => outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ facts, output, work }))))
     .sort((one, other) => getPosition(one.facts) - getPosition(other.facts))
@@ -13,7 +13,7 @@ export const tablesOf = (streams: readonly Pick<StreamDefinition, 'work' | 'outp
       shape: SHAPES[output.shape],
       files: listFiles(output, work),
       ...findItems(output),
-      columns: columns.flatMap((part) => ('from' in part ? [part] : columnsFrom(part))),
+      columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
     }))
 
 const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: TableFacts): number => position
