@@ -14,7 +14,7 @@ import { perStock } from '../src/pipeline/work.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>
-const FigureTable = () => z.record(z.string(), z.string().optional())
+const figureTable = () => z.record(z.string(), z.string().optional())
 
 /**
  * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are consolidated quarters and years,
@@ -22,17 +22,17 @@ const FigureTable = () => z.record(z.string(), z.string().optional())
  */
 export const Fundamentals = row({
   isin: z.string(),
-  incomeStat_cq: column(FigureTable(), { about: 'consolidated results by quarter', sql: 'quarters' }),
-  incomeStat_cy: column(FigureTable(), { about: 'consolidated results by year', sql: 'years' }),
-  incomeStat_sq: FigureTable().optional(),
-  incomeStat_sy: FigureTable().optional(),
-  TTM_cy: column(FigureTable(), { about: 'the trailing twelve months', sql: 'ttm' }),
-  TTM_sy: FigureTable().optional(),
-  CV: column(FigureTable(), { about: 'ratios, sector and industry', sql: 'ratios' }),
-  roce_roe: column(FigureTable(), { about: 'ROE and ROCE by period', sql: 'returns' }),
-  sHp: column(FigureTable(), { about: 'shares of promoters, institutions and the public by quarter, percent', sql: 'shareholding' }),
-  bs_c: column(FigureTable(), { about: 'consolidated balance sheet by year', sql: 'balance_sheet' }),
-  bs_s: FigureTable().optional(),
+  incomeStat_cq: column(figureTable(), { about: 'consolidated results by quarter', sql: 'quarters' }),
+  incomeStat_cy: column(figureTable(), { about: 'consolidated results by year', sql: 'years' }),
+  incomeStat_sq: figureTable().optional(),
+  incomeStat_sy: figureTable().optional(),
+  TTM_cy: column(figureTable(), { about: 'the trailing twelve months', sql: 'ttm' }),
+  TTM_sy: figureTable().optional(),
+  CV: column(figureTable(), { about: 'ratios, sector and industry', sql: 'ratios' }),
+  roce_roe: column(figureTable(), { about: 'ROE and ROCE by period', sql: 'returns' }),
+  sHp: column(figureTable(), { about: 'shares of promoters, institutions and the public by quarter, percent', sql: 'shareholding' }),
+  bs_c: column(figureTable(), { about: 'consolidated balance sheet by year', sql: 'balance_sheet' }),
+  bs_s: figureTable().optional(),
 })
 export interface Fundamentals extends RowOf<typeof Fundamentals> {}
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { describeField } from './row-schema.js'
+import { describeField, type FieldDescription } from './row-schema.js'
 import type { SqlType, TableColumn } from './sql-column.js'
 
 /** What an output says about a table over its files. */
@@ -41,19 +41,20 @@ export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' |
 /** The columns of a row schema: its fields with the fact `sql`, and what is read from them. */
 export const toColumns = (schema: z.ZodObject): readonly TableColumn[] =>
   Object.entries(schema.shape).flatMap(([key, field]) => {
-    const { facts, ...description } = describeField(field)
+    const description = describeField(field)
+    const { facts } = description
     if (facts.sql === undefined) return facts.further ?? []
-    const [name, type = toSqlType(description, facts.format)] = typeof facts.sql === 'string' ? [facts.sql] : facts.sql
-    const { about: comment = '', convert: reading, further = [] } = facts
-    return [{ name, type, comment, from: { row: [key] }, ...(reading === undefined ? {} : { convert: reading }) }, ...further]
+    const [name, type = toSqlType(description)] = typeof facts.sql === 'string' ? [facts.sql] : facts.sql
+    const { about: comment = '', convert, further = [] } = facts
+    return [{ name, type, comment, from: { row: [key] }, ...(convert === undefined ? {} : { convert }) }, ...further]
   })
 
 /** The same columns, read from the document around the rows. */
 export const toDocumentColumns = (schema: z.ZodObject): readonly TableColumn[] =>
   toColumns(schema).map((column) => ('row' in column.from ? { ...column, from: { document: column.from.row } } : column))
 
-const toSqlType = ({ kinds: [kind], isWhole }: Pick<ReturnType<typeof describeField>, 'kinds' | 'isWhole'>, format?: string): SqlType => {
-  if (format === 'day') return 'DATE'
+const toSqlType = ({ kinds: [kind], isWhole, facts }: FieldDescription): SqlType => {
+  if (facts.format === 'day') return 'DATE'
   if (kind === 'number') return isWhole ? 'BIGINT' : 'DOUBLE'
   return kind === 'list' || kind === 'record' ? 'JSON' : 'VARCHAR'
 }

@@ -44,10 +44,10 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Rec
 }
 
 const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
-  const { from, type, convert: reading } = column
+  const { from, type, convert } = column
   if ('file' in from) {
     const value = from.file === 'label' ? 'label' : item[from.file]
-    return reading === undefined ? value : reading(value)
+    return convert === undefined ? value : convert(value)
   }
   const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
   if (shape === 'candles') return buildCast(column, quoteName(keys[0] ?? ''))
@@ -57,8 +57,8 @@ const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol'
 
 const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
-const buildCast = ({ type, convert: reading }: TableColumn, text: string): string => {
-  if (reading !== undefined) return `TRY(${reading(text)})`
+const buildCast = ({ type, convert }: TableColumn, text: string): string => {
+  if (convert !== undefined) return `TRY(${convert(text)})`
   switch (type) {
     case 'VARCHAR':
     case 'JSON':
@@ -100,7 +100,7 @@ const listKeys = (where: 'record' | 'document', { from }: TableColumn): readonly
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
 const buildRemoval = (key: string, columns: readonly TableColumn[], where: string): string => {
-  if (columns.some(({ type, convert: reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
+  if (columns.some(({ type, convert }) => type === 'JSON' || (type === 'VARCHAR' && convert === undefined))) return 'NULL'
   const text = `json_extract_string(${where}, ${toJsonPath(key)})`
   return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${toJsonPath(key)}) END`
 }
