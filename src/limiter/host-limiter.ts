@@ -100,14 +100,17 @@ export const createHostLimiters = (
   const isOtherRefusing = (endpoint: EndpointLimiter): boolean =>
     [...endpoints.values()].some((other) => other !== endpoint && isRefusing(other))
 
-  /** An item that fails again while the host answers others fails by itself. */
-  const isItemFailure = (key: string): boolean => {
+  /** An item that fails again while the host answers others fails by itself, from then on; a list only while the host answers others. */
+  const isItemFailure = (key: string, isList: boolean): boolean => {
     const before = servedAtFailure.get(key) ?? served
-    servedAtFailure.set(key, before < served ? -1 : served)
+    servedAtFailure.set(key, before < served && !isList ? -1 : served)
     return before < served && host.state().backoff === undefined
   }
-  const judgeSignal = (signal: HealthSignal, endpoint: EndpointLimiter, { item }: ScheduleOptions): HealthSignal =>
-    signal.kind === 'trouble' && isItemFailure(`${endpoint.name} ${item}`) ? inconclusive : signal
+  /** No item is to blame for a host that cannot be reached. */
+  const judgeSignal = (signal: HealthSignal, endpoint: EndpointLimiter, { item, isList = false }: ScheduleOptions): HealthSignal => {
+    if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
+    return isItemFailure(`${endpoint.name} ${item}`, isList) ? inconclusive : signal
+  }
 
   const release = (signal: HealthSignal, { endpoint, permits }: Admission, { item, isList = false }: ScheduleOptions): void => {
     if (signal.kind === 'answered') {
