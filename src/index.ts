@@ -71,7 +71,7 @@ export { defineStream, type Phase, type StreamDefinition, type Tools, type Work 
 export type { Engine } from './pipeline/engine.js'
 export type { Log } from './pipeline/log.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, TextFile } from './pipeline/output.js'
-export type { RunOptions } from './pipeline/start.js'
+export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
 export type { FinishedRequest, Follower, Telemetry } from './pipeline/telemetry.js'
 export { once, perPart, perRowOf, perStock } from './pipeline/work.js'

@@ -1,76 +1,18 @@
-import { AsyncSubject, concatMap, defer, EMPTY, finalize, map, NEVER, Observable, of, ReplaySubject, take, tap } from 'rxjs'
-import { createRedirect } from '../http/redirects.js'
-import type { Transport } from '../http/transport.js'
-import { openConnections } from '../http/undici.js'
-import { createLimiters } from '../limiter/limiter-registry.js'
-import type { RefusalCode } from '../market/never-worse.js'
+import { concatMap, defer, EMPTY, NEVER, Observable, ReplaySubject } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
-import type { Item } from '../model/outcome.js'
-import { createRedactor, type Redact, redactError } from '../model/redact.js'
-import type { Settings } from '../model/settings.js'
-import { createActivity } from './activity.js'
-import { countConnections } from './connections.js'
-import type { StreamDefinition } from './define-stream.js'
-import { createRunDriftWatch, driftKeeper } from './drift.js'
-import { finishRun, isFinal, stopOn } from './ending.js'
-import type { Engine } from './engine.js'
-import { createEventBus, type EventBus } from './event-bus.js'
-import { runGraph } from './graph.js'
-import { toHostEvent } from './host-event.js'
-import { inProcess } from './in-process.js'
-import type { Log } from './log.js'
-import { oncePerRun } from './once-per-run.js'
-import { createPasses } from './passes.js'
-import { type PlannedStream, planRun } from './plan.js'
+import { createRedactor, redactError } from '../model/redact.js'
+import { createEventBus } from './event-bus.js'
+import { executeRun } from './execute-run.js'
+import { planRun } from './plan.js'
 import { createIdentity } from './record.js'
 import { selectionLeft } from './remainder.js'
 import { checkRequirements } from './requirements.js'
 import { reuseReport } from './reuse-report.js'
-import type { RunServices } from './run.js'
-import { selectSymbols } from './select-symbols.js'
+import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Remainder, RunRecord, Session } from './session.js'
 import { createRunStarted, createSessionRequest, runId, selectionIn } from './session-request.js'
-import type { Storage } from './storage.js'
-import type { Follower, Telemetry } from './telemetry.js'
-import { warnAboutHosts } from './warnings.js'
-
-/** The options of one run; everything else is in the settings of the collector. */
-export interface RunOptions {
-  /** Only these streams, and those that they depend on. */
-  readonly only?: readonly string[]
-  /** All streams but these. */
-  readonly skip?: readonly string[]
-  /** Only these stocks; one-file outputs retain the records of all others. */
-  readonly symbols?: readonly string[]
-  /**
-   * Only these items of these streams: symbols of stocks or indices, or names of lists. Streams that are not named here, or that others
-   * depend on, run with all their items.
-   */
-  readonly pairs?: Readonly<Record<string, readonly string[]>>
-  /** "Now", epoch milliseconds; default: the clock. */
-  readonly asOf?: number
-  /** Rules whose refused answers are stored all the same. By default such an answer is refused, and the stored file stays. */
-  readonly accept?: readonly RefusalCode[]
-  /** Start from scratch, even if an unfinished run could be resumed or a complete one is up to date. */
-  readonly fresh?: boolean
-  /** Names the simulator in use, if any: runs against it are the same run although its port changes. */
-  readonly variant?: string
-  /** When it emits, the run begins no further item, waits up to 5 s for active ones, and ends as interrupted. */
-  readonly stop?: Observable<unknown>
-}
-
-export interface RunDependencies {
-  readonly settings: Settings
-  readonly streams: readonly StreamDefinition[]
-  readonly storage: Storage
-  readonly transport?: Transport
-  readonly engine?: Engine
-  readonly log?: Log
-  readonly telemetry?: Telemetry
-  readonly clock?: () => number
-  readonly random?: () => number
-}
+import type { Follower } from './telemetry.js'
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
@@ -98,7 +40,7 @@ const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduct
       follower?.event(event)
       subscriber.next(event)
     }
-    const telling = createEventBus(plan, listen, { log: starting.log, redact })
+    const eventBus = createEventBus(plan, listen, { log: starting.log, redact })
     if (follower?.over) subscriber.add(follower.over)
     const record: RunRecord = {
       run: runId(startedAt, random),
@@ -110,10 +52,10 @@ const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduct
     const wanted = { record, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
     const begun = (session: Session): Observable<RunEvent> => {
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
-      telling.emit(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
+      eventBus.emit(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
       return subscriber.closed
         ? EMPTY
-        : executeRun({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, telling, redact, follower })
+        : executeRun({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, eventBus, redact, follower })
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     const rest = (remainder: Remainder): Observable<RunEvent> =>
@@ -134,61 +76,9 @@ const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduct
           const ends = { error: fail, complete: () => subscriber.complete() }
           const { remainder } = session
           if (remainder) subscriber.add(rest(remainder).subscribe({ next: (event) => subscriber.next(event), ...ends }))
-          else subscriber.add(defer(() => begun(session)).subscribe({ next: telling.emit, ...ends }))
+          else subscriber.add(defer(() => begun(session)).subscribe({ next: eventBus.emit, ...ends }))
         },
         error: fail,
       }),
     )
   })
-
-interface OpenRun {
-  readonly plan: readonly PlannedStream[]
-  readonly options: RunOptions
-  readonly session: Session
-  readonly telling: EventBus
-  readonly redact: Redact
-  readonly follower: Follower | undefined
-}
-
-/** Runs the graph in an open session; emits the last event. */
-const executeRun = (
-  { settings, streams, storage, transport, engine = inProcess, clock, random }: RunDependencies & Pick<RunServices, 'clock' | 'random'>,
-  { plan, options, session, telling: { emit, tally, ended }, redact, follower }: OpenRun,
-): Observable<RunEvent> => {
-  const connections = transport
-    ? { send: transport, close: () => undefined }
-    : openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
-  const drift = createRunDriftWatch(options.accept ?? [], session.drift)
-  const keepDrift = driftKeeper({ drift, session }, redact)
-  const run: RunServices = {
-    ...{ settings, storage, session, ended, clock, random },
-    emit: (event) => {
-      emit(event)
-      keepDrift(event)
-    },
-    asOf: session.record.asOf,
-    accept: options.accept ?? [],
-    chosen: selectionIn(options),
-    activity: createActivity(),
-    transport: connections.send,
-    watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
-    gates: createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint))),
-    drift,
-    shared: oncePerRun(),
-    offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
-    listed: [],
-  }
-  const tell = (): void => warnAboutHosts(plan, run)
-  return engine.begin(run, plan).pipe(
-    concatMap((executor) =>
-      runGraph(plan, selectSymbols(options.symbols, emit), { ...run, executor, passes: createPasses(plan) }).pipe(
-        stopOn(options.stop, run.activity),
-        tap({ next: tell, error: tell }),
-        finishRun(tally, plan, run, redact),
-        concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
-      ),
-    ),
-    take(1),
-    finalize(connections.close),
-  )
-}

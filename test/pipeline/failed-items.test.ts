@@ -1,7 +1,7 @@
 import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import type { RunOptions } from '../../src/pipeline/start.js'
+import type { RunOptions } from '../../src/pipeline/run-options.js'
 import { type Context, marbles } from '../support/marbles.js'
 import { row, status, tiny, tinyCollector } from '../support/tiny.js'
 

@@ -7,7 +7,7 @@ import type { HttpRequest, Transport } from '../../src/http/transport.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
-import type { RunOptions } from '../../src/pipeline/start.js'
+import type { RunOptions } from '../../src/pipeline/run-options.js'
 import { temporaryFolder } from '../sinks/support.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 

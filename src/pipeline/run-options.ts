@@ -1,0 +1,47 @@
+import type { Observable } from 'rxjs'
+import type { Transport } from '../http/transport.js'
+import type { RefusalCode } from '../market/never-worse.js'
+import type { Settings } from '../model/settings.js'
+import type { StreamDefinition } from './define-stream.js'
+import type { Engine } from './engine.js'
+import type { Log } from './log.js'
+import type { Storage } from './storage.js'
+import type { Telemetry } from './telemetry.js'
+
+/** The options of one run; everything else is in the settings of the collector. */
+export interface RunOptions {
+  /** Only these streams, and those that they depend on. */
+  readonly only?: readonly string[]
+  /** All streams but these. */
+  readonly skip?: readonly string[]
+  /** Only these stocks; one-file outputs retain the records of all others. */
+  readonly symbols?: readonly string[]
+  /**
+   * Only these items of these streams: symbols of stocks or indices, or names of lists. Streams that are not named here, or that others
+   * depend on, run with all their items.
+   */
+  readonly pairs?: Readonly<Record<string, readonly string[]>>
+  /** "Now", epoch milliseconds; default: the clock. */
+  readonly asOf?: number
+  /** Rules whose refused answers are stored all the same. By default such an answer is refused, and the stored file stays. */
+  readonly accept?: readonly RefusalCode[]
+  /** Start from scratch, even if an unfinished run could be resumed or a complete one is up to date. */
+  readonly fresh?: boolean
+  /** Names the simulator in use, if any: runs against it are the same run although its port changes. */
+  readonly variant?: string
+  /** When it emits, the run begins no further item, waits up to 5 s for active ones, and ends as interrupted. */
+  readonly stop?: Observable<unknown>
+}
+
+/** What a collector provides for each of its runs. */
+export interface RunDependencies {
+  readonly settings: Settings
+  readonly streams: readonly StreamDefinition[]
+  readonly storage: Storage
+  readonly transport?: Transport
+  readonly engine?: Engine
+  readonly log?: Log
+  readonly telemetry?: Telemetry
+  readonly clock?: () => number
+  readonly random?: () => number
+}

@@ -1,0 +1,67 @@
+import { AsyncSubject } from 'rxjs'
+import { createRedirect } from '../http/redirects.js'
+import { openConnections } from '../http/undici.js'
+import { createLimiters } from '../limiter/limiter-registry.js'
+import type { Item } from '../model/outcome.js'
+import type { Redact } from '../model/redact.js'
+import { createActivity } from './activity.js'
+import { countConnections } from './connections.js'
+import { createRunDriftWatch, driftKeeper } from './drift.js'
+import type { EventBus } from './event-bus.js'
+import { toHostEvent } from './host-event.js'
+import { oncePerRun } from './once-per-run.js'
+import type { PlannedStream } from './plan.js'
+import type { RunServices } from './run.js'
+import type { RunDependencies, RunOptions } from './run-options.js'
+import type { Session } from './session.js'
+import { selectionIn } from './session-request.js'
+import type { Follower } from './telemetry.js'
+
+/** The dependencies of a run, with its clock and its source of random numbers. */
+export type ServiceDependencies = RunDependencies & Pick<RunServices, 'clock' | 'random'>
+
+/** A planned run whose storage session is open. */
+export interface OpenRun {
+  readonly plan: readonly PlannedStream[]
+  readonly options: RunOptions
+  readonly session: Session
+  readonly eventBus: EventBus
+  readonly redact: Redact
+  readonly follower: Follower | undefined
+}
+
+/** The services of a run; `close` closes the connections that it has opened. */
+interface OpenServices {
+  readonly run: RunServices
+  readonly close: () => void
+}
+
+/** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. */
+export const createRunServices = (
+  { settings, streams, storage, transport, clock, random }: ServiceDependencies,
+  { plan, options, session, eventBus: { emit, ended }, redact, follower }: OpenRun,
+): OpenServices => {
+  const connections = transport
+    ? { send: transport, close: () => undefined }
+    : openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+  const { accept = [] } = options
+  const drift = createRunDriftWatch(accept, session.drift)
+  const keepDrift = driftKeeper({ drift, session }, redact)
+  const run: RunServices = {
+    ...{ settings, storage, session, ended, clock, random, accept, drift },
+    emit: (event) => {
+      emit(event)
+      keepDrift(event)
+    },
+    asOf: session.record.asOf,
+    chosen: selectionIn(options),
+    activity: createActivity(),
+    transport: connections.send,
+    watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
+    gates: createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint))),
+    shared: oncePerRun(),
+    offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
+    listed: [],
+  }
+  return { run, close: connections.close }
+}
