@@ -6,6 +6,8 @@ import type { Packages } from './packages.js'
 
 /** After this time the items of a dead or stalled worker are given to other workers. */
 export const LOCK_MS = 8_000
+/** Longer than any stall of a healthy event loop, shorter than the lifetime of a job lock. */
+export const MAX_STALL_MS = LOCK_MS * 0.4
 const STALLED_CHECK_MS = 3_000
 /** Machines may die many times while they process an item; that is not the fault of the item. */
 const MAX_STALLED = 50

@@ -1,21 +1,20 @@
 import { hostname } from 'node:os'
-import type { Job, Worker } from 'bullmq'
-import { filter, firstValueFrom, interval, merge, mergeMap, NEVER, Observable, Subject, scan, throwError } from 'rxjs'
-import { toHostAddress } from '../limiter/limiter-registry.js'
-import { formatError, StorageError, UsageError } from '../model/errors.js'
-import type { Host, Settings } from '../model/settings.js'
+import type { Worker } from 'bullmq'
+import { filter, firstValueFrom, interval, merge, NEVER, Observable, Subject, scan } from 'rxjs'
+import { UsageError } from '../model/errors.js'
+import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { readFleetAddress } from './address.js'
 import { createBlobStore } from './blobs.js'
-import { createUnreported, runItemJob } from './item-job.js'
 import type { ItemJobData, WorkerOutcome } from './outcome.js'
 import { loadPackages } from './packages.js'
-import { createQueues, LOCK_MS } from './queues.js'
+import { createJobProcessor, createRunOpener, type ItemJob, type JobContext } from './process-job.js'
+import { createQueues, MAX_STALL_MS } from './queues.js'
 import { rebalanceConcurrency } from './rebalance-concurrency.js'
 import { connectToRedis } from './redis.js'
-import { createSharedBackoffs, type HostBackoff } from './shared-backoffs.js'
+import { createSharedBackoffs } from './shared-backoffs.js'
 import { createStallDetector } from './stall-detector.js'
-import { createWorkerRuns, type WorkerRun } from './worker-run.js'
+import { createWorkerRuns } from './worker-run.js'
 
 /** What a worker needs to join a fleet; durations are in milliseconds. */
 export interface WorkerOptions {
@@ -47,8 +46,6 @@ export type WorkerNews =
 /** A unique name: host and process id. */
 export const workerName = (): string => `${hostname()}-${process.pid}`
 
-/** Longer than any stall of a healthy event loop, shorter than the lifetime of a job lock. */
-const MAX_STALL_MS = LOCK_MS * 0.4
 /** By then Redis has the outcome of the last item. If Redis is down, another worker processes the item again. */
 const REPORT_MS = 3_000
 
@@ -74,110 +71,86 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
     return () => void opened.then((end) => end(hasFailed)).catch(() => undefined)
   })
 
+/** A worker that is connected to its fleet. */
+interface ConnectedWorker extends JobContext {
+  /** The address of the fleet, without its password. */
+  readonly shown: string
+  readonly lost$: Subject<readonly string[]>
+  activeJobs: number
+  readonly disconnect: () => Promise<void>
+}
+
 const openWorker = async (options: WorkerOptions, report: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
-  const { streams, headers, name, concurrency = Number.POSITIVE_INFINITY, allowVolatile = false } = options
+  const { streams, name, concurrency = Number.POSITIVE_INFINITY } = options
   if (!/^[!-~]{1,100}$/.test(name))
     throw new UsageError(`invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`)
-  const address = readFleetAddress(options.address)
-  const packages = await loadPackages()
-  const redis = await connectToRedis(address, packages, { allowVolatile })
-  const queues = createQueues(redis, address, options.version, packages)
-  const blobs = createBlobStore(options.blobs)
-  const runs = createWorkerRuns({ blobs, streams, headers })
-  const backoffs = createSharedBackoffs(redis, queues.prefix)
-  const stalled$ = new Subject<void>()
-  const lost$ = new Subject<readonly string[]>()
-  const stallDetector = createStallDetector(
-    MAX_STALL_MS,
-    () => redis.status === 'ready',
-    () => stalled$.next(),
-  )
-  let run = ''
-  let active = 0
-  let loadedBackoffs: readonly [WorkerRun, Promise<unknown>] | undefined
-
-  const openRun = async (id: string, isQueued: () => Promise<boolean>): Promise<WorkerRun> => {
-    const workerRun = await runs.open(id).catch(async (error: unknown) => {
-      // A driver of another run removes the queues and the folder of the previous run.
-      if (!(await isQueued())) throw new JobReassignedError('the run was removed')
-      fail(error)
-      throw error
-    })
-    if (run !== id) {
-      run = id
-      report({ type: 'run', run })
-    }
-    if (loadedBackoffs?.[0] !== workerRun) {
-      const addresses = new Set(listHosts(streams).map((host) => toHostAddress(workerRun.settings, host)))
-      const loading = Promise.all([...addresses].map(backoffs.load))
-      loadedBackoffs = [workerRun, loading]
-      // After an error, the next item reads the back-offs again.
-      loading.catch(() => {
-        if (loadedBackoffs?.[1] === loading) loadedBackoffs = undefined
-      })
-    }
-    await loadedBackoffs[1]
-    return workerRun
-  }
-  const pauseQueues =
-    ({ settings }: WorkerRun) =>
-    async ({ address: limited, ms }: HostBackoff): Promise<void> => {
-      const affected = streams.filter((stream) => listHosts([stream]).some((host) => toHostAddress(settings, host) === limited))
-      await Promise.all(affected.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
-    }
-  const workerFor = (stream: StreamDefinition): Worker<ItemJobData, WorkerOutcome, string> => {
-    let unreported = createUnreported()
-    let unreportedRun = ''
-    const processJob = async (job: Job<ItemJobData, WorkerOutcome, string>): Promise<WorkerOutcome> => {
-      const workerRun = await openRun(
-        job.data.run,
-        async () => (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run,
-      )
-      if (unreportedRun !== workerRun.run) unreported = createUnreported()
-      unreportedRun = workerRun.run
-      // If this process was stalled after it got the job, another worker may have the job by now.
-      if (workerRun.clock() - (job.processedOn ?? 0) > MAX_STALL_MS) throw new JobReassignedError('the job was received too long ago')
-      const tools = {
-        ...{ by: name, blobs, unreported, backoffs, stallDetector, pauseQueues: pauseQueues(workerRun) },
-        createRequeueError: () => new packages.bullmq.RateLimitError(),
-      }
-      const reassigned$ = merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
-        mergeMap(() => throwError(() => new JobReassignedError('the job was given to another worker'))),
-      )
-      const outcome = await firstValueFrom(merge(runItemJob(stream, job.data, workerRun, tools), reassigned$)).catch((error: unknown) => {
-        throw isRetryable(error) ? error : new packages.bullmq.UnrecoverableError(workerRun.redact(formatError(error)))
-      })
-      report({ type: 'settled', stream: stream.name })
-      return outcome
-    }
-    const countAndProcess = (job: Job<ItemJobData, WorkerOutcome, string>): Promise<WorkerOutcome> => {
-      active += 1
-      return processJob(job).finally(() => (active -= 1))
-    }
-    const worker = queues.worker<ItemJobData, WorkerOutcome>(stream.name, countAndProcess, {
-      name,
-      concurrency: Math.min(concurrency, stream.workers),
-    })
-    worker.on('lockRenewalFailed', (ids) => lost$.next(ids))
-    return worker
-  }
-  const workers = new Map(streams.map((stream) => [stream, workerFor(stream)]))
-  const rebalancing = rebalanceConcurrency(workers, queues, concurrency)
-  report({ type: 'joined', name, shown: address.shown })
+  const connected = await connectWorker(options, report, fail)
+  const workers = new Map(streams.map((stream) => [stream, openStreamWorker(stream, connected, concurrency)]))
+  const rebalancing = rebalanceConcurrency(workers, connected.queues, concurrency)
+  report({ type: 'joined', name, shown: connected.shown })
   return async (isHurried: boolean): Promise<void> => {
     rebalancing.unsubscribe()
     // `close` would wait forever while Redis is down.
     await firstValueFrom(
       merge(
-        queues.close(isHurried),
-        emitWhenStable(() => active === 0),
+        connected.queues.close(isHurried),
+        emitWhenStable(() => connected.activeJobs === 0),
       ),
     )
-    stallDetector.stop()
-    backoffs.close()
-    await runs.close()
-    redis.disconnect()
+    await connected.disconnect()
   }
+}
+
+const connectWorker = async (
+  { streams, headers, name, version, allowVolatile = false, ...options }: WorkerOptions,
+  report: (news: WorkerNews) => void,
+  fail: (error: unknown) => void,
+): Promise<ConnectedWorker> => {
+  const address = readFleetAddress(options.address)
+  const packages = await loadPackages()
+  const redis = await connectToRedis(address, packages, { allowVolatile })
+  const queues = createQueues(redis, address, version, packages)
+  const blobs = createBlobStore(options.blobs)
+  const runs = createWorkerRuns({ blobs, streams, headers })
+  const backoffs = createSharedBackoffs(redis, queues.prefix)
+  const stalled$ = new Subject<void>()
+  const stallDetector = createStallDetector(
+    MAX_STALL_MS,
+    () => redis.status === 'ready',
+    () => stalled$.next(),
+  )
+  return {
+    ...{ name, shown: address.shown, streams, packages, queues, blobs, backoffs, stallDetector, stalled$ },
+    lost$: new Subject(),
+    activeJobs: 0,
+    openRun: createRunOpener({ runs, streams, backoffs, onRun: (run) => report({ type: 'run', run }), fail }),
+    onFinished: (stream) => report({ type: 'settled', stream }),
+    disconnect: async () => {
+      stallDetector.stop()
+      backoffs.close()
+      await runs.close()
+      redis.disconnect()
+    },
+  }
+}
+
+/** Takes the jobs of one stream from its queue. */
+const openStreamWorker = (
+  stream: StreamDefinition,
+  connected: ConnectedWorker,
+  concurrency: number,
+): Worker<ItemJobData, WorkerOutcome, string> => {
+  const processJob = createJobProcessor(stream, connected)
+  const countAndProcess = (job: ItemJob): Promise<WorkerOutcome> => {
+    connected.activeJobs += 1
+    return processJob(job).finally(() => (connected.activeJobs -= 1))
+  }
+  const worker = connected.queues.worker<ItemJobData, WorkerOutcome>(stream.name, countAndProcess, {
+    name: connected.name,
+    concurrency: Math.min(concurrency, stream.workers),
+  })
+  worker.on('lockRenewalFailed', (ids) => connected.lost$.next(ids))
+  return worker
 }
 
 /** Emits when a condition has been true for as long as Redis needs to receive the outcome of an item. */
@@ -186,15 +159,3 @@ const emitWhenStable = (condition: () => boolean): Observable<unknown> =>
     scan((times) => (condition() ? times + 1 : 0), 0),
     filter((times) => times > 10),
   )
-
-const listHosts = (streams: readonly StreamDefinition[]): readonly Host[] =>
-  streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => host))
-
-/** The job belongs to another worker by now, so its outcome here does not count. */
-class JobReassignedError extends Error {}
-
-/** Whether another attempt may succeed, here or on another machine: after errors of disk, network or queue, not after bugs. */
-const isRetryable = (error: unknown): boolean =>
-  error instanceof JobReassignedError ||
-  error instanceof StorageError ||
-  (error instanceof Error && ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))

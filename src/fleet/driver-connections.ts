@@ -1,0 +1,115 @@
+import type { Redis } from 'ioredis'
+import { from, lastValueFrom, race, Subscription, timer } from 'rxjs'
+import { toHostAddress } from '../limiter/limiter-registry.js'
+import { formatError } from '../model/errors.js'
+import { hosts } from '../model/settings.js'
+import type { PlannedStream } from '../pipeline/plan.js'
+import type { RunServices } from '../pipeline/run.js'
+import type { FleetAddress } from './address.js'
+import type { Barriers } from './barriers.js'
+import { type BlobStore, createBlobStore } from './blobs.js'
+import type { DriverLease } from './driver-lease.js'
+import { loadPackages, type Packages } from './packages.js'
+import { createQueues, type ItemQueue, type Queues } from './queues.js'
+import { connectToRedis } from './redis.js'
+import { createSharedBackoffs, type HostBackoff, type SharedBackoffs } from './shared-backoffs.js'
+import { createWorkerStats, type WorkerStats } from './worker-stats.js'
+
+const RELEASE_TIMEOUT_MS = 5_000
+
+/** Options of the driver of a fleet. */
+export interface FleetOptions {
+  /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
+  readonly address: string
+  /** The folder that all machines of the fleet share. */
+  readonly blobs: string
+  /** The version of this program. Only workers of the same version process its items. */
+  readonly version: string
+  /** Accept a Redis server that does not persist its data. */
+  readonly allowVolatile?: boolean
+}
+
+export interface DriverOptions extends Omit<FleetOptions, 'address'> {
+  readonly address: FleetAddress
+}
+
+/** The driver of one run: its connections, and what it has acquired so far. */
+export interface Driver {
+  readonly options: DriverOptions
+  readonly run: RunServices
+  readonly plan: readonly PlannedStream[]
+  /** The streams that run. */
+  readonly names: readonly string[]
+  readonly packages: Packages
+  readonly redis: Redis
+  readonly queues: Queues
+  readonly blobs: BlobStore
+  readonly backoffs: SharedBackoffs
+  readonly workerStats: WorkerStats
+  /** Watches the workers until the run ends. */
+  readonly watching: Subscription
+  lease: DriverLease | undefined
+  barriers: Barriers | undefined
+  /** Whether the run has started and is not finished: its items may wait in the queues. */
+  isRunning: boolean
+}
+
+export const connectDriver = async (options: DriverOptions, run: RunServices, plan: readonly PlannedStream[]): Promise<Driver> => {
+  const { address, version, allowVolatile = false } = options
+  const packages = await loadPackages()
+  const redis = await connectToRedis(address, packages, { allowVolatile })
+  const queues = createQueues(redis, address, version, packages)
+  return {
+    ...{ options, run, plan, packages, redis, queues },
+    names: plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : [])),
+    blobs: createBlobStore(options.blobs),
+    backoffs: createSharedBackoffs(redis, queues.prefix, (backoff) => emitBackoff(backoff, run)),
+    workerStats: createWorkerStats(run.clock),
+    watching: new Subscription(),
+    lease: undefined,
+    barriers: undefined,
+    isRunning: false,
+  }
+}
+
+/** Emits the back-off of an address, or its end, as an event of the hosts that have this address. */
+const emitBackoff = ({ address, ms }: HostBackoff, run: RunServices): void => {
+  const affected = hosts.filter((host) => run.settings.urls[host] !== undefined && toHostAddress(run.settings, host) === address)
+  const at = run.clock()
+  if (affected.length === 0) return
+  run.emit(
+    ms > 0
+      ? { type: 'host-held', at, hosts: affected, why: 'refuses', since: at, until: at + ms }
+      : { type: 'host-open', at, hosts: affected },
+  )
+}
+
+export const clearQueues = async (queues: Queues, streams: readonly string[]): Promise<void> => {
+  await Promise.all(streams.map((stream) => clearQueue(queues.queue(stream))))
+}
+
+/**
+ * Removes a queue. If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed
+ * queue is no longer paused, and a second call succeeds.
+ */
+const clearQueue = async (queue: ItemQueue): Promise<void> => {
+  const clear = (): Promise<void> => queue.obliterate({ force: true })
+  await clear().catch((error: unknown) => (/non-paused/.test(formatError(error)) ? clear() : Promise.reject(error)))
+}
+
+/** Stops the driver: releases the lease and closes all connections. */
+export const closeDriver = async (driver: Driver): Promise<void> => {
+  driver.watching.unsubscribe()
+  driver.barriers?.stop()
+  // The timeout is for a server that is down.
+  await lastValueFrom(race(from(releaseQueues(driver)), timer(RELEASE_TIMEOUT_MS)), { defaultValue: undefined })
+  driver.backoffs.close()
+  driver.redis.disconnect()
+}
+
+const releaseQueues = async ({ isRunning, names, queues, lease }: Driver): Promise<void> => {
+  // Without a driver, no one would read the outcomes of waiting items.
+  if (isRunning) await Promise.all(names.map((stream) => queues.queue(stream).drain()))
+  await lease?.release()
+  await queues.close(true)
+}
