@@ -74,11 +74,11 @@ const createIdleSession = (record: RunRecord): Session => ({ record, isContinued
 /** Finds an ended run that makes this one unnecessary or smaller, or the changed file that prevents its reuse. */
 const findEndedRun = async (
   root: string,
-  { isReusable: suffices, remainderOf }: SessionRequest,
+  { isReusable, remainderOf }: SessionRequest,
   unfinished: RunRecord | undefined,
 ): Promise<Pick<Session, 'complete' | 'remainder' | 'changed'>> => {
   const state = join(root, STATE_FOLDER)
-  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(state), suffices) : undefined
+  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(state), isReusable) : undefined
   const ended = complete ?? (await readLastFullRun(state))
   const remainder = ended && (complete ? {} : remainderOf?.(ended.run, unfinished))
   if (ended === undefined || remainder === undefined) return {}
