@@ -1,7 +1,6 @@
-import { listColumns } from '../src/tables/catalogue.js'
+import { listColumns, type Table } from '../src/model/table.js'
 import type { DuckDb } from '../src/tables/duckdb.js'
 import { quoteName, quoteText } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
 
 type Connection = DuckDb['connection']
 

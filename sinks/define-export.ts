@@ -1,24 +1,34 @@
 import { Observable } from 'rxjs'
 import { formatError, StorageError, UsageError } from '../src/model/errors.js'
-import { catalogue } from '../src/tables/catalogue.js'
+import type { Table } from '../src/model/table.js'
+import { listTables } from '../src/pipeline/list-tables.js'
 import { type DuckDb, openDuckDb } from '../src/tables/duckdb.js'
 import { openFolder, type TableFolder } from '../src/tables/folder.js'
 import { toQueryError } from '../src/tables/query.js'
 import type { CsvMode } from '../src/tables/records.js'
 import { quoteName } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
 import { buildSelect } from '../src/tables/view.js'
-import type { Export, LoadedTable } from './export.js'
+import type { Export, ExportOptions, LoadedTable } from './export.js'
 
 /** A running export: DuckDB with a view for each table. */
 export interface ExportContext {
   readonly connection: DuckDb['connection']
+  /** All tables, in their order. */
+  readonly all: readonly Table[]
   /** The tables that have files. */
   readonly tables: readonly Table[]
   readonly isStopped: () => boolean
 }
 
-export const defineExport = (name: string, load: (exporting: ExportContext) => Promise<readonly LoadedTable[]>): Export => ({
+interface ExportTarget extends ExportOptions {
+  /** Without secrets. */
+  readonly name: string
+}
+
+export const defineExport = (
+  { name, streams }: ExportTarget,
+  load: (exporting: ExportContext) => Promise<readonly LoadedTable[]>,
+): Export => ({
   name,
   write: (out) =>
     new Observable((subscriber) => {
@@ -27,9 +37,10 @@ export const defineExport = (name: string, load: (exporting: ExportContext) => P
       const attempt = async (folder: TableFolder, reading: CsvMode): Promise<readonly LoadedTable[]> => {
         duck = await openDuckDb()
         try {
-          const tables = await createViews(duck, folder, reading)
+          const all = listTables(streams)
+          const tables = await createViews(duck, all, { folder, reading })
           if (tables.length === 0) throw new UsageError(`${out} has no outputs to load; create them with "scripstream run --out ${out}"`)
-          return await load({ connection: duck.connection, tables, isStopped })
+          return await load({ connection: duck.connection, all, tables, isStopped })
         } finally {
           duck.close()
           duck = undefined
@@ -55,9 +66,13 @@ export const defineExport = (name: string, load: (exporting: ExportContext) => P
 })
 
 /** Creates a view for each table that has files, and returns these tables. */
-const createViews = async ({ connection }: DuckDb, folder: TableFolder, reading: CsvMode): Promise<readonly Table[]> => {
+const createViews = async (
+  { connection }: DuckDb,
+  all: readonly Table[],
+  { folder, reading }: { readonly folder: TableFolder; readonly reading: CsvMode },
+): Promise<readonly Table[]> => {
   const tables: Table[] = []
-  for (const table of catalogue) {
+  for (const table of all) {
     if ((await folder.listFiles(table)).every(({ paths: found }) => found.length === 0)) continue
     await connection.run(`CREATE VIEW ${quoteName(table.name)} AS ${await buildSelect(table, folder, reading)}`)
     tables.push(table)
@@ -73,13 +88,13 @@ const toExportError = (error: unknown, name: string): unknown => {
     : known
 }
 
-/** Loads one table after another until the export is stopped. Returns a result for every table of the catalogue. */
+/** Loads one table after another until the export is stopped. Returns a result for every table. */
 export const loadTables = async (
-  { tables, isStopped }: ExportContext,
+  { all, tables, isStopped }: ExportContext,
   load: (table: Table) => Promise<Pick<LoadedTable, 'rows' | 'leftOut'>>,
 ): Promise<readonly LoadedTable[]> => {
   const loaded: LoadedTable[] = []
-  for (const table of catalogue) {
+  for (const table of all) {
     if (isStopped()) throw new StorageError('the export was stopped')
     const startedAt = performance.now()
     const isSkipped = !tables.includes(table)

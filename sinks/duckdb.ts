@@ -1,17 +1,16 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
-import { listColumns } from '../src/tables/catalogue.js'
+import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
 import { deduplicate, duplicateKeys } from './deduplicate.js'
 import { defineExport, type ExportContext, loadTables } from './define-export.js'
-import type { Export, LoadedTable } from './export.js'
+import type { Export, ExportOptions, LoadedTable } from './export.js'
 
 const TARGET = 'target'
 
 /** Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged. */
-export const duckdb = (path: string): Export =>
-  defineExport(path, async (exporting) => {
+export const duckdb = (path: string, { streams }: ExportOptions): Export =>
+  defineExport({ name: path, streams }, async (exporting) => {
     const { connection } = exporting
     await attach(exporting, path)
     await connection.run('BEGIN')

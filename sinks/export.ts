@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs'
+import type { StreamDefinition } from '../src/pipeline/define-stream.js'
 
 /** The result of loading one table. */
 export interface LoadedTable {
@@ -9,6 +10,12 @@ export interface LoadedTable {
   readonly ms: number
   /** Whether the table has no files: then the target keeps its old content. */
   readonly isSkipped: boolean
+}
+
+/** Options of every export. */
+export interface ExportOptions {
+  /** The streams whose tables are loaded, such as `streams` of `scripstream/streams`. */
+  readonly streams: readonly StreamDefinition[]
 }
 
 /**

@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
+import type { Table } from '../src/model/table.js'
 import { getErrorCode } from '../src/storage/file-error.js'
-import { catalogue } from '../src/tables/catalogue.js'
 import { quoteName, quoteText } from '../src/tables/sql.js'
-import type { Table } from '../src/tables/table.js'
 import { duplicateKeys, selectUnique } from './deduplicate.js'
 import { defineExport, type ExportContext, loadTables } from './define-export.js'
-import type { Export, LoadedTable } from './export.js'
+import type { Export, ExportOptions, LoadedTable } from './export.js'
 
 /** The path of a table's old content while it is replaced. Only the next export of the table removes it. */
 const backupPath = (target: string, { name }: Table): string => join(target, `.before-${name}`)
@@ -18,14 +17,14 @@ const backupPath = (target: string, { name }: Table): string => join(target, `.b
  * needs. All files are written to a temporary folder and then renamed; an error undoes the renames. A kill between renames can leave some
  * tables new, some old, and one only in `.before-TABLE`: the next export restores that one first.
  */
-export const parquet = (dir: string): Export =>
-  defineExport(dir, async (exporting) => {
+export const parquet = (dir: string, { streams }: ExportOptions): Export =>
+  defineExport({ name: dir, streams }, async (exporting) => {
     const target = resolve(dir)
     const temporary = join(target, `.scripstream-${randomUUID()}.tmp`)
     await withStorageErrors(dir, () => mkdir(temporary, { recursive: true }))
     try {
       await withStorageErrors(dir, async () => {
-        for (const table of catalogue) await restoreBackup(target, table)
+        for (const table of exporting.all) await restoreBackup(target, table)
         for (const table of exporting.tables) await assertOwnFolder(target, table)
       })
       const loaded = await loadTables(exporting, (table) => writeParquetTable(exporting, table, join(temporary, table.name)))

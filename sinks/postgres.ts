@@ -3,16 +3,16 @@ import { pipeline } from 'node:stream/promises'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
 import { CollectError, formatError, StorageError, UsageError } from '../src/model/errors.js'
 import { createRedactor } from '../src/model/redact.js'
-import { listColumns } from '../src/tables/catalogue.js'
+import type { SqlType } from '../src/model/sql-column.js'
+import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/tables/sql.js'
-import type { SqlType, Table } from '../src/tables/table.js'
 import { duplicateKeys, selectUnique } from './deduplicate.js'
 import { defineExport, type ExportContext, loadTables } from './define-export.js'
-import type { Export, LoadedTable } from './export.js'
+import type { Export, ExportOptions, LoadedTable } from './export.js'
 import { loadPostgres } from './postgres-package.js'
 
 /** Options of an export to PostgreSQL. */
-export interface PostgresOptions {
+export interface PostgresOptions extends ExportOptions {
   /** The schema of the tables, created if missing. Default: `scripstream`. */
   readonly schema?: string
 }
@@ -30,9 +30,9 @@ const TYPES: Readonly<Record<SqlType, string>> = {
  * Exports to a schema of a PostgreSQL database, in one transaction. Candles are merged, so that only changed ones are written; the rows of
  * other tables are replaced. An empty `url` uses the environment (PGHOST and so on).
  */
-export const postgres = (url: string, { schema = 'scripstream' }: PostgresOptions = {}): Export => {
+export const postgres = (url: string, { schema = 'scripstream', streams }: PostgresOptions): Export => {
   const redact = createRedactor({ headers: { password: parsePassword(url) } })
-  return defineExport(url === '' ? 'PostgreSQL' : redact(url), async (exporting) => {
+  return defineExport({ name: url === '' ? 'PostgreSQL' : redact(url), streams }, async (exporting) => {
     const sql = await connectPostgres(url)
     try {
       return await sql.begin(async (transaction) => {

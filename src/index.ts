@@ -51,8 +51,21 @@ export type {
   ScriptReport,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
+export {
+  type BuiltRowOf,
+  type ColumnFacts,
+  type CsvRowOf,
+  column,
+  dataEnvelope,
+  oneOrMore,
+  type RowOf,
+  row,
+  textSuchAs,
+} from './model/row-schema.js'
 export type { Host, Settings, SettingsInput } from './model/settings.js'
-export { requireSid, type Stock, type StockRecord, toStockRecord } from './model/stock.js'
+export type { ColumnSource, SqlType, TableColumn } from './model/sql-column.js'
+export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
+export { ITEM_SYMBOL, type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
 export { defineStream, type Phase, type StreamDefinition, type Tools, type Work } from './pipeline/define-stream.js'
 export type { Engine } from './pipeline/engine.js'

@@ -2,30 +2,51 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { dataEnvelope, rows } from '../src/http/shape.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
-import { requireSid, toStockRecord } from '../src/model/stock.js'
+import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import type { TableColumn } from '../src/model/sql-column.js'
+import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
+import { toDocumentColumns } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
-const INDICATOR_SHAPE = { Indicator: 'text', Value: 'number|text', Action: 'text' }
-
 /** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
-export interface IndicatorValue extends Row {
-  readonly Indicator?: string
-  readonly Value?: number
-  readonly Action?: 'Bullish' | 'Bearish' | 'Neutral' | (string & {})
-}
+export const IndicatorValue = row({
+  Indicator: column(z.string(), { about: 'such as 20-EMA, 200-SMA or RSI(14)', sql: 'indicator' }),
+  Value: column(z.number(), { about: 'rupees for averages, points for the others', sql: 'value', or: 'text' }),
+  Action: column(textSuchAs('Bullish', 'Bearish', 'Neutral'), { about: 'Bullish, Bearish or Neutral', sql: 'action' }),
+})
+export interface IndicatorValue extends RowOf<typeof IndicatorValue> {}
+
+const Levels = z.record(z.string(), z.number())
+const Pivot = z.object({ Classic: column(Levels, { usual: true }), Fibonacci: Levels.optional(), Camarilla: Levels.optional() })
 
 /** The daily indicators of one stock, with the fields observed in answers. `Pivot` has levels in rupees by method, such as `Classic`. */
-export interface Indicators extends Row {
-  readonly EMA?: readonly IndicatorValue[]
-  readonly SMA?: readonly IndicatorValue[]
-  readonly Indicator?: readonly IndicatorValue[]
-  readonly Pivot?: readonly Readonly<Record<string, Readonly<Record<string, number>>>>[]
-}
+export const Indicators = row({
+  EMA: z.array(IndicatorValue),
+  SMA: z.array(IndicatorValue),
+  Indicator: z.array(IndicatorValue),
+  Pivot: column(z.array(Pivot.catchall(Levels)), { about: 'all pivot points as answered', sql: 'pivots' }),
+})
+export interface Indicators extends RowOf<typeof Indicators> {}
+
+/** A level of the classic method. */
+const pivot = (name: string, key: string, about: string): TableColumn => ({
+  ...{ name, type: 'DOUBLE', comment: `${about}, rupees` },
+  from: { row: [`$.Pivot[0].Classic.${key}`] },
+})
+
+const PIVOTS = [
+  pivot('pivot', 'PP', 'classic pivot point'),
+  pivot('r1', 'R1', 'first resistance'),
+  pivot('r2', 'R2', 'second resistance'),
+  pivot('r3', 'R3', 'third resistance'),
+  pivot('s1', 'S1', 'first support'),
+  pivot('s2', 'S2', 'second support'),
+  pivot('s3', 'S3', 'third support'),
+]
 
 const indicator = post({
   name: 'indicator',
@@ -40,12 +61,7 @@ const indicator = post({
     minute: z.literal('D'),
   }),
   read: (text, { isin }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataEnvelope({
-    EMA: rows(INDICATOR_SHAPE),
-    SMA: rows(INDICATOR_SHAPE),
-    Indicator: rows(INDICATOR_SHAPE),
-    Pivot: rows({ 'Classic~': 'record', 'Fibonacci?': 'record', 'Camarilla?': 'record' }),
-  }),
+  shape: dataEnvelope(z.array(Indicators)),
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)
@@ -84,5 +100,27 @@ export const advancedIndicators = defineStream({
       map((rows) => createResult(rows.map((row) => toStockRecord<Indicators>(stock, row)))),
     ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'advanced_indicator_data.json' }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'advanced_indicator_data.json',
+      tables: [
+        {
+          name: 'indicators',
+          about: 'technical indicators on daily candles, one row for each stock and indicator',
+          lists: ['SMA', 'EMA', 'Indicator'],
+          elsewhere: ['Pivot'],
+          columns: [...toDocumentColumns(StockRecord), IndicatorValue],
+          position: 7,
+        },
+        {
+          name: 'pivots',
+          about: 'daily pivot points, one row for each stock',
+          elsewhere: ['SMA', 'EMA', 'Indicator'],
+          columns: [StockRecord, ...PIVOTS, Indicators],
+          position: 8,
+        },
+      ],
+    },
+  ],
 })

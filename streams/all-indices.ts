@@ -2,12 +2,12 @@ import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
-import { dataEnvelope } from '../src/http/shape.js'
 import { compareIdentifiers } from '../src/market/identifiers.js'
 import { formatSentence } from '../src/market/listings.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createFileNames } from '../src/model/file-name.js'
 import { isRow, type Row, Rows, readText } from '../src/model/row.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
@@ -15,17 +15,22 @@ import { type CountedRows, parseTotal, rejectTruncated } from '../src/pipeline/r
 import { once } from '../src/pipeline/work.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
-export interface MarketIndex extends Row {
-  readonly Sym?: string
-  readonly DispSym?: string
-  readonly Sid?: number
-  readonly Exch?: string
-  readonly Seg?: string
-  readonly Inst?: string
-  readonly Ltp?: number | null
-  readonly Pchange?: number | null
-  readonly PPerchange?: number | null
-}
+export const MarketIndex = row({
+  Sym: column(z.string(), { about: 'symbol of the index', sql: 'symbol', required: true, key: true }),
+  DispSym: column(z.string(), { about: 'name of the index', sql: 'name' }),
+  Sid: column(z.number(), { about: "the provider's id of the index", sql: ['sid', 'VARCHAR'], or: 'text', required: true, key: true }),
+  Ltp: column(z.number().nullable(), { about: 'last value, points', sql: 'value', usual: true }),
+  Pchange: column(z.number().nullable(), { about: 'against the close before, as answered', sql: 'change', usual: true }),
+  PPerchange: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent', usual: true }),
+  Exch: column(z.string(), { about: 'as answered', sql: 'exchange', key: true }),
+  Seg: column(z.string(), { about: 'as answered', sql: 'segment', key: true }),
+  Inst: column(z.string(), { about: 'as answered', sql: 'instrument', key: true }),
+  Open: z.number().optional(),
+  High: z.number().optional(),
+  Low: z.number().optional(),
+  Volume: z.number().optional(),
+})
+export interface MarketIndex extends RowOf<typeof MarketIndex> {}
 
 /** As observed on the web site of the provider; the interface document does not describe it. */
 const REQUEST = {
@@ -53,8 +58,7 @@ const indices = post({
     if (rows.length === 0) throw new BadAnswerError('schema', 'the list has no index')
     return { rows, total: parseTotal(tot_rec) }
   },
-  // biome-ignore format: one line, in the order of the request
-  shape: dataEnvelope({ 'Sym!': 'text|key', DispSym: 'text', 'Sid!': 'number|text|key', Exch: 'text|key', Seg: 'text|key', Inst: 'text|key', 'Open?': 'number', 'High?': 'number', 'Low?': 'number', 'Ltp~': 'number', 'Pchange~': 'number', 'PPerchange~': 'number', 'Volume?': 'number' }),
+  shape: dataEnvelope(z.array(MarketIndex)),
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {
@@ -119,5 +123,11 @@ export const allIndices = defineStream({
     )
     return usable.map((row, rank) => ({ key: readText(row.Sym), rank, fileName: names[rank] as string, value: row }))
   },
-  outputs: [{ shape: 'array-per-item', file: 'all_indices_list.json' }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'all_indices_list.json',
+      tables: [{ name: 'indices', about: 'all market indices', columns: [MarketIndex], position: 15 }],
+    },
+  ],
 })

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { CANDLE_COLUMNS } from '../src/market/candle-file.js'
 import { createCandleEndpoint } from '../src/market/candles.js'
+import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle-row.js'
 import { requireSid } from '../src/model/stock.js'
+import { ITEM_SYMBOL } from '../src/model/table.js'
 import { createAdjustmentFinder, createPriceActionFinder } from '../src/pipeline/adjustments.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
@@ -29,5 +30,20 @@ export const allOhlcv = defineStream({
     }
     return fetchMissingCandles({ endpoint: stockCandles, instrument, file, ...actions }, tools)
   }),
-  outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: CANDLE_COLUMNS }],
+  outputs: [
+    {
+      shape: 'candles-per-item',
+      file: 'ohlcv_data/{SYMBOL}.csv',
+      columns: CANDLE_COLUMNS,
+      tables: [
+        {
+          name: 'candles',
+          about: 'daily candles of stocks, adjusted by the provider for splits and bonuses',
+          columns: [{ ...ITEM_SYMBOL, comment: 'trading symbol' }, CandleRow],
+          key: ['symbol', 'date'],
+          position: 17,
+        },
+      ],
+    },
+  ],
 })

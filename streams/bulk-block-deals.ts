@@ -2,11 +2,11 @@ import { concat, concatMap, from, map, mergeMap, type Observable, of, range, red
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { dataEnvelope } from '../src/http/shape.js'
 import { readPages } from '../src/market/pages.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row, readText } from '../src/model/row.js'
+import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -19,18 +19,27 @@ import { once } from '../src/pipeline/work.js'
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
  * for sold, `cname` the client, `avgprice` in rupees a share.
  */
-export interface Deal extends Row {
-  readonly date?: string
-  readonly exch?: string
-  readonly sym?: string
-  readonly isin?: string
-  readonly sid?: number
-  readonly cname?: string
-  readonly bs?: 'B' | 'S' | (string & {})
-  readonly deal?: 'BULK' | 'BLOCK' | (string & {})
-  readonly qty?: number
-  readonly avgprice?: number
-}
+export const Deal = row({
+  date: column(z.string(), { about: 'day of the deal', sql: 'date', format: 'day', required: true }),
+  sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
+  isin: column(z.string().optional(), { about: 'ISIN of the stock; NULL if not answered', sql: 'isin' }),
+  exch: column(z.string(), { about: 'exchange of the deal', sql: 'exchange', key: true }),
+  deal: column(textSuchAs('BULK', 'BLOCK'), { about: 'BULK or BLOCK', sql: 'kind', key: true }),
+  bs: column(textSuchAs('B', 'S'), { about: 'B for a purchase, S for a sale', sql: 'side', required: true }),
+  cname: column(z.string(), { about: 'who bought or sold', sql: 'client', required: true }),
+  qty: column(z.int(), { about: 'shares', sql: 'quantity', required: true }),
+  avgprice: column(z.number(), { about: 'average price, rupees', sql: 'price', required: true }),
+  val: column(z.number().optional(), { about: 'rupees; NULL if not answered', sql: 'value' }),
+  sid: column(z.number().optional(), { or: 'text' }),
+  seg: z.string().optional(),
+  csym: z.string().optional(),
+  scname: z.string().optional(),
+  inst: z.string().optional(),
+  tksz: z.number().optional(),
+  ltsz: z.number().optional(),
+  mpl: z.number().optional(),
+})
+export interface Deal extends RowOf<typeof Deal> {}
 
 const PAGE_SIZE = 50
 const CHUNKS = 3
@@ -70,23 +79,7 @@ const deal = post({
     )(text, undefined, seen)
     return { rows: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
-  shape: dataEnvelope(
-    {
-      ...{
-        'date!': 'day',
-        exch: 'text|key',
-        'sym!': 'text|key',
-        'cname!': 'text',
-        'bs!': 'text',
-        'qty!': 'number',
-        'avgprice!': 'number',
-        deal: 'text|key',
-      },
-      ...{ 'seg?': 'text', 'sid?': 'number|text', 'isin?': 'text', 'csym?': 'text', 'scname?': 'text', 'inst?': 'text' },
-      ...{ 'tksz?': 'number', 'ltsz?': 'number', 'mpl?': 'number', 'val?': 'number' },
-    },
-    { totalcount: 'number|text' },
-  ),
+  shape: dataEnvelope(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
     const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => {
       const random = market.random('deals', day)
@@ -190,5 +183,12 @@ export const bulkBlockDeals = defineStream({
       }),
     )
   }),
-  outputs: [{ shape: 'array-per-item', file: 'bulk_block_deals.json', keepsWhenEmpty: true }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'bulk_block_deals.json',
+      keepsWhenEmpty: true,
+      tables: [{ name: 'deals', about: 'bulk and block deals of the last 30 days, newest first', columns: [Deal], position: 10 }],
+    },
+  ],
 })

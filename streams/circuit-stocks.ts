@@ -2,13 +2,13 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
-import { dataEnvelope } from '../src/http/shape.js'
 import { condition } from '../src/market/scan.js'
 import { buildIdPage, webData, webPage } from '../src/market/web-site.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
+import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { warnIfFull } from '../src/pipeline/reject-truncated.js'
@@ -19,28 +19,46 @@ import { perPart } from '../src/pipeline/work.js'
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes
  * and yields in percent. Types are as observed in answers, and unchecked.
  */
-export interface CircuitStock {
-  readonly Symbol: string | null
-  readonly Name: string | null
-  readonly LTP: number | null
-  readonly ChangePercent: number | null
-  readonly MarketCap: number | null
-  readonly Volume: number | null
-  readonly High5Yr: number | null
-  readonly High1Yr: number | null
-  readonly Low1Yr: number | null
-  readonly PE: number | null
-  readonly PB: number | null
-  readonly DivYield: number | null
-}
+export const CircuitStock = row({
+  Symbol: column(z.string().nullable(), { about: 'trading symbol', sql: 'symbol' }),
+  Name: column(z.string().nullable(), { about: 'name of the company', sql: 'name' }),
+  LTP: column(z.number().nullable(), { about: 'last traded price, rupees', sql: 'price' }),
+  ChangePercent: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent' }),
+  MarketCap: column(z.number().nullable(), { about: 'crore rupees', sql: 'market_cap' }),
+  Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),
+  High5Yr: column(z.number().nullable(), { about: 'highest price of five years, rupees', sql: 'high_5y' }),
+  High1Yr: column(z.number().nullable(), { about: 'highest price of a year, rupees', sql: 'high_1y' }),
+  Low1Yr: column(z.number().nullable(), { about: 'lowest price of a year, rupees', sql: 'low_1y' }),
+  PE: column(z.number().nullable(), { about: 'price to earnings', sql: 'pe' }),
+  PB: column(z.number().nullable(), { about: 'price to book value', sql: 'pb' }),
+  DivYield: column(z.number().nullable(), { about: 'percent', sql: 'dividend_yield' }),
+})
+export interface CircuitStock extends BuiltRowOf<typeof CircuitStock> {}
 
 type Side = 'upper' | 'lower'
 
-const FIELDS = ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5yr', 'Low1Yr', 'High1Yr', 'Pe', 'Pb', 'DivYeild'] as const
+/** Price and change are required, because every stock at its limit has them. */
+const required = () => column(z.number().nullable(), { required: true })
+/** A ratio may be missing. */
+const ratio = () => column(z.number().nullable(), { usual: true })
 
-/** Ratios may be missing; price and change are required, because every stock at its limit has them. */
-const RATIOS: readonly string[] = ['Pe', 'Pb', 'DivYeild']
-const FIGURES_SHAPE = Object.fromEntries(FIELDS.slice(2).map((field) => [RATIOS.includes(field) ? `${field}~` : `${field}!`, 'number']))
+/** A stock as the scan answers it, its fields in the order of the request. */
+const ScannedStock = row({
+  Sym: column(z.string().nullable(), { required: true, key: true }),
+  DispSym: column(z.string().nullable(), { required: true }),
+  Ltp: required(),
+  PPerchange: required(),
+  Mcap: required(),
+  Volume: required(),
+  High5yr: required(),
+  Low1Yr: required(),
+  High1Yr: required(),
+  Pe: ratio(),
+  Pb: ratio(),
+  DivYeild: ratio(),
+})
+
+const FIELDS = ScannedStock.keyof().options
 
 const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircuitBreak' } as const
 
@@ -73,7 +91,7 @@ const circuit = post({
     if (circuitWebData === undefined) throw new BadAnswerError('schema', 'the scan answer has no list')
     return circuitWebData
   },
-  shape: dataEnvelope({ 'Sym!': 'text|key', 'DispSym!': 'text', ...FIGURES_SHAPE }),
+  shape: dataEnvelope(z.array(ScannedStock)),
   sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
 })
 
@@ -122,10 +140,8 @@ const createScan = (side: Side): z.output<typeof Scan> => ({
   },
 })
 
-/** The fields of an answer that the record uses, by their names in the scan or on the web site. */
-type Text = 'Sym' | 'sym' | 'DispSym' | 'Name'
-type Figure = Exclude<(typeof FIELDS)[number], Text>
-type CircuitRow = Readonly<Partial<Record<Text, string | null> & Record<Figure, number | null>>>
+/** A stock as answered by the scan or the web site, which has other names for two fields. */
+type CircuitRow = RowOf<typeof ScannedStock> & { readonly sym?: string | null; readonly Name?: string | null }
 
 const toCircuitStock = (row: CircuitRow): CircuitStock => ({
   Symbol: row.Sym ?? row.sym ?? null,
@@ -158,5 +174,19 @@ export const circuitStocks = defineStream({
       map((rows) => createResult(rows.map(toCircuitStock))),
     )
   }),
-  outputs: [{ shape: 'array-per-item', file: '{side}_circuit_stocks.json', emptyWhenLost: true }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: '{side}_circuit_stocks.json',
+      emptyWhenLost: true,
+      tables: [
+        {
+          name: 'circuits',
+          about: 'stocks at their upper or lower circuit limit',
+          columns: [{ name: 'side', type: 'VARCHAR', comment: 'upper or lower', from: { file: 'label' } }, CircuitStock],
+          position: 11,
+        },
+      ],
+    },
+  ],
 })

@@ -2,12 +2,13 @@ import { from, map, mergeMap, type Observable, of, switchMap, throwError, zip } 
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { optionalDataEnvelope } from '../src/http/shape.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { ITEM_SYMBOL } from '../src/model/table.js'
 import { addDays, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
@@ -15,31 +16,42 @@ import { uniqueBy } from '../src/operators/unique-by.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
-const FILING_SHAPE = {
-  ...{ 'news_date~!': 'day', 'caption~': 'text|key', descriptor: 'text|key', file_url: 'text', news_body: 'text', 'isin?': 'text' },
-  ...{ 'cat?': 'text', 'sym?': 'text', 'disp?': 'text', 'seo?': 'text', 'ann_type?': 'text' },
-  ...{ 'bse_code?': 'number|text', 'co_code?': 'number|text', 'sid?': 'number|text', 'exch?': 'text', 'seg?': 'text', 'inst?': 'text' },
-  ...{ 'ltp?': 'number', 'ch?': 'number', 'pch?': 'number', 'ts?': 'number', 'ls?': 'number', 'mtp?': 'number' },
-}
-
-/** Filings of `lodr` are merged by it: rows without it would replace stored ones under other keys. */
-const NEWS_ID = { company_filings: { 'news_id?': 'text' }, lodr: { 'news_id~!': 'text|key' } }
+const numberOrText = z.union([z.number(), z.string()]).optional()
+const text = z.string().optional()
+const number = z.number().optional()
 
 /**
  * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has a time of day, in India
  * (`2026-02-11 19:28:12`); `file_url` is empty if there is no document.
  */
-export interface Filing extends Row {
-  readonly news_date?: string
-  readonly caption?: string
-  readonly descriptor?: string
-  readonly news_body?: string
-  readonly file_url?: string
-  readonly news_id?: string
-  readonly isin?: string
-  readonly cat?: string
-  readonly ann_type?: string
+export const Filing = row({
+  isin: column(z.string().optional(), { about: 'ISIN of the stock', sql: 'isin' }),
+  news_date: column(z.string(), {
+    about: 'when it was filed, India time',
+    sql: ['filed_at', 'TIMESTAMP'],
+    format: 'day',
+    required: true,
+    usual: true,
+  }),
+  caption: column(z.string(), { about: 'title', sql: 'caption', key: true, usual: true }),
+  descriptor: column(z.string(), { about: 'kind of filing', sql: 'descriptor', key: true }),
+  cat: column(z.string().optional(), { about: 'finer kind; NULL if the exchange gave none', sql: 'category' }),
+  news_body: column(z.string(), { about: 'short text', sql: 'body' }),
+  file_url: column(z.string(), { about: 'address of the document', sql: 'url' }),
+  news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
+  ...{ ann_type: text, disp: text, exch: text, inst: text, seg: text, seo: text, sym: text },
+  ...{ ch: number, ls: number, ltp: number, mtp: number, pch: number, ts: number },
+  ...{ bse_code: numberOrText, co_code: numberOrText, sid: numberOrText },
+})
+export interface Filing extends RowOf<typeof Filing> {}
+
+/** Filings of `lodr` are merged by their `news_id`: rows without it would replace stored ones under other keys. */
+const rowsOn = {
+  company_filings: Filing,
+  lodr: Filing.extend({ news_id: column(z.string(), { required: true, key: true, usual: true }) }),
 }
+
+const SYMBOL = { ...ITEM_SYMBOL, comment: 'trading symbol of the requested stock' }
 
 const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
   post({
@@ -51,7 +63,7 @@ const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: optionalDataEnvelope({ ...FILING_SHAPE, ...NEWS_ID[path] }, { 'total_pages?': 'number' }),
+    shape: dataEnvelope(column(z.array(rowsOn[path]), { usual: true, required: true }), { total_pages: z.number().optional() }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 
@@ -123,7 +135,22 @@ export const companyFilings = defineStream({
     if (tools.settings.forceUpdate) return both$
     return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skippedResult) : both$)))
   }),
-  outputs: [{ shape: 'document-per-item', file: 'company_filings/{SYMBOL}_filings.json', document: (rows) => ({ code: 0, data: rows }) }],
+  outputs: [
+    {
+      shape: 'document-per-item',
+      file: 'company_filings/{SYMBOL}_filings.json',
+      document: (rows) => ({ code: 0, data: rows }),
+      tables: [
+        {
+          name: 'filings',
+          about: 'filings with the exchange, newest first within a stock',
+          lists: ['data'],
+          columns: [SYMBOL, Filing],
+          position: 4,
+        },
+      ],
+    },
+  ],
 })
 
 const KINDS = [

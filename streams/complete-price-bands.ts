@@ -1,24 +1,29 @@
 import { map } from 'rxjs'
+import { z } from 'zod'
 import { filledCsv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/archive.js'
 import { createResult } from '../src/model/outcome.js'
+import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/newest-file.js'
 import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
-export interface PriceBand extends Readonly<Record<string, string | undefined>> {
-  readonly Symbol?: string
-  readonly Series?: string
-  readonly 'Security Name'?: string
-  readonly Band?: string
-  readonly Remarks?: string
-}
+export const PriceBand = row({
+  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
+  Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
+  'Security Name': column(z.string(), { about: 'name of the security', sql: 'name' }),
+  Band: column(z.string(), {
+    about: 'percent, or No Band',
+    sql: 'band',
+    further: [{ name: 'band_percent', type: 'DOUBLE', comment: 'percent; NULL if there is no band', from: { row: ['Band'] } }],
+  }),
+  Remarks: column(z.string().optional(), { about: 'as published', sql: 'remarks' }),
+})
+export interface PriceBand extends CsvRowOf<typeof PriceBand> {}
 
-const COLUMNS = { Symbol: 'text', Series: 'text', 'Security Name': 'text', Band: 'text', 'Remarks?': 'text' }
-
-const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), COLUMNS, (stocks, market) => [
+const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), PriceBand, (stocks, market) => [
   'Symbol ,Series, Security Name,Band , Remarks',
   ...stocks.map((stock) => {
     const random = market.random('band', stock.ISIN)
@@ -42,5 +47,11 @@ export const completePriceBands = defineStream({
       rejectShrunk(file, tools),
     ),
   ),
-  outputs: [{ shape: 'array-per-item', file: 'complete_price_bands.json' }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'complete_price_bands.json',
+      tables: [{ name: 'bands', about: 'the price band of every security on the newest day', columns: [PriceBand], position: 13 }],
+    },
+  ],
 })

@@ -2,10 +2,11 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { dataEnvelope, oneOrMore } from '../src/http/shape.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
+import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
@@ -13,19 +14,33 @@ import { warnIfFull } from '../src/pipeline/reject-truncated.js'
 import { perPart } from '../src/pipeline/work.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
-export interface CorporateAction extends Row {
-  readonly ActType?: 'DIVIDEND' | 'BONUS' | 'SPLIT' | 'RIGHTS' | 'BUYBACK' | 'QUARTERLY RESULT ANNOUNCEMENT' | (string & {})
-  readonly ExDate?: string
-  readonly RecDate?: string
-  readonly Note?: string
-}
+export const CorporateAction = row({
+  ActType: column(textSuchAs('DIVIDEND', 'BONUS', 'SPLIT', 'RIGHTS', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'), {
+    about: 'such as DIVIDEND, BONUS or SPLIT',
+    sql: 'action',
+    required: true,
+  }),
+  ExDate: column(z.string(), {
+    about: 'first day on which the share trades without it',
+    sql: 'ex_date',
+    format: 'day',
+    required: true,
+  }),
+  RecDate: column(z.string(), { about: 'whoever holds the share on this day takes part', sql: ['record_date', 'DATE'] }),
+  Note: column(z.string(), { about: 'rupees a share, or the ratio', sql: 'note' }),
+  ActDate: z.string().optional(),
+})
+export interface CorporateAction extends RowOf<typeof CorporateAction> {}
 
 /** A stock and its corporate actions. */
-export interface StockActions extends Row {
-  readonly Sym?: string
-  readonly DispSym?: string
-  readonly CorpAct?: readonly CorporateAction[]
-}
+export const StockActions = row({
+  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
+  DispSym: column(z.string(), { about: 'name of the company', sql: 'name' }),
+  Isin: z.string().optional(),
+  Sid: z.union([z.number(), z.string()]).optional(),
+  CorpAct: column(oneOrMore(CorporateAction), { required: true, key: true }),
+})
+export interface StockActions extends RowOf<typeof StockActions> {}
 
 /** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
 const MAX_ROWS = 5000
@@ -44,10 +59,7 @@ const actions = post({
     }),
   }),
   read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
-  shape: dataEnvelope({
-    ...{ 'Sym!': 'text|key', DispSym: 'text', 'Isin?': 'text', 'Sid?': 'number|text' },
-    'CorpAct!': oneOrMore({ 'ActType!': 'text', 'ActDate?': 'text', 'ExDate!': 'day', RecDate: 'text', Note: 'text' }),
-  }),
+  shape: dataEnvelope(z.array(StockActions)),
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {
@@ -105,5 +117,24 @@ export const corporateActions = defineStream({
     )
     return mode === 'history' ? action$.pipe(rejectShrunk(file, tools)) : action$
   }),
-  outputs: [{ shape: 'array-per-item', file: '{mode}_corporate_actions.json', keepsWhenEmpty: true }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: '{mode}_corporate_actions.json',
+      keepsWhenEmpty: true,
+      tables: [
+        {
+          name: 'corporate_actions',
+          about: 'dividends, bonuses, splits, rights and the like, one row each',
+          lists: ['CorpAct'],
+          columns: [
+            { name: 'list', type: 'VARCHAR', comment: 'upcoming or history', from: { file: 'label' } },
+            ...toDocumentColumns(StockActions),
+            CorporateAction,
+          ],
+          position: 9,
+        },
+      ],
+    },
+  ],
 })

@@ -2,42 +2,75 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { oneOrMore, record } from '../src/http/shape.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import type { Random } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
+import { column, oneOrMore, type RowOf, row } from '../src/model/row-schema.js'
+import type { TableColumn } from '../src/model/sql-column.js'
 import { toStockRecord } from '../src/model/stock.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>
+const figureTable = () => z.record(z.string(), z.string().optional())
 
 /**
  * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are consolidated quarters and years,
  * `_sq` and `_sy` standalone; the case of column names varies from stock to stock.
  */
-export interface Fundamentals extends Row {
-  readonly isin?: string
-  readonly incomeStat_cq?: FigureTable
-  readonly incomeStat_cy?: FigureTable
-  readonly incomeStat_sq?: FigureTable
-  readonly incomeStat_sy?: FigureTable
-  readonly TTM_cy?: FigureTable
-  readonly CV?: FigureTable
-  readonly roce_roe?: FigureTable
-  readonly sHp?: FigureTable
-  readonly bs_c?: FigureTable
-}
+export const Fundamentals = row({
+  isin: z.string(),
+  incomeStat_cq: column(figureTable(), { about: 'consolidated results by quarter', sql: 'quarters' }),
+  incomeStat_cy: column(figureTable(), { about: 'consolidated results by year', sql: 'years' }),
+  incomeStat_sq: figureTable().optional(),
+  incomeStat_sy: figureTable().optional(),
+  TTM_cy: column(figureTable(), { about: 'the trailing twelve months', sql: 'ttm' }),
+  TTM_sy: figureTable().optional(),
+  CV: column(figureTable(), { about: 'ratios, sector and industry', sql: 'ratios' }),
+  roce_roe: column(figureTable(), { about: 'ROE and ROCE by period', sql: 'returns' }),
+  sHp: column(figureTable(), { about: 'shares of promoters, institutions and the public by quarter, percent', sql: 'shareholding' }),
+  bs_c: column(figureTable(), { about: 'consolidated balance sheet by year', sql: 'balance_sheet' }),
+  bs_s: figureTable().optional(),
+})
+export interface Fundamentals extends RowOf<typeof Fundamentals> {}
+
+/** A figure within a block; its key may have several spellings. */
+const figure = (name: string, paths: readonly string[], comment: string): TableColumn => ({
+  ...{ name, type: 'DOUBLE', comment },
+  from: { row: paths.map((path) => `$.${path}`) },
+})
+
+/** The first value of a text such as `10|5|4`: that of the newest quarter. */
+const newest = (name: string, keys: readonly string[], comment: string): TableColumn => ({
+  ...figure(
+    name,
+    keys.map((key) => `incomeStat_cq.${key}`),
+    comment,
+  ),
+  convert: (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`,
+})
+
+const FIGURES: readonly TableColumn[] = [
+  { name: 'symbol', type: 'VARCHAR', comment: 'trading symbol', from: { row: ['Symbol'] } },
+  { name: 'isin', type: 'VARCHAR', comment: 'ISIN of the stock', from: { row: ['ISIN', 'isin'] } },
+  { name: 'sector', type: 'VARCHAR', comment: 'as the provider names it', from: { row: ['$.CV.SECTOR'] } },
+  figure('pe', ['CV.PE', 'CV.STOCK_PE'], 'price to earnings'),
+  figure('roe', ['CV.ROE'], 'return on equity, percent'),
+  figure('roce', ['CV.ROCE'], 'return on capital employed, percent'),
+  {
+    ...newest('quarter', ['YEAR', 'Year'], 'newest quarter, YYYYMM'),
+    type: 'VARCHAR',
+    convert: (value) => `split_part(${value}, '|', 1)`,
+  },
+  newest('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
+  newest('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
+  newest('eps', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
+  newest('opm', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
+]
 
 const FundamentalAnswer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
-
-const REPORT_SHAPE = {
-  isin: 'text',
-  ...{ incomeStat_cq: 'record', incomeStat_cy: 'record', 'incomeStat_sq?': 'record', 'incomeStat_sy?': 'record', TTM_cy: 'record' },
-  ...{ 'TTM_sy?': 'record', CV: 'record', roce_roe: 'record', sHp: 'record', bs_c: 'record', 'bs_s?': 'record' },
-}
 
 const fundamental = post({
   name: 'fundamental',
@@ -47,7 +80,7 @@ const fundamental = post({
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
   read: (text, { data: { isin } }, seen): readonly Row[] =>
     assertSameIsin(isin, [json(FundamentalAnswer)(text, undefined, seen).data ?? []].flat()),
-  shape: record({ 'status?': 'text', 'code?': 'number', data: oneOrMore(REPORT_SHAPE) }),
+  shape: row({ status: z.string().optional(), code: z.number().optional(), data: oneOrMore(Fundamentals) }),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
     if (stock === undefined) return undefined
@@ -92,5 +125,19 @@ export const fundamentalData = defineStream({
       map((records) => createResult(records.map((record) => toStockRecord<Fundamentals>(stock, record)))),
     ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'fundamental_data.json' }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'fundamental_data.json',
+      tables: [
+        {
+          name: 'fundamentals',
+          about:
+            'results, balance sheet and ratios, one row for each stock; in the JSON columns, one text lists the periods of a figure, 10|5|4',
+          columns: [...FIGURES, Fundamentals],
+          position: 3,
+        },
+      ],
+    },
+  ],
 })

@@ -1,23 +1,25 @@
 import { map } from 'rxjs'
+import { z } from 'zod'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/archive.js'
 import { createResult } from '../src/model/outcome.js'
+import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/newest-file.js'
 import { once } from '../src/pipeline/work.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
-export interface PriceBandChange extends Readonly<Record<string, string | undefined>> {
-  readonly Symbol?: string
-  readonly Series?: string
-  readonly 'Security Name'?: string
-  readonly From?: string
-  readonly To?: string
-}
+export const PriceBandChange = row({
+  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
+  Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
+  'Security Name': column(z.string(), { about: 'name of the security', sql: 'name' }),
+  From: column(z.string(), { about: 'band before, percent or No Band', sql: 'from_band' }),
+  To: column(z.string(), { about: 'band from then on, percent or No Band', sql: 'to_band' }),
+  'Sr. No': column(z.string().optional(), { about: 'position in the published list', sql: ['place', 'BIGINT'] }),
+})
+export interface PriceBandChange extends CsvRowOf<typeof PriceBandChange> {}
 
-const COLUMNS = { 'Sr. No?': 'text', Symbol: 'text', Series: 'text', 'Security Name': 'text', From: 'text', To: 'text' }
-
-const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), COLUMNS, (stocks, market, day) => [
+const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), PriceBandChange, (stocks, market, day) => [
   'Sr. No,Symbol,Series, Security Name,From,To',
   ...stocks
     .filter((stock, place) => place === 0 || market.random('bands', day, stock.ISIN).chance(0.01))
@@ -33,5 +35,11 @@ export const incrementalPriceBands = defineStream({
   timeoutMs: 30_000,
   endpoints: [bandChanges],
   work: once((tools) => fetchNewestFile(bandChanges, tools).pipe(map((rows) => createResult(rows as readonly PriceBandChange[])))),
-  outputs: [{ shape: 'array-per-item', file: 'incremental_price_bands.json' }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'incremental_price_bands.json',
+      tables: [{ name: 'band_changes', about: 'price bands that changed on the newest day', columns: [PriceBandChange], position: 14 }],
+    },
+  ],
 })

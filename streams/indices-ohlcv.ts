@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { CANDLE_COLUMNS } from '../src/market/candle-file.js'
 import { createCandleEndpoint } from '../src/market/candles.js'
+import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle-row.js'
 import { readText } from '../src/model/row.js'
+import type { TableColumn } from '../src/model/sql-column.js'
+import { ITEM_SYMBOL } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
 import { perRowOf } from '../src/pipeline/work.js'
@@ -10,6 +12,13 @@ const indexCandles = createCandleEndpoint(
   'index_ohlcv',
   z.string().refine((instrument) => instrument !== 'EQUITY', 'must be an index instrument'),
 )
+
+const SID: TableColumn = {
+  name: 'sid',
+  type: 'VARCHAR',
+  comment: "the provider's id of the index, because some share a symbol; empty if the list lacks it",
+  from: { file: 'sid' },
+}
 
 /** Daily candles of each index of `all-indices`, as for stocks. The interface document states no worker count; 15 as for stocks. */
 export const indicesOhlcv = defineStream({
@@ -23,5 +32,20 @@ export const indicesOhlcv = defineStream({
     const instrument = { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) }
     return fetchMissingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
   }),
-  outputs: [{ shape: 'candles-per-item', file: 'ohlcv_data/indices/{INDEX}.csv', columns: CANDLE_COLUMNS }],
+  outputs: [
+    {
+      shape: 'candles-per-item',
+      file: 'ohlcv_data/indices/{INDEX}.csv',
+      columns: CANDLE_COLUMNS,
+      tables: [
+        {
+          name: 'index_candles',
+          about: 'daily candles of indices',
+          columns: [{ ...ITEM_SYMBOL, comment: 'symbol of the index, as in the table indices' }, SID, CandleRow],
+          key: ['symbol', 'sid', 'date'],
+          position: 18,
+        },
+      ],
+    },
+  ],
 })

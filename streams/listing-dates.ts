@@ -2,18 +2,31 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { filledCsv } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
-import { rows } from '../src/http/shape.js'
 import { escapeFormulasInLine } from '../src/market/formula.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
+import { column, row } from '../src/model/row-schema.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { readStoredLines, rejectShrunk } from '../src/pipeline/reject-shrunk.js'
 import { once } from '../src/pipeline/work.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
-// biome-ignore format: in the order of the file
-const COLUMNS = ['SYMBOL', 'NAME OF COMPANY', 'SERIES', 'DATE OF LISTING', 'PAID UP VALUE', 'MARKET LOT', 'ISIN NUMBER', 'FACE VALUE']
+/** A line of the list; every cell is text. */
+const Listing = row({
+  SYMBOL: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
+  'NAME OF COMPANY': column(z.string(), { about: 'name of the company', sql: 'name' }),
+  SERIES: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
+  'DATE OF LISTING': column(z.string(), {
+    about: 'first day of trading',
+    sql: ['listed_on', 'DATE'],
+    convert: (value) => `CAST(try_strptime(${value}, '%d-%b-%Y') AS DATE)`,
+  }),
+  'ISIN NUMBER': column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
+  'FACE VALUE': column(z.string(), { about: 'rupees', sql: ['face_value', 'DOUBLE'] }),
+  'PAID UP VALUE': column(z.string(), { about: 'rupees', sql: ['paid_up_value', 'DOUBLE'] }),
+  'MARKET LOT': column(z.string(), { about: 'shares', sql: ['market_lot', 'BIGINT'] }),
+})
 
 const equityList = get({
   name: 'listing_dates',
@@ -27,7 +40,7 @@ const equityList = get({
     if (lines.length !== rows.length + 1) throw new BadAnswerError('schema', 'the CSV has a record that spans several lines')
     return lines.map(escapeFormulasInLine)
   },
-  shape: rows(Object.fromEntries(COLUMNS.map((column) => [column, 'text']))),
+  shape: z.array(Listing),
   type: 'text/csv',
   sample: (_, { stocks }) =>
     [
@@ -57,5 +70,18 @@ export const listingDates = defineStream({
       rejectShrunk(file, tools, { readStored: readStoredLines }),
     ),
   ),
-  outputs: [{ shape: 'text', file: '{exch}_equity_list.csv' }],
+  outputs: [
+    {
+      shape: 'text',
+      file: '{exch}_equity_list.csv',
+      tables: [
+        {
+          name: 'listing_dates',
+          about: "the exchange's own list of equities, with the day on which each was listed",
+          columns: [Listing],
+          position: 16,
+        },
+      ],
+    },
+  ],
 })

@@ -2,22 +2,42 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
-import { record, rows } from '../src/http/shape.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
-import type { Stock } from '../src/model/stock.js'
+import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
+import { type Stock, StockRecord } from '../src/model/stock.js'
+import { toDocumentColumns } from '../src/model/table.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
 /** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
-export interface NewsItem {
-  readonly Title: string
-  readonly Summary: string
-  readonly Sentiment: string
-  readonly PublishDate: number
-  readonly Source: string
-}
+export const NewsItem = row({
+  PublishDate: column(z.number(), {
+    about: 'when it was published, India time',
+    sql: ['published_at', 'TIMESTAMP'],
+    convert: (value) => `make_timestamp((NULLIF(TRY_CAST(${value} AS BIGINT), 0) + 19800000) * 1000)`,
+  }),
+  Title: column(z.string(), { about: 'headline', sql: 'title' }),
+  Summary: column(z.string(), { about: 'a few sentences', sql: 'summary' }),
+  Sentiment: column(z.string(), { about: 'positive, negative, neutral or mixed', sql: 'sentiment' }),
+  Source: column(z.string(), { about: 'category of the news', sql: 'source' }),
+})
+export interface NewsItem extends BuiltRowOf<typeof NewsItem> {}
+
+/** A news item as answered. */
+const AnsweredNews = row({
+  publish_date: column(z.number(), { format: 'millis', required: true, key: true }),
+  category: z.string(),
+  news_object: column(
+    row({
+      title: column(z.string(), { required: true, key: true }),
+      text: column(z.string(), { required: true }),
+      overall_sentiment: column(z.string(), { required: true }),
+    }),
+    { required: true, key: true },
+  ),
+})
 
 const NewsAnswer = z.looseObject({ data: z.looseObject({ latest_news: z.array(Row).nullish() }).nullable() })
 
@@ -37,15 +57,10 @@ const liveNews = post({
   }),
   read: (text, { stock_list: [isin] }, seen): readonly Row[] =>
     assertSameIsin(isin, json(NewsAnswer)(text, undefined, seen).data?.latest_news ?? []),
-  shape: record({
-    'code?': 'number',
-    'status?': 'text|number',
-    data: record({
-      'latest_news~!': rows({
-        ...{ 'publish_date!': 'millis|key', category: 'text' },
-        'news_object!': record({ 'title!': 'text|key', 'text!': 'text', 'overall_sentiment!': 'text' }),
-      }),
-    }),
+  shape: row({
+    code: z.number().optional(),
+    status: z.union([z.string(), z.number()]).optional(),
+    data: row({ latest_news: column(z.array(AnsweredNews), { usual: true, required: true }) }),
   }),
   sample: ({ stock_list: [isin], limit }, market) => {
     const random = market.random('news', isin)
@@ -101,6 +116,15 @@ export const marketNews = defineStream({
       shape: 'document-per-item',
       file: 'market_news/{SYMBOL}_news.json',
       document: (News, { value }) => ({ Symbol: (value as Stock).Symbol, ISIN: (value as Stock).ISIN, News }),
+      tables: [
+        {
+          name: 'news',
+          about: 'latest news of each stock',
+          lists: ['News'],
+          columns: [...toDocumentColumns(StockRecord), NewsItem],
+          position: 5,
+        },
+      ],
     },
   ],
 })

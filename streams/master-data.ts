@@ -2,13 +2,13 @@ import { map, type Observable, of, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
-import { dataEnvelope } from '../src/http/shape.js'
 import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
 import { listingWarnings } from '../src/market/listings.js'
 import { condition, exchangeCondition } from '../src/market/scan.js'
 import { BadAnswerError } from '../src/model/errors.js'
-import { isRow, type Row, Rows } from '../src/model/row.js'
-import { type Stock, toStockItems, toStocks } from '../src/model/stock.js'
+import { isRow, Rows } from '../src/model/row.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
 import { refuse } from '../src/pipeline/refuse.js'
@@ -16,24 +16,32 @@ import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
 import { type CountedRows, parseTotal, rejectTruncated } from '../src/pipeline/reject-truncated.js'
 import { MASTER, once } from '../src/pipeline/work.js'
 
+const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
+
 /** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in crore rupees, rates in percent. */
-export interface MasterRow extends Row {
-  readonly Sym?: string
-  readonly Isin?: string
-  readonly DispSym?: string
-  readonly Sid?: number | string
-  readonly FnoFlag?: number
-  readonly Mcap?: number | null
-  readonly Pe?: number | null
-  readonly DivYeild?: number | null
-  readonly Revenue?: number | null
-  readonly Year1RevenueGrowth?: number | null
-  readonly NetProfitMargin?: number | null
-  readonly YoYLastQtrlyProfitGrowth?: number | null
-  readonly EBIDTAMargin?: number | null
-  readonly volume?: number | null
-  readonly PricePerchng1year?: number | null
-}
+export const MasterRow = row({
+  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
+  Isin: column(z.string(), { about: 'ISIN of the stock', sql: 'isin', required: true, key: true }),
+  DispSym: column(z.string(), { about: 'name of the company', sql: 'name', required: true }),
+  Sid: column(z.union([z.number(), z.string()]), {
+    about: "the provider's id of the security",
+    sql: ['sid', 'VARCHAR'],
+    required: true,
+    key: true,
+  }),
+  FnoFlag: column(z.int().optional(), { about: '1 where futures and options are traded on it', sql: 'fno', or: 'text' }),
+  Mcap: figure('market_cap', 'market capitalisation, crore rupees'),
+  Pe: figure('pe', 'price to earnings'),
+  DivYeild: figure('dividend_yield', 'percent'),
+  Revenue: figure('revenue', 'crore rupees'),
+  Year1RevenueGrowth: figure('revenue_growth', 'percent against the year before'),
+  NetProfitMargin: figure('net_profit_margin', 'percent'),
+  YoYLastQtrlyProfitGrowth: figure('profit_growth', 'profit of the newest quarter, percent against the year before'),
+  EBIDTAMargin: figure('ebitda_margin', 'percent'),
+  volume: figure('volume', 'shares traded'),
+  PricePerchng1year: figure('price_change_1y', 'percent against the year before'),
+})
+export interface MasterRow extends RowOf<typeof MasterRow> {}
 
 // biome-ignore format: as in the interface document
 const FIELDS = [
@@ -43,8 +51,6 @@ const FIELDS = [
 
 const MAX_ROWS = 5000
 const MAP_FILE = 'master_isin_map.json'
-
-const FIGURE_FIELDS = FIELDS.filter((field) => !['Isin', 'DispSym', 'Sym', 'Sid', 'FnoFlag'].includes(field))
 
 const master = post({
   name: 'master',
@@ -67,10 +73,7 @@ const master = post({
     if (toStocks(rows).length === 0) throw new BadAnswerError('schema', 'the master list has no stock')
     return { rows, total: parseTotal(tot_rec) }
   },
-  shape: dataEnvelope({
-    ...Object.fromEntries(FIGURE_FIELDS.map((field) => [`${field}~`, 'number'])),
-    ...{ 'Isin!': 'text|key', 'DispSym!': 'text', 'Sym!': 'text|key', 'Sid!': 'number|text|key', 'FnoFlag?': 'number|text' },
-  }),
+  shape: dataEnvelope(z.array(MasterRow)),
   sample: (_, market) => ({
     code: 0,
     data: market.stocks.map((stock) => {
@@ -141,7 +144,16 @@ export const masterData = defineStream({
     return toStockItems(stocks)
   },
   outputs: [
-    { shape: 'array-per-item', file: 'master_data_response.json' },
-    { shape: 'array-per-item', file: MAP_FILE, select: toStocks },
+    {
+      shape: 'array-per-item',
+      file: 'master_data_response.json',
+      tables: [{ name: 'master_data', about: 'the figures in the list of all stocks, one row each', columns: [MasterRow], position: 2 }],
+    },
+    {
+      shape: 'array-per-item',
+      file: MAP_FILE,
+      select: toStocks,
+      tables: [{ name: 'master', about: 'the list of all stocks, one row each', columns: [Stock], position: 1 }],
+    },
   ],
 })

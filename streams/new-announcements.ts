@@ -2,21 +2,22 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { dataEnvelope } from '../src/http/shape.js'
 import { assertSameIsin } from '../src/market/same-isin.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
-import { toStockRecord } from '../src/model/stock.js'
+import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { addDays, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { perStock } from '../src/pipeline/work.js'
 
 /** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
-export interface Announcement extends Row {
-  readonly events?: string
-  readonly date?: string
-  readonly type?: string
-}
+export const Announcement = row({
+  date: column(z.string(), { about: 'India time', sql: ['announced_at', 'TIMESTAMP'], format: 'day', required: true, usual: true }),
+  type: column(z.string(), { about: 'such as Results Update', sql: 'kind' }),
+  events: column(z.string(), { about: 'text of the announcement', sql: 'event', required: true, key: true, usual: true }),
+})
+export interface Announcement extends RowOf<typeof Announcement> {}
 
 const announcements = post({
   name: 'announcements',
@@ -24,7 +25,7 @@ const announcements = post({
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
   read: (text, { data: { isin } }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
-  shape: dataEnvelope({ 'events~!': 'text|key', 'date~!': 'day', type: 'text' }),
+  shape: dataEnvelope(z.array(Announcement)),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('announcements', isin)
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
@@ -50,5 +51,12 @@ export const newAnnouncements = defineStream({
       map((rows) => createResult(rows.map((row) => toStockRecord<Announcement>(stock, row)))),
     ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'all_company_announcements.json', newestBy: (row) => readText(row.date) }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'all_company_announcements.json',
+      newestBy: (row) => readText(row.date),
+      tables: [{ name: 'announcements', about: 'announcements of each stock', columns: [StockRecord, Announcement], position: 6 }],
+    },
+  ],
 })

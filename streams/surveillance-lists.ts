@@ -2,24 +2,25 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
-import { record, rows } from '../src/http/shape.js'
 import { buildIdPage, webData, webPage } from '../src/market/web-site.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
+import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
 import { createWebTiers } from '../src/pipeline/web-tiers.js'
 import { perPart } from '../src/pipeline/work.js'
 
 /** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
-export interface SurveillanceEntry {
-  readonly Symbol: string
-  readonly Name: string
-  readonly ISIN: string
-  readonly Stage: string
-}
+export const SurveillanceEntry = row({
+  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
+  Name: column(z.string(), { about: 'name of the company', sql: 'name' }),
+  ISIN: column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
+  Stage: column(z.string(), { about: 'stage of the surveillance, such as LTASM - I (13)', sql: 'stage' }),
+})
+export interface SurveillanceEntry extends BuiltRowOf<typeof SurveillanceEntry> {}
 
 type ListName = 'asm' | 'gsm'
 
@@ -35,9 +36,17 @@ const sheet = get({
       const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) => (isRow(cell) ? readText(cell.v) : ''))
       return c && c.length >= 5 && symbol && symbol !== 'Symbol' ? [{ Symbol: symbol, Name, ISIN, Stage }] : []
     }),
-  shape: record({
-    ...{ 'version?': 'text', 'reqId?': 'text', 'status?': 'text', 'sig?': 'text', 'warnings?': 'list' },
-    table: record({ 'cols?': 'list', rows: rows({ c: 'list' }), 'parsedNumHeaders?': 'number' }),
+  shape: row({
+    version: z.string().optional(),
+    reqId: z.string().optional(),
+    status: z.string().optional(),
+    sig: z.string().optional(),
+    warnings: z.array(z.unknown()).optional(),
+    table: row({
+      cols: z.array(z.unknown()).optional(),
+      rows: z.array(row({ c: z.array(z.unknown()) })),
+      parsedNumHeaders: z.number().optional(),
+    }),
   }),
   sample: ({ sheetId, tabId }, market) => {
     const { id, asmTabId, gsmTabId } = market.sheet
@@ -105,7 +114,24 @@ export const surveillanceLists = defineStream({
     ]
     return firstThatAnswers(tiers, (failure) => warn(`${list}: a source failed: ${failure}`)).pipe(map((rows) => createResult(rows)))
   }),
-  outputs: [{ shape: 'array-per-item', file: '{exch}_{list}_list.json', emptyWhenLost: true }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: '{exch}_{list}_list.json',
+      emptyWhenLost: true,
+      tables: [
+        {
+          name: 'surveillance',
+          about: 'stocks under additional (ASM) or graded (GSM) surveillance',
+          columns: [
+            { name: 'list', type: 'VARCHAR', comment: 'ASM or GSM', from: { file: 'label' }, convert: (label) => `upper(${label})` },
+            SurveillanceEntry,
+          ],
+          position: 12,
+        },
+      ],
+    },
+  ],
 })
 
 const requireStocks = (rows: readonly SurveillanceEntry[]): readonly SurveillanceEntry[] => {

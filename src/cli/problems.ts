@@ -2,6 +2,7 @@ import type { Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
 import { stripBrackets } from '../model/reason.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../model/report.js'
+import { NOT_STARTED } from '../model/run-stats.js'
 import { formatCount, formatQuantity } from './format.js'
 import { clean } from './text.js'
 
@@ -46,6 +47,8 @@ export const warningLines = (report: RunReport): readonly string[] =>
 export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
   Object.entries(missing).flatMap(([name, items]) => {
     const script = scripts[name]
+    // A run that fails at the master list has not even tried the other streams.
+    if (script?.error === NOT_STARTED) return []
     if (items === 'all') return script === undefined || script.outcome !== 'failed' ? [`  ${name}: all of it`] : []
     const earlier = items - (script === undefined ? 0 : countLost(script) + script.degraded)
     return earlier > 0 ? [`  ${name}: ${formatQuantity(earlier, 'item')}`] : []

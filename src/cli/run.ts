@@ -33,7 +33,7 @@ export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
     resolveFleet(flags.fleet, io.env)
     if (flags.sinks.length === 0) return startOrRetry(flags, settings, io, dependencies)
     // A missing package of a sink is reported before the first request.
-    return forkJoin(flags.sinks.map((target) => defer(() => createExport(target)))).pipe(
+    return forkJoin(flags.sinks.map((target) => defer(() => createExport(target, dependencies)))).pipe(
       switchMap(() => startOrRetry(flags, settings, io, dependencies)),
     )
   })
@@ -93,7 +93,7 @@ const runWithProgress = (flags: RunFlags, settings: Settings, io: ProcessIo, dep
         storeReport(ending, { settings, io, dependencies }).pipe(map((isReportStored) => ({ ending, isReportStored }))),
       ),
       concatMap(({ ending, isReportStored }) =>
-        loadAfterRun(ending, flags, { out: settings.out, io }).pipe(
+        loadAfterRun(ending, flags, { out: settings.out, io, streams: dependencies.streams }).pipe(
           map(({ sinks, code }) => {
             const exitCode = printEnding(ending, { flags, settings, io, streams: dependencies.streams, isReportStored, sinks })
             return code === 0 || exitCode !== 0 ? exitCode : code

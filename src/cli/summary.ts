@@ -111,7 +111,7 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
   const amount = `${isStopped ? 'at least ' : ''}${formatQuantity(files, 'file')}, ${formatBytes(size)}`
-  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing' : amount}`
+  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; files of earlier runs are unchanged' : amount}`
   const lines = [
     ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
     ...(context.isReportStored ? ['  .scripstream/report.json (the report of this run)'] : []),

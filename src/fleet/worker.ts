@@ -17,6 +17,7 @@ import { createSharedBackoffs, type HostBackoff } from './shared-backoffs.js'
 import { createStallDetector } from './stall-detector.js'
 import { createWorkerRuns, type WorkerRun } from './worker-run.js'
 
+/** What a worker needs to join a fleet; durations are in milliseconds. */
 export interface WorkerOptions {
   /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
   readonly address: string
@@ -37,6 +38,7 @@ export interface WorkerOptions {
   readonly stop?: Observable<unknown>
 }
 
+/** What a worker reports: the runs that it joins and leaves, and the items that it finishes. */
 export type WorkerNews =
   | { readonly type: 'joined'; readonly name: string; readonly shown: string }
   | { readonly type: 'run'; readonly run: string }

@@ -3,8 +3,8 @@ import type { z } from 'zod'
 import { BadAnswerError, formatError } from '../model/errors.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { isDeeperThan } from './depth.js'
+import type { AnswerInspector } from './endpoint.js'
 import { findNextData } from './next-data.js'
-import type { AnswerInspector } from './shape.js'
 
 /** Far deeper than any real answer, and still safe for recursive code. */
 const MAX_DEPTH = 64

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
-import type { AnswerInspector, Shape } from './shape.js'
+
+/** Receives the parsed answer for the drift check; throws if the answer must be refused. */
+export type AnswerInspector = (answer: unknown) => void
 
 /** The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a browser's. */
 export type HeaderSet = 'usual' | 'origin' | 'bare' | 'browser'
@@ -26,8 +28,11 @@ export interface Endpoint<Input, Answer> {
    * @throws BadAnswerError the text is not an answer of this endpoint, or not to this input
    */
   readonly read: (text: string, input: Input, inspect?: AnswerInspector) => Answer
-  /** The shape of an answer, for the drift check: `read` passes the parsed answer to its third parameter. */
-  readonly shape?: Shape
+  /**
+   * The schema of an answer, such as `dataEnvelope(z.array(Announcement))`, for the drift check: `read` passes the parsed answer to its third
+   * parameter. See `row`.
+   */
+  readonly shape?: z.ZodType
   /**
    * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then `read` decides.
    */

@@ -1,6 +1,7 @@
-import type { Kind, Shape } from './shape.js'
+import type { z } from 'zod'
+import { describeField, type FieldDescription, type Kind } from '../model/row-schema.js'
 
-const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16, day: 1, millis: 2 }
+const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16 }
 
 export interface KnownField<Layout> {
   readonly name: string
@@ -30,26 +31,37 @@ export interface ShapeNode<Layout> {
   usual: Layout | undefined
 }
 
-/** Compiles a shape for the records at a path of the answer. */
-export const createShapeNode = <Layout>(path: string, { fields, allows }: Shape): ShapeNode<Layout> => {
-  const own = allows.includes('list') ? `${path}[]` : path
+/** What an answer is, and the records in it. */
+export interface AnswerShape<Layout> {
+  readonly mask: number
+  readonly expected: string
+  readonly root: ShapeNode<Layout>
+}
+
+/** Compiles the schema of an answer. */
+export const compileShape = <Layout>(schema: z.core.$ZodType): AnswerShape<Layout> => {
+  const description = describeField(schema)
+  return { mask: toMask(description.kinds), expected: description.expected, root: createShapeNode('', description) }
+}
+
+const createShapeNode = <Layout>(path: string, { kinds, fields = {} }: FieldDescription): ShapeNode<Layout> => {
+  const own = kinds.includes('list') ? `${path}[]` : path
   const node = { path: own, answers: 0, records: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
-  const known = Object.entries(fields).map(([given, field]): KnownField<Layout> => {
-    const [, name = '', absence = '', required = ''] = /^(.*?)([?~]?)(!?)$/s.exec(given) ?? []
-    const named = typeof field === 'string' ? field.split('|') : field.allows
-    const kinds = named.filter((kind): kind is Kind => kind !== 'key')
-    return {
-      ...{ name, mask: toMask(kinds), expected: kinds.join('|') },
-      ...{ isExpected: absence !== '?', isUsual: absence === '~', isRequired: required !== '' },
-      mayBeNull: typeof field === 'string' ? kinds.length === named.length : absence !== '',
-      format: kinds.find((kind) => kind === 'day' || kind === 'millis'),
-      inner: typeof field === 'string' ? undefined : createShapeNode<Layout>(joinPath(node, name), field),
-    }
-  })
+  const known = Object.entries(fields).map(([name, schema]) => toKnownField<Layout>(node, name, describeField(schema)))
   return { ...node, known: new Map(known.map((field) => [field.name, field])) }
 }
 
-export const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
+const toKnownField = <Layout>(node: { readonly path: string }, name: string, field: FieldDescription): KnownField<Layout> => {
+  const { usual, required, key, format } = field.facts
+  return {
+    ...{ name, mask: toMask(field.kinds), expected: field.expected },
+    ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
+    ...{ isRequired: required === true, mayBeNull: key !== true, format },
+    inner: field.fields && createShapeNode<Layout>(joinPath(node, name), field),
+  }
+}
+
+const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
 
 export const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
 

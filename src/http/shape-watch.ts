@@ -1,9 +1,10 @@
+import type { z } from 'zod'
 import type { Drift } from '../model/report.js'
 import { isRow, type Row } from '../model/row.js'
+import type { AnswerInspector } from './endpoint.js'
 import { createPresenceCheck, type LackingField } from './presence.js'
 import { createRequiredFieldCheck, type FieldProblem, formatFieldProblem, type RequiredFieldPolicy } from './required-fields.js'
-import type { AnswerInspector, Shape } from './shape.js'
-import { createShapeNode, describeKind, joinPath, type KnownField, type ShapeNode, toKindBit, toMask } from './shape-node.js'
+import { compileShape, describeKind, joinPath, type KnownField, type ShapeNode, toKindBit } from './shape-node.js'
 
 /** Compares the answers of one endpoint with its declared shape. */
 export interface ShapeWatch {
@@ -44,14 +45,14 @@ const toDriftFacts = (node: Node, kind: Drift['kind'], { name, expected, isRequi
 interface WatchedEndpoint {
   readonly stream: string
   readonly endpoint: string
-  readonly shape: Shape
+  readonly shape: z.ZodType
 }
 
 /** Creates the drift check of one endpoint. */
 export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, policy?: RequiredFieldPolicy) => {
   const entries = new Map<string, Entry>()
-  const root = createShapeNode<FieldLayout>('', shape)
-  const rootMask = toMask(shape.allows)
+  const compiled = compileShape<FieldLayout>(shape)
+  const { root } = compiled
   const presence = createPresenceCheck(root)
   const findProblems = policy && createRequiredFieldCheck(root, policy.rules)
   let answer = 0
@@ -126,7 +127,7 @@ export const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, p
   const inspect: AnswerInspector = (value) => {
     answer += 1
     const bit = toKindBit(value)
-    if ((bit & ~rootMask) !== 0) wrongKind({ field: 'the answer', expected: shape.allows.join('|'), node: root }, value)
+    if ((bit & ~compiled.mask) !== 0) wrongKind({ field: 'the answer', expected: compiled.expected, node: root }, value)
     else if (bit !== 0) within(root, value)
     presence.observe(value, item)
     for (const problem of findProblems?.(value) ?? []) judge(problem)

@@ -1,10 +1,11 @@
-import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
-import { formatError, HostDownError } from '../model/errors.js'
+import { asyncScheduler, catchError, defer, finalize, Observable, tap, throwError } from 'rxjs'
+import { formatError, type HostClosedError, HostDownError } from '../model/errors.js'
 import type { BackoffReason } from '../model/event.js'
 import type { LimiterSettings } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
-import { hasTrouble, toBackoffStatus } from './host-state.js'
+import { hasTrouble, isDown, isRefusing, toBackoffStatus } from './host-state.js'
 import { createHostSummary } from './host-summary.js'
+import { createItemFailures } from './item-failures.js'
 import { createLimiter, type Limiter, type Permit } from './limiter.js'
 import { createNetworkLink, type NetworkLink, reclassifyTimeout, recordReply } from './network-link.js'
 import { createStopwatch } from './stopwatch.js'
@@ -68,9 +69,7 @@ export const createHostLimiters = (
   const now = createStopwatch()
   const summaries: (() => readonly string[])[] = []
   const endpoints = new Map<string, EndpointLimiter>()
-  /** The answer count of the host when an item last failed; -1 for items that are known to fail by themselves. */
-  const servedAtFailure = new Map<string, number>()
-  let served = 0
+  const itemFailures = createItemFailures()
 
   const createEndpointLimiter = (endpoint?: string): Limiter => {
     const summary = createHostSummary(endpoint === undefined ? name : `${name} ${endpoint}`)
@@ -91,92 +90,51 @@ export const createHostLimiters = (
     endpoints.set(endpoint, limiter)
     return limiter
   }
-  const isDown = (limiter: Limiter): boolean => limiter.state().backoff?.why === 'down'
-  /** The back-off of an endpoint that no stream uses any more ends by itself. */
-  const isRefusing = (limiter: Limiter): boolean => {
-    const { backoff, isProbing } = limiter.state()
-    return backoff?.why === 'refuses' && (isProbing || now() < backoff.until)
-  }
   const isOtherRefusing = (endpoint: EndpointLimiter): boolean =>
-    [...endpoints.values()].some((other) => other !== endpoint && isRefusing(other))
+    [...endpoints.values()].some((other) => other !== endpoint && isRefusing(other.state(), now()))
 
-  /** An item that fails again while the host answers others fails by itself. */
-  const isItemFailure = (key: string): boolean => {
-    const before = servedAtFailure.get(key) ?? served
-    servedAtFailure.set(key, before < served ? -1 : served)
-    return before < served && host.state().backoff === undefined
+  /** No item is to blame for a host that cannot be reached. */
+  const judgeSignal = (signal: HealthSignal, endpoint: EndpointLimiter, { item, isList = false }: ScheduleOptions): HealthSignal => {
+    if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
+    const isOwn = itemFailures.isOwn(`${endpoint.name} ${item}`, isList)
+    return isOwn && host.state().backoff === undefined ? inconclusive : signal
   }
-  const judgeSignal = (signal: HealthSignal, endpoint: EndpointLimiter, { item }: ScheduleOptions): HealthSignal =>
-    signal.kind === 'trouble' && isItemFailure(`${endpoint.name} ${item}`) ? inconclusive : signal
-
   const release = (signal: HealthSignal, { endpoint, permits }: Admission, { item, isList = false }: ScheduleOptions): void => {
-    if (signal.kind === 'answered') {
-      served += 1
-      servedAtFailure.delete(`${endpoint.name} ${item}`)
-    }
+    if (signal.kind === 'answered') itemFailures.onAnswer(`${endpoint.name} ${item}`)
     const isRefusal = signal.kind === 'refused' || signal.kind === 'non-answer'
     const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
-    const isOneItemEnough = link.served === 0 || (isHostFailure && (served === 0 || isList))
+    const isOneItemEnough = link.served === 0 || (isHostFailure && (itemFailures.answers() === 0 || isList))
     // One refusing endpoint backs off alone; a second one makes the whole host back off.
     host.release(permits[1], { signal: isRefusal && !isOtherRefusing(endpoint) ? inconclusive : signal, item, isOneItemEnough })
-    const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host))
+    const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host.state()))
     endpoint.release(permits[0], { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList })
   }
-  const attempt = <T>(attempt$: Observable<T>, options: ScheduleOptions, { subscriber, endpoint, permits }: ActiveAttempt<T>): void => {
-    const startedAt = asyncScheduler.now()
-    let isOpen = true
-    const finish = (signal: HealthSignal): void => {
-      if (!isOpen) return
-      isOpen = false
-      release(signal, { endpoint, permits }, options)
-    }
-    const subscription = attempt$.subscribe({
-      next: (value) => {
-        recordReply(link, asyncScheduler.now() - startedAt)
-        finish(answered)
-        subscriber.next(value)
-      },
-      error: (error: unknown) => {
-        const reclassified = reclassifyTimeout(error, link, options.idleMs)
-        const signal = classifyError(reclassified)
-        finish(judgeSignal(signal, endpoint, options))
-        const isOutage = signal.kind === 'trouble' && !options.failFast && (isDown(host) || isDown(endpoint))
-        subscriber.error(isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified)
-      },
-      complete: () => subscriber.complete(),
+  const observe = <T>(attempt$: Observable<T>, admission: Admission, options: ScheduleOptions): Observable<T> =>
+    defer(() => {
+      const startedAt = asyncScheduler.now()
+      let isOpen = true
+      const finish = (signal: HealthSignal): void => {
+        if (isOpen) release(signal, admission, options)
+        isOpen = false
+      }
+      return attempt$.pipe(
+        tap(() => {
+          recordReply(link, asyncScheduler.now() - startedAt)
+          finish(answered)
+        }),
+        catchError((error: unknown) => {
+          const reclassified = reclassifyTimeout(error, link, options.idleMs)
+          const signal = classifyError(reclassified)
+          finish(judgeSignal(signal, admission.endpoint, options))
+          const isOutage = signal.kind === 'trouble' && !options.failFast && [host, admission.endpoint].some((one) => isDown(one.state()))
+          return throwError(() => (isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified))
+        }),
+        finalize(() => finish(inconclusive)),
+      )
     })
-    subscriber.add(() => {
-      subscription.unsubscribe()
-      finish(inconclusive)
-    })
-  }
   const createHostLimiter = (endpoint: EndpointLimiter): HostLimiter => ({
     schedule: (attempt$, options) =>
-      new Observable((subscriber) => {
-        const { failFast = false } = options
-        const start = (endpointPermit: Permit): void => {
-          let isSent = false
-          const releaseUnsent = (): void => {
-            if (!isSent) endpoint.release(endpointPermit, { signal: inconclusive, item: options.item, isOneItemEnough: false })
-            isSent = true
-          }
-          subscriber.add(
-            host.acquire({
-              failFast,
-              start: (hostPermit) => {
-                isSent = true
-                attempt(attempt$, options, { subscriber, endpoint, permits: [endpointPermit, hostPermit] })
-              },
-              reject: (error) => {
-                releaseUnsent()
-                subscriber.error(error)
-              },
-            }),
-          )
-          if (!isSent) subscriber.add(releaseUnsent)
-        }
-        subscriber.add(endpoint.acquire({ failFast, start, reject: (error) => subscriber.error(error) }))
-      }),
+      acquireBoth({ endpoint, host, options }, (permits) => observe(attempt$, { endpoint, permits }, options)),
     isUnhealthy: () => hasTrouble(host.state()) || hasTrouble(endpoint.state()),
   })
   const limiters = new Map<string, HostLimiter>()
@@ -195,6 +153,34 @@ interface Admission {
   readonly permits: readonly [endpoint: Permit, host: Permit]
 }
 
-interface ActiveAttempt<T> extends Admission {
-  readonly subscriber: Subscriber<T>
+interface Acquiring {
+  readonly endpoint: Limiter
+  readonly host: Limiter
+  readonly options: ScheduleOptions
 }
+
+/** Waits for a permit of the endpoint, then for one of the host, and works with both. Unsubscribing leaves the queues, or ends the work. */
+const acquireBoth = <T>(
+  { endpoint, host, options: { item, failFast = false } }: Acquiring,
+  work: (permits: Admission['permits']) => Observable<T>,
+): Observable<T> =>
+  new Observable((subscriber) => {
+    const acquireHost = (endpointPermit: Permit): void => {
+      let isSent = false
+      const releaseUnsent = (): void => {
+        if (!isSent) endpoint.release(endpointPermit, { signal: inconclusive, item, isOneItemEnough: false })
+        isSent = true
+      }
+      const start = (hostPermit: Permit): void => {
+        isSent = true
+        subscriber.add(work([endpointPermit, hostPermit]).subscribe(subscriber))
+      }
+      const reject = (error: HostClosedError): void => {
+        releaseUnsent()
+        subscriber.error(error)
+      }
+      subscriber.add(host.acquire({ failFast, start, reject }))
+      if (!isSent) subscriber.add(releaseUnsent)
+    }
+    subscriber.add(endpoint.acquire({ failFast, start: acquireHost, reject: (error) => subscriber.error(error) }))
+  })

@@ -170,6 +170,13 @@ const isOutage = (
   return isOneItemEnough || areAllFailing || signal.sign === 'unreachable'
 }
 
+/** The circuit is open: the host does not answer. */
+export const isDown = ({ backoff }: HostState): boolean => backoff?.why === 'down'
+
+/** A back-off after refusals lasts. That of an endpoint which no stream uses any more ends by itself. */
+export const isRefusing = ({ backoff, isProbing }: HostState, now: number): boolean =>
+  backoff?.why === 'refuses' && (isProbing || now < backoff.until)
+
 export const hasTrouble = ({ backoff, failures, nonAnswers }: HostState): boolean => backoff !== undefined || failures > 0 || nonAnswers > 0
 
 /** The status of a back-off for events; times count from `now`. */

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { get } from '../http/endpoint.js'
-import { type AnswerInspector, type Fields, rows } from '../http/shape.js'
+import { type AnswerInspector, get } from '../http/endpoint.js'
 import type { SampleMarket, SampleStock } from '../model/market.js'
 import type { Row } from '../model/row.js'
 import { type Day, formatCompactDmy, toInstant } from '../model/trading-day.js'
@@ -9,7 +8,7 @@ import { type Day, formatCompactDmy, toInstant } from '../model/trading-day.js'
 export const dailyCsv = (
   name: string,
   read: (text: string, input: unknown, inspect?: AnswerInspector) => readonly Row[],
-  columns: Fields,
+  columns: z.ZodObject,
   sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
 ) =>
   get({
@@ -19,7 +18,7 @@ export const dailyCsv = (
     headers: 'browser',
     input: z.strictObject({ date: z.string().regex(/^\d{8}$/, 'must be DDMMYYYY') }),
     read,
-    shape: rows(columns),
+    shape: z.array(columns),
     type: 'text/csv',
     sample: ({ date }, market) => {
       const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`

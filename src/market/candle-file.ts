@@ -1,8 +1,7 @@
 import { type Candle, MAX_EPOCH_SECONDS } from '../model/candle.js'
+import { CANDLE_COLUMNS } from '../model/candle-row.js'
 import { thresholds } from './never-worse.js'
 import { epochToDayNumber } from './same-series.js'
-
-export const CANDLE_COLUMNS = ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] as const
 
 const HEADER_LINE = `${CANDLE_COLUMNS.join(',')}\n`
 

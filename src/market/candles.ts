@@ -1,22 +1,28 @@
 import { z } from 'zod'
 import { json } from '../http/answer.js'
 import { post } from '../http/endpoint.js'
-import { oneOrMore, record } from '../http/shape.js'
 import { type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
 import { BadAnswerError } from '../model/errors.js'
+import { column, row } from '../model/row-schema.js'
 import { toCandleCsv } from './candle-csv.js'
 
-const ValueColumn = z.array(z.number()).nullish()
+const required = <S extends z.ZodType>(schema: S): S => column(schema, { usual: true, required: true })
 const EmptyList = z.array(z.unknown()).length(0)
-const Columns = z.looseObject({
-  Time: z.array(z.int()).nullish(),
-  o: ValueColumn,
-  h: ValueColumn,
-  l: ValueColumn,
-  c: ValueColumn,
-  v: ValueColumn,
+const Columns = row({
+  Time: required(z.array(z.int()).nullish()),
+  o: required(z.array(z.number()).nullish()),
+  h: required(z.array(z.number()).nullish()),
+  l: required(z.array(z.number()).nullish()),
+  c: required(z.array(z.number()).nullish()),
+  v: required(z.array(z.number()).nullish()),
 })
 const CandleAnswer = z.looseObject({ data: z.union([Columns, EmptyList]).nullish() })
+
+const AnswerShape = row({
+  success: z.union([z.boolean(), z.string()]).optional(),
+  code: z.number().optional(),
+  data: column(z.union([z.array(Columns), Columns]).optional(), { required: true }),
+})
 
 /** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; there may be none. */
 export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>) =>
@@ -36,12 +42,10 @@ export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>
       END: z.int().positive(),
     }),
     read: (text, _, inspect): Candles => toCandles(json(CandleAnswer)(text, undefined, inspect).data ?? []),
-    shape: record({ 'success?': 'flag|text', 'code?': 'number', 'data?!': oneOrMore(COLUMN_FIELDS) }),
+    shape: AnswerShape,
     readBytes: toCandleCsv,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
-
-const COLUMN_FIELDS = Object.fromEntries(['Time', 'o', 'h', 'l', 'c', 'v'].map((column) => [`${column}~!`, 'list']))
 
 const toCandles = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
   if (Array.isArray(data)) return []

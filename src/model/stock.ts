@@ -1,17 +1,24 @@
+import { z } from 'zod'
 import { NothingAnsweredError } from './errors.js'
 import { createFileNames } from './file-name.js'
 import type { Item } from './outcome.js'
 import { type Row, readText } from './row.js'
+import { type BuiltRowOf, column, row } from './row-schema.js'
+
+const ownFields = () => ({
+  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
+  ISIN: column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
+})
 
 /** An element of `master_isin_map.json`: exactly these fields, in this order. */
-export interface Stock {
-  readonly Symbol: string
-  readonly ISIN: string
-  readonly Name: string
-  /** The provider's security id, always text; requests for candles and indicators use it. */
-  readonly Sid: string
-  readonly FnoFlag: number
-}
+export const Stock = row({
+  ...ownFields(),
+  Name: column(z.string(), { about: 'name of the company', sql: 'name' }),
+  /** Always text; requests for candles and indicators use it. */
+  Sid: column(z.string(), { about: "the provider's id of the security", sql: 'sid' }),
+  FnoFlag: column(z.int(), { about: '1 where futures and options are traded on it', sql: 'fno' }),
+})
+export interface Stock extends BuiltRowOf<typeof Stock> {}
 
 /** The stocks of the master list's rows, in their order. Rows without symbol or ISIN, and duplicates, are skipped. */
 export const toStocks = (rows: readonly Row[]): readonly Stock[] => {
@@ -46,10 +53,8 @@ export const requireSid = ({ Sid }: Stock): string => {
 }
 
 /** The fields that every record starts with in a file over many stocks. */
-export interface StockRecord {
-  readonly Symbol: string
-  readonly ISIN: string
-}
+export const StockRecord = row(ownFields())
+export interface StockRecord extends BuiltRowOf<typeof StockRecord> {}
 
 /**
  * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields that such records have; they

@@ -1,5 +1,6 @@
 import type { Item } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
+import type { TableFacts } from '../model/table.js'
 
 /**
  * An output of a stream, as data; a sink writes it. In `file`, `{exch}` is the exchange in lower case, and any other placeholder is the
@@ -7,11 +8,16 @@ import type { Row } from '../model/row.js'
  */
 export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPerItem | TextFile
 
+interface Tabular {
+  /** The SQL tables over its files, for queries and exports. `{SYMBOL}` in `file` is a stock, `{INDEX}` an index. */
+  readonly tables?: readonly TableFacts[]
+}
+
 /**
  * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record has the `ISIN` of its
  * stock: records of listed stocks that this run did not request, or that failed, are carried over from the previous file.
  */
-export interface RowsInOneFile {
+export interface RowsInOneFile extends Tabular {
   readonly shape: 'rows-in-one-file'
   readonly file: string
   /** The primary sort key of all records, in descending order. */
@@ -19,7 +25,7 @@ export interface RowsInOneFile {
 }
 
 /** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
-export interface ArrayPerItem {
+export interface ArrayPerItem extends Tabular {
   readonly shape: 'array-per-item'
   readonly file: string
   /** Converts the rows of the item to the records of the file. */
@@ -31,21 +37,21 @@ export interface ArrayPerItem {
 }
 
 /** One JSON document for each item that has rows. */
-export interface DocumentPerItem {
+export interface DocumentPerItem extends Tabular {
   readonly shape: 'document-per-item'
   readonly file: string
   readonly document: (rows: readonly Row[], item: Item) => unknown
 }
 
 /** A CSV whose rows begin with an ascending timestamp. New rows replace the stored ones from the first new timestamp on. */
-export interface CandlesPerItem {
+export interface CandlesPerItem extends Tabular {
   readonly shape: 'candles-per-item'
   readonly file: string
   readonly columns: readonly string[]
 }
 
 /** Lines of text, each with `\n` at its end. */
-export interface TextFile {
+export interface TextFile extends Tabular {
   readonly shape: 'text'
   readonly file: string
 }

@@ -34,7 +34,7 @@ export interface SimulatorOptions {
   readonly cacheBytes?: number | undefined
 }
 
-/** A running simulator. */
+/** A running simulator of the provider, until it is closed. */
 export interface Simulator {
   readonly origin: string
   /** The settings with which a collector uses this simulator. */

@@ -3,7 +3,7 @@ import { join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
 import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import type { Table, TableFiles } from './table.js'
+import type { Table, TableFiles } from '../model/table.js'
 
 /** An output folder with the files of the tables. */
 export interface TableFolder {

@@ -2,13 +2,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { DamagedFileError, formatError, UsageError } from '../model/errors.js'
-import { catalogue } from './catalogue.js'
+import type { Table } from '../model/table.js'
 import { type DuckDb, openDuckDb } from './duckdb.js'
 import { openFolder, type TableFolder } from './folder.js'
 import { quoteList, quoteName } from './sql.js'
 import { parseStatement } from './statement.js'
-import type { Table } from './table.js'
 import { buildSelect } from './view.js'
+
+/** What is queried. */
+export interface Source {
+  /** The output folder. */
+  readonly out: string
+  readonly tables: readonly Table[]
+}
 
 /** A running statement. */
 export interface QueryResult {
@@ -26,17 +32,17 @@ export interface QueryResult {
  */
 export const runQuery = async (
   sql: string,
-  out: string,
+  { out, tables }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
   const folder = await openFolder(out)
   const duck = await openDuckDb({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
   onBegin(() => duck.connection.interrupt())
   try {
-    const statement = await parseStatement(duck.connection, sql)
+    const statement = await parseStatement(duck.connection, sql, tables)
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await buildSelect(table, folder)] as const))
     const files = await listPaths(statement.tables, folder)
-    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder)))
+    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder, tables)))
       throw new UsageError(`${out} contains no outputs; name another folder with --out, or create them with "scripstream run --out ${out}"`)
     await restrictAccess(duck, files)
     for (const [table, select] of selects) await createView(duck, table, select)
@@ -51,7 +57,8 @@ const listPaths = async (some: readonly Table[], folder: TableFolder): Promise<r
   (await Promise.all(some.map(folder.listFiles))).flat().flatMap(({ paths: found }) => found)
 
 /** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
-const isEmpty = async (folder: TableFolder): Promise<boolean> => (await listPaths(catalogue, folder).catch(() => undefined))?.length === 0
+const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> =>
+  (await listPaths(tables, folder).catch(() => undefined))?.length === 0
 
 /** From now on the database opens these files only, loads no extension, and its configuration is locked. */
 const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]): Promise<void> => {

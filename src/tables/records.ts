@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { CANDLE_HEADER } from './candles.js'
+import { CANDLE_COLUMNS } from '../model/candle-row.js'
+import type { Table } from '../model/table.js'
 import type { LabelledFiles } from './folder.js'
 import { quoteList, quoteName, quoteText, toJsonPath } from './sql.js'
-import type { Table } from './table.js'
 
 /** `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not have six numbers. */
 export type CsvMode = 'any' | 'sound'
@@ -15,7 +15,7 @@ export const buildRecordSelect = (table: Table, { paths: found, label }: Labelle
   const labelSql = label === undefined ? 'NULL' : quoteText(label)
   switch (table.shape) {
     case 'candles':
-      return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? buildCandleSource(found) : buildCsvSource(found, CANDLE_HEADER)}`
+      return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? buildCandleSource(found) : buildCsvSource(found, CANDLE_COLUMNS)}`
     case 'csv':
       return found
         .map(
@@ -54,7 +54,7 @@ const buildCsvSource = (files: readonly string[], header: readonly string[]): st
 
 /** Volume is read as DOUBLE (exact up to 2^53), because as BIGINT DuckDB would round 12.7. */
 const buildCandleSource = (files: readonly string[]): string => {
-  const columns = CANDLE_HEADER.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
+  const columns = CANDLE_COLUMNS.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
   return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
 }
 

@@ -1,13 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
-import { catalogue } from './catalogue.js'
-import type { Table } from './table.js'
+import type { Table } from '../model/table.js'
 
 /** A read-only statement. */
 export interface Statement {
   readonly sql: string
-  /** The tables of the catalogue that it may use. */
+  /** The tables that it may use. */
   readonly tables: readonly Table[]
 }
 
@@ -25,7 +24,7 @@ const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:
  *
  * @throws UsageError for any other statement
  */
-export const parseStatement = async (connection: DuckDBConnection, sql: string): Promise<Statement> => {
+export const parseStatement = async (connection: DuckDBConnection, sql: string, all: readonly Table[]): Promise<Statement> => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
   const tree = await parseTree(connection, query)
@@ -33,11 +32,11 @@ export const parseStatement = async (connection: DuckDBConnection, sql: string):
   const statements = Array.isArray(tree.statements) ? tree.statements : []
   if (statements.length === 0) throw new UsageError('the statement is missing; use: scripstream query "select …"')
   if (statements.length > 1) throw new UsageError(`query takes one statement, not ${statements.length}`)
-  const names = findUsedNames(statements)
+  const names = findUsedNames(statements, all)
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.has(name))
   if (wrong !== undefined)
     throw new UsageError(`${wrong}() is not permitted: query reads only the tables of the folder; "scripstream query" lists them`)
-  return { sql: explain ? `${explain[1]} ${query}` : sql, tables: names.needAll ? catalogue : names.tables }
+  return { sql: explain ? `${explain[1]} ${query}` : sql, tables: names.needAll ? all : names.tables }
 }
 
 const parseTree = async (connection: DuckDBConnection, sql: string): Promise<Row> => {
@@ -60,7 +59,7 @@ interface UsedNames {
   readonly needAll: boolean
 }
 
-const findUsedNames = (statements: readonly unknown[]): UsedNames => {
+const findUsedNames = (statements: readonly unknown[], all: readonly Table[]): UsedNames => {
   const functions: string[] = []
   const bases: string[] = []
   const common = new Set<string>()
@@ -76,7 +75,7 @@ const findUsedNames = (statements: readonly unknown[]): UsedNames => {
     Object.values(value).forEach(walk)
   }
   walk(statements)
-  const tables = catalogue.filter(({ name }) => bases.includes(name))
+  const tables = all.filter(({ name }) => bases.includes(name))
   const others = bases.filter((name) => !common.has(name) && !tables.some((table) => table.name === name))
   return { functions, tables, needAll: listsTables || others.length > 0 || functions.some((name) => /^(duckdb|pragma)_/.test(name)) }
 }

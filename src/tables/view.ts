@@ -1,8 +1,8 @@
-import { listColumns } from './catalogue.js'
+import type { TableColumn } from '../model/sql-column.js'
+import { EXTRA, listColumns, type Table } from '../model/table.js'
 import type { TableFolder, TableItem } from './folder.js'
 import { buildRecordSelect, type CsvMode } from './records.js'
 import { quoteName, quoteText, toJsonPath } from './sql.js'
-import { EXTRA, type Table, type TableColumn } from './table.js'
 
 /**
  * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is NULL there and appears in
@@ -24,7 +24,7 @@ const buildEmptySelect = (table: Table): string =>
 
 /** The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other items. */
 const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Record<'symbol' | 'sid', string> => {
-  const [, after = ''] = files[0]?.path.split('{item}') ?? []
+  const [, after = ''] = files[0]?.path.split(/\{\w+\}/) ?? []
   const name = `left(parse_filename(filename), -${after.length})`
   const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
     pairs.length === 0
@@ -44,8 +44,11 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Rec
 }
 
 const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
-  const { from, type } = column
-  if ('file' in from) return from.file === 'label' ? 'label' : item[from.file]
+  const { from, type, convert } = column
+  if ('file' in from) {
+    const value = from.file === 'label' ? 'label' : item[from.file]
+    return convert === undefined ? value : convert(value)
+  }
   const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
   if (shape === 'candles') return buildCast(column, quoteName(keys[0] ?? ''))
   if (type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
@@ -54,8 +57,8 @@ const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol'
 
 const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
-const buildCast = ({ type, convert: reading }: TableColumn, text: string): string => {
-  if (reading !== undefined) return `TRY(${reading(text)})`
+const buildCast = ({ type, convert }: TableColumn, text: string): string => {
+  if (convert !== undefined) return `TRY(${convert(text)})`
   switch (type) {
     case 'VARCHAR':
     case 'JSON':
@@ -97,7 +100,7 @@ const listKeys = (where: 'record' | 'document', { from }: TableColumn): readonly
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
 const buildRemoval = (key: string, columns: readonly TableColumn[], where: string): string => {
-  if (columns.some(({ type, convert: reading }) => type === 'JSON' || (type === 'VARCHAR' && reading === undefined))) return 'NULL'
+  if (columns.some(({ type, convert }) => type === 'JSON' || (type === 'VARCHAR' && convert === undefined))) return 'NULL'
   const text = `json_extract_string(${where}, ${toJsonPath(key)})`
   return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${toJsonPath(key)}) END`
 }

@@ -11,12 +11,12 @@ import { probeEndpoints } from '../../src/cli/doctor/probes.js'
 import { runProgram } from '../../src/cli/program.js'
 import { json } from '../../src/http/answer.js'
 import { post } from '../../src/http/endpoint.js'
-import { dataEnvelope } from '../../src/http/shape.js'
 import type { Transport } from '../../src/http/transport.js'
 import { openConnections } from '../../src/http/undici.js'
 import { createResult } from '../../src/model/outcome.js'
 import { createRedactor } from '../../src/model/redact.js'
 import { type Row, Rows } from '../../src/model/row.js'
+import { dataEnvelope, row } from '../../src/model/row-schema.js'
 import { Settings } from '../../src/model/settings.js'
 import { once } from '../../src/pipeline/work.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
@@ -169,15 +169,15 @@ describe('the lock of a folder', () => {
 })
 
 describe('the exit code of doctor', () => {
-  const call = (row: object | undefined) =>
+  const call = (record: object | undefined) =>
     post({
       name: 'list',
       host: 'static',
       path: '/list',
       input: z.strictObject({}),
-      shape: dataEnvelope({ a: 'number' }),
+      shape: dataEnvelope(z.array(row({ a: z.number() }))),
       read: (text, _, seen): readonly Row[] => json(Rows)(text, undefined, seen).data ?? [],
-      sample: () => row && { data: [row] },
+      sample: () => record && { data: [record] },
     })
 
   it.each([

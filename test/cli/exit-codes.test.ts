@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { EMPTY } from 'rxjs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
+import { streams } from '../../streams/index.js'
 import { duckdb, folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
@@ -14,7 +16,7 @@ afterAll(() => {
 
 const ended = async (args: readonly string[], signal?: ExitSignal) => {
   const io = createTestIo()
-  const code = runProgram(args, io, createTestDependencies())
+  const code = runProgram(args, io, createTestDependencies(EMPTY, { streams }))
   if (signal) io.signal$.next(signal)
   return { code: await code, help: io.out.text() }
 }

@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { writeRunSnapshot } from '../../src/storage/run-snapshot.js'
+import { streams } from '../../streams/index.js'
 import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
@@ -28,7 +30,11 @@ const remove = (out: string, ...files: readonly string[]): void => {
 
 const exportOf = async (out: string) => {
   const io = createTestIo()
-  const code = await runProgram(['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`], io, createTestDependencies())
+  const code = await runProgram(
+    ['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`],
+    io,
+    createTestDependencies(EMPTY, { streams }),
+  )
   return { code, said: io.err.text(), told: io.out.text() }
 }
 

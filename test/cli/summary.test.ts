@@ -223,6 +223,7 @@ describe('the summary of a failed run', () => {
         }),
         'market-news': notBegun,
       },
+      missing: { 'master-data': 'all', 'market-news': 'all' },
     })
     expect(print(report)).toEqual([
       'Failed: master-data failed: the provider answered 500.',
@@ -234,7 +235,7 @@ describe('the summary of a failed run', () => {
       'Missing',
       '  master-data: failed: the provider answered 500; 1 of 1 item lost (1 http_500)',
       '',
-      'Written to ./data: nothing',
+      'Written to ./data: nothing; files of earlier runs are unchanged',
       '  .scripstream/report.json (the report of this run)',
       '',
       'Next',

@@ -1,14 +1,36 @@
 import { map } from 'rxjs'
-import { assertSameIsin, createResult, defineStream, json, perStock, post, type Row, Rows, toStockRecord } from 'scripstream'
+import {
+  assertSameIsin,
+  type BuiltRowOf,
+  column,
+  createResult,
+  dataEnvelope,
+  defineStream,
+  json,
+  perStock,
+  post,
+  type Row,
+  Rows,
+  row,
+  StockRecord,
+  toStockRecord,
+} from 'scripstream'
 import { z } from 'zod'
 
 /** How much of a day's traded shares changed hands for good. `share` is delivered ÷ traded, in percent. */
-export interface Delivery {
-  readonly Symbol: string
-  readonly ISIN: string
-  readonly day: string
-  readonly share: number
-}
+export const Delivery = row({
+  ...StockRecord.shape,
+  day: column(z.string(), { about: 'trading day', sql: ['day', 'DATE'] }),
+  share: column(z.number(), { about: 'percent of the traded shares', sql: 'share' }),
+})
+export interface Delivery extends BuiltRowOf<typeof Delivery> {}
+
+/** What the provider answers. */
+const Trades = row({
+  day: column(z.string(), { format: 'day', required: true }),
+  traded: column(z.number(), { required: true }),
+  delivered: column(z.number(), { required: true }),
+})
 
 /** The endpoint: its request, its decoding, and its simulated answer. */
 const delivery = post({
@@ -16,7 +38,8 @@ const delivery = post({
   host: 'static',
   path: '/staticscanx/delivery',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }) => assertSameIsin(isin, json(Rows)(text).data ?? []),
+  read: (text, { data: { isin } }, inspect) => assertSameIsin(isin, json(Rows)(text, undefined, inspect).data ?? []),
+  shape: dataEnvelope(z.array(Trades)),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('delivery', isin)
     return { data: market.tradingDays('2026-02-01', '2026-12-31').map((day) => ({ day, traded: 1_000, delivered: random.int(100, 900) })) }
@@ -43,5 +66,11 @@ export const deliveryShares = defineStream({
       ),
     ),
   ),
-  outputs: [{ shape: 'rows-in-one-file', file: 'delivery_shares.json' }],
+  outputs: [
+    {
+      shape: 'rows-in-one-file',
+      file: 'delivery_shares.json',
+      tables: [{ name: 'delivery', about: 'delivered part of the traded shares by day', columns: [Delivery] }],
+    },
+  ],
 })

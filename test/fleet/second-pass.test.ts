@@ -13,7 +13,7 @@ describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
       const place = await createFleetPlace()
       const workers = [place.worker('a'), place.worker('b')]
       await waitUntilJoined(workers)
-      place.simulator.control({ faults: [{ on: 'news', mode: 'truncate', times: ATTEMPTS }] })
+      place.simulator.control({ faults: [{ on: 'news', mode: 'garbage', times: ATTEMPTS }] })
       const { code, stderr } = await place.driver(NEWS).ended
       expect(code, stderr).toBe(0)
       expect(stderr).toContain(`market-news: retrying ${STOCKS} items`)
@@ -39,8 +39,10 @@ describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
       const second = await place.driver(NEWS).ended
       expect(second.code, second.stderr).toBe(0)
       expect(countRequests(place, 'master')).toBe(0)
-      // The folder of the run was removed at its end: the worker may request one item again until it exists.
-      expect([lost.length, lost.length + 1]).toContain(countRequests(place, 'news'))
+      // The folder of the run was removed at its end: until it exists again, the worker may request an item more than once.
+      const requests = countRequests(place, 'news')
+      expect(requests).toBeGreaterThanOrEqual(lost.length)
+      expect(requests).toBeLessThan(STOCKS / 2)
       expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
     },
     LONG_MS,

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
-import { dataEnvelope, type Shape } from '../../src/http/shape.js'
+import { column, dataEnvelope, row } from '../../src/model/row-schema.js'
+
+const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
 
 /** The drift of a run with these answers. */
-const driftOf = (shape: Shape, answers: readonly (readonly object[])[]) => {
+const driftOf = (shape: z.ZodType, answers: readonly (readonly object[])[]) => {
   const drift = createDriftWatch()
   const watch = drift.forStream('stream')({ name: 'call', shape } as AnyEndpoint) ?? expect.unreachable()
   for (const [place, data] of answers.entries()) watch.forItem(`S${place}`)({ data })
@@ -13,7 +16,7 @@ const driftOf = (shape: Shape, answers: readonly (readonly object[])[]) => {
 const times = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value)
 
 describe('a field that some records may lack', () => {
-  const shape = dataEnvelope({ 'a~': 'number', 'b~': 'number', 'x?': 'number' })
+  const shape = dataOf({ a: column(z.number(), { usual: true }), b: column(z.number(), { usual: true }), x: z.number().optional() })
 
   it('is gone if five answers or more lack it, and nearly no other has it', () => {
     expect(driftOf(shape, times(4, [{ b: 1 }]))).toEqual([])
@@ -41,7 +44,7 @@ describe('a field that some records may lack', () => {
 
   it('may be null everywhere, unless it is a key', () => {
     expect(driftOf(shape, times(9, [{ a: null, b: null }]))).toEqual([])
-    const ids = dataEnvelope({ 'a~': 'number|key', 'b~': 'text|key' })
+    const ids = dataOf({ a: column(z.number(), { usual: true, key: true }), b: column(z.string(), { usual: true, key: true }) })
     expect(driftOf(ids, times(9, [{ a: null, b: null }]))).toMatchObject([
       { kind: 'null', field: 'data[].a', answers: 9, of: 9 },
       { kind: 'null', field: 'data[].b', answers: 9, of: 9 },
@@ -50,7 +53,11 @@ describe('a field that some records may lack', () => {
 })
 
 describe('a key that is not required', () => {
-  const shape = dataEnvelope({ id: 'text|key', note: 'text', 'more?': 'text|key' })
+  const shape = dataOf({
+    id: column(z.string(), { key: true }),
+    note: z.string(),
+    more: column(z.string().optional(), { key: true }),
+  })
   const row = { id: 'x', note: 'n' }
 
   it('is drift if it is null in all answers', () => {

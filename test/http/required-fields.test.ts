@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
-import { dataEnvelope, oneOrMore, optionalDataEnvelope, record, rows, type Shape } from '../../src/http/shape.js'
 import { thresholds } from '../../src/market/never-worse.js'
+import { column, dataEnvelope, oneOrMore, row } from '../../src/model/row-schema.js'
 
 /** Passes answers to a drift check; returns why each is refused. */
-const judge = (shape: Shape) => {
+const judge = (shape: z.ZodType) => {
   const refused: string[] = []
   const drift = createDriftWatch({ rules: thresholds.fields, refuse: (why) => refused.push(why) })
   const seen =
@@ -19,10 +20,11 @@ const judge = (shape: Shape) => {
   }
   return { see, found: drift.listDrifts }
 }
+const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
 const times = <T>(count: number, row: T): readonly T[] => Array.from({ length: count }, () => row)
 
 describe('an answer without a required field', () => {
-  const shape = dataEnvelope({ 'title!': 'text|key', 'other?': 'text' })
+  const shape = dataOf({ title: column(z.string(), { required: true, key: true }), other: z.string().optional() })
 
   it('is refused when three records lack it', () => {
     expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe('data[].title is missing from the answer')
@@ -77,7 +79,7 @@ describe('an answer without a required field', () => {
 
 describe('a required field', () => {
   it('may be null, but a key not in all records', () => {
-    const shape = dataEnvelope({ 'id!': 'text|key', 'price!': 'number' })
+    const shape = dataOf({ id: column(z.string(), { required: true, key: true }), price: column(z.number(), { required: true }) })
     expect(judge(shape).see({ data: times(3, { id: 'a', price: null }) })).toBeUndefined()
     const { see, found } = judge(shape)
     expect(see({ data: times(3, { id: null, price: 1 }) })).toBe('data[].id is null in all records')
@@ -86,7 +88,7 @@ describe('a required field', () => {
   })
 
   it('may be an empty text, but a key not in all records', () => {
-    const shape = dataEnvelope({ 'title!': 'text|key', 'text!': 'text' })
+    const shape = dataOf({ title: column(z.string(), { required: true, key: true }), text: column(z.string(), { required: true }) })
     expect(judge(shape).see({ data: times(3, { title: 'a', text: '' }) })).toBeUndefined()
     expect(judge(shape).see({ data: [{ title: 'a', text: '' }, ...times(2, { title: '', text: '' })] })).toBeUndefined()
     const { see, found } = judge(shape)
@@ -95,7 +97,8 @@ describe('a required field', () => {
   })
 
   it('of the kind day starts with a date', () => {
-    const see = (date: unknown) => judge(dataEnvelope({ 'date!': 'day' })).see({ data: times(3, { date }) })
+    const see = (date: unknown) =>
+      judge(dataOf({ date: column(z.string(), { format: 'day', required: true }) })).see({ data: times(3, { date }) })
     expect(see('2026-02-12 23:56:04')).toBeUndefined()
     expect(see('2026-02-12')).toBeUndefined()
     for (const date of ['12-02-2026', '12 Feb 2026', '2026-02-31', ''])
@@ -104,31 +107,36 @@ describe('a required field', () => {
   })
 
   it('of the kind millis is in epoch milliseconds', () => {
-    const see = (at: unknown) => judge(dataEnvelope({ 'at!': 'millis' })).see({ data: times(3, { at }) })
+    const see = (at: unknown) =>
+      judge(dataOf({ at: column(z.number(), { format: 'millis', required: true }) })).see({ data: times(3, { at }) })
     expect(see(1_770_890_400_000)).toBeUndefined()
     for (const at of [1_770_890_400, 1_770_890_400_000_000, 0]) expect(see(at)).toBe('data[].at is not in epoch milliseconds')
     expect(see('2026-02-12')).toBe('data[].at is text instead of millis')
   })
 
   it('is found in nested records', () => {
-    const shape = dataEnvelope({ 'acts!': oneOrMore({ 'on!': 'day' }), 'deep!': record({ 'x!': 'text' }) })
-    const row = { acts: [{ on: '2026-02-12' }], deep: { x: 'a' } }
-    expect(judge(shape).see({ data: times(3, row) })).toBeUndefined()
-    expect(judge(shape).see({ data: times(3, { ...row, acts: { when: '2026-02-12' } }) })).toBe(
+    const day = column(z.string(), { format: 'day', required: true })
+    const shape = dataOf({
+      acts: column(oneOrMore(row({ on: day })), { required: true, key: true }),
+      deep: column(row({ x: column(z.string(), { required: true }) }), { required: true, key: true }),
+    })
+    const record = { acts: [{ on: '2026-02-12' }], deep: { x: 'a' } }
+    expect(judge(shape).see({ data: times(3, record) })).toBeUndefined()
+    expect(judge(shape).see({ data: times(3, { ...record, acts: { when: '2026-02-12' } }) })).toBe(
       'data[].acts[].on is missing from the answer',
     )
-    expect(judge(shape).see({ data: times(3, { ...row, deep: { y: 'a' } }) })).toBe('data[].deep.x is missing from the answer')
-    expect(judge(shape).see({ data: times(3, { ...row, deep: null }) })).toBe('data[].deep is null in all records')
+    expect(judge(shape).see({ data: times(3, { ...record, deep: { y: 'a' } }) })).toBe('data[].deep.x is missing from the answer')
+    expect(judge(shape).see({ data: times(3, { ...record, deep: null }) })).toBe('data[].deep is null in all records')
   })
 
   it('that some records may lack needs larger answers, or more of them, to be refused', () => {
-    const { see } = judge(dataEnvelope({ 'date~!': 'day', 'x?': 'text' }))
+    const { see } = judge(dataOf({ date: column(z.string(), { format: 'day', required: true, usual: true }), x: z.string().optional() }))
     expect(see({ data: times(9, { newDate: 'x' }) })).toBeUndefined()
     expect(see({ data: times(10, {}) })).toBeDefined()
   })
 
   it('that some records may lack is refused if three records have it as null', () => {
-    const shape = dataEnvelope({ 'id~!': 'text|key', 'x?': 'text' })
+    const shape = dataOf({ id: column(z.string(), { required: true, key: true, usual: true }), x: z.string().optional() })
     expect(judge(shape).see({ data: [{ x: 'a' }, { x: 'a', id: null }, { x: 'a', id: null }] })).toBe('data[].id is null in all records')
     expect(judge(shape).see({ data: times(3, { x: 'a' }) })).toBeUndefined()
     expect(judge(shape).see({ data: [{ id: null }, { id: null }, { id: 'a' }] })).toBeUndefined()
@@ -145,11 +153,13 @@ describe('an optional list', () => {
     { answer: { code: 0, data: null, records: [{ a: 1 }] }, isRefused: true },
     { answer: { code: 0, data: [{ a: 1 }], records: [{ a: 1 }] }, isRefused: false },
   ])('is missing if another list is in its place: $answer', ({ answer, isRefused }) => {
-    expect(judge(optionalDataEnvelope({})).see(answer)).toBe(isRefused ? 'data is missing from the answer' : undefined)
+    expect(judge(dataEnvelope(column(z.array(row({})), { usual: true, required: true }))).see(answer)).toBe(
+      isRefused ? 'data is missing from the answer' : undefined,
+    )
   })
 
   it('is missing however many answers have it', () => {
-    const { see, found } = judge(record({ 'data?!': rows({}) }))
+    const { see, found } = judge(row({ data: column(z.array(row({})).optional(), { required: true }) }))
     for (const _ of times(20, 0)) see({ data: [{}] })
     expect(see({ items: [{ a: 1 }] })).toBe('data is missing from the answer')
     expect(found()).toContainEqual(expect.objectContaining({ kind: 'gone', field: 'data', required: true, answers: 1 }))

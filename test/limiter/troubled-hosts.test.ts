@@ -190,6 +190,20 @@ describe('an outage at the end of a phase', () => {
 })
 
 it(
+  'a list that failed by itself before still waits for a host that cannot be reached',
+  marbles((m) => {
+    const list = { name: 'all', endpoint: other }
+    const { ends } = askFor(m, {
+      items: [list, ...stocks(30)],
+      workers: 2,
+      isList: true,
+      answer: ({ item, at, attempt }) => (item !== 'all' ? 200 : attempt < 2 ? 500 : at < 30_000 ? away : 200),
+    })
+    expect(ends).toStrictEqual({ served: 31 })
+  }),
+)
+
+it(
   'a second outage of one list is waited for like the first',
   marbles((m) => {
     const pages = Array.from({ length: 60 }, () => ({ name: 'all' }))

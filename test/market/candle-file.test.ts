@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CANDLE_COLUMNS, type CandleFile, checkCandles, readCloses } from '../../src/market/candle-file.js'
+import { type CandleFile, checkCandles, readCloses } from '../../src/market/candle-file.js'
+import { CANDLE_COLUMNS } from '../../src/model/candle-row.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 

@@ -26,8 +26,8 @@ const collector = createCollector({ settings: provider.settings, streams: [...st
 export const news: Observable<{ readonly rows: readonly NewsItem[] }> = collector.stream('market-news')
 export const answers: Observable<{ readonly rows: readonly { readonly answer: number }[] }> = collector.stream('mine')
 export const announcements: Observable<{ readonly rows: readonly Announcement[] }> = collector.stream('new-announcements')
-// @ts-expect-error news are no announcements
-export const wrong: Observable<{ readonly rows: readonly Announcement[] }> = collector.stream('market-news')
+// @ts-expect-error announcements are no news
+export const wrong: Observable<{ readonly rows: readonly NewsItem[] }> = collector.stream('new-announcements')
 // @ts-expect-error there is no such stream
 export const misspelt = collector.stream('market-new')
 export const passing: Sink = (kept$) => kept$

@@ -1,14 +1,15 @@
 import { lastValueFrom, map } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { memory } from '../../sinks/memory.js'
 import { driftLines } from '../../src/cli/drift.js'
 import { createCollector } from '../../src/collector.js'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
-import { dataEnvelope, type Shape } from '../../src/http/shape.js'
 import type { Transport } from '../../src/http/transport.js'
 import { openConnections } from '../../src/http/undici.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
+import { column, dataEnvelope, row } from '../../src/model/row-schema.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/index.js'
 
@@ -189,7 +190,8 @@ describe('the drift of a run', () => {
 })
 
 describe('the watch over a call', () => {
-  const watchOf = (shape: Shape) => {
+  const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
+  const watchOf = (shape: z.ZodType) => {
     const drift = createDriftWatch()
     const endpoint = { name: 'call', shape } as AnyEndpoint
     return { see: drift.forStream('stream')(endpoint)?.forItem('A') ?? expect.unreachable(), found: drift.listDrifts }
@@ -197,7 +199,7 @@ describe('the watch over a call', () => {
   const brief = (drift: readonly Drift[]) => drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
 
   it('reports an optional field as missing only if no record of five answers has it', () => {
-    const { see, found } = watchOf(dataEnvelope({ 'caption~': 'text', 'extra?': 'text' }))
+    const { see, found } = watchOf(dataOf({ caption: column(z.string(), { usual: true }), extra: z.string().optional() }))
     for (const row of [{}, {}, {}, { extra: 'c' }]) see({ data: [row] })
     expect(brief(found())).toEqual([])
     see({ data: [{}] })
@@ -208,7 +210,7 @@ describe('the watch over a call', () => {
 
   it('names as an example the first whose answer drifted so', () => {
     const drift = createDriftWatch()
-    const watch = drift.forStream('stream')({ name: 'call', shape: dataEnvelope({ a: 'number' }) } as AnyEndpoint)
+    const watch = drift.forStream('stream')({ name: 'call', shape: dataOf({ a: z.number() }) } as unknown as AnyEndpoint)
     const answers = { A: { a: 1 }, B: { a: 1, b: 2 }, C: { a: 'x', b: 2 }, D: {}, E: { a: 'x' } }
     for (const [whom, row] of Object.entries(answers)) watch?.forItem(whom)({ data: [row] })
     expect(drift.listDrifts().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
@@ -219,21 +221,21 @@ describe('the watch over a call', () => {
   })
 
   it('looks at the first, the middle and the last row, and counts an answer once', () => {
-    const { see, found } = watchOf(dataEnvelope({ a: 'number' }))
+    const { see, found } = watchOf(dataOf({ a: z.number() }))
     const [fine, odd] = [{ a: 1 }, { a: 1, b: 2 }]
     for (const data of [[odd, odd, odd], [fine, odd], [fine, fine, odd], [fine, fine, odd, fine, fine], [], null]) see({ data })
     expect(brief(found())).toEqual(['new data[].b 4/4'])
   })
 
   it('is limited to some dozens of fields, however many names there are', () => {
-    const { see, found } = watchOf(dataEnvelope({}))
+    const { see, found } = watchOf(dataOf({}))
     for (let name = 0; name < 1_000; name += 1) see({ data: [{ [`n${name}`]: 1 }] })
     expect(found().length).toBeLessThan(50)
     expect(driftLines(found())).toHaveLength(7)
   })
 
   it('reports a row or answer that is not an object as another type', () => {
-    const { see, found } = watchOf(dataEnvelope({ a: 'number' }))
+    const { see, found } = watchOf(dataOf({ a: z.number() }))
     see({ data: ['a'] })
     see([])
     see(null)

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { treeOf } from '../crash/support.js'
 import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
-import { copyOf, journalsIn, STOCKS, tryRun } from './support.js'
+import { journalsIn, STOCKS, tryRun } from './support.js'
 
 /** Of the phases after the first, which would keep them from beginning. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
@@ -129,27 +129,4 @@ describe('a second run over the same answers', () => {
     await tryRun({ out, fresh: true, only: ['fundamental-data', 'new-announcements', 'market-news', 'company-filings'] })
     expect(files.filter((file) => statSync(join(out, file)).mtimeMs !== 1_000)).toEqual([])
   })
-})
-
-describe('a truncated journal', () => {
-  it('at any byte leads to the same files', async () => {
-    const only = ['new-announcements', 'market-news']
-    const left = temporaryFolder()
-    await tryRun({ out: left, only, hangs: (request) => later(request) && /DELTA/.test(request) })
-    const whole = temporaryFolder()
-    await tryRun({ out: whole, only })
-    const expected = treeOf(whole)
-    for (const [index, journal] of journalsIn(left).entries()) {
-      const { size } = statSync(journal)
-      expect(size).toBeGreaterThan(100)
-      for (let at = 0; at < size; at++) {
-        const out = copyOf(left)
-        truncateSync(journalsIn(out)[index] ?? '', at)
-        const { report } = await tryRun({ out, only })
-        expect(report?.outcome, `${journal} cut at ${at}`).toBe('complete')
-        expect(treeOf(out), `${journal} cut at ${at}`).toEqual(expected)
-        rmSync(out, { recursive: true })
-      }
-    }
-  }, 300_000)
 })

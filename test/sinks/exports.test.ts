@@ -8,6 +8,7 @@ import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { openDuckDb } from '../../src/tables/duckdb.js'
+import { streams } from '../../streams/index.js'
 import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
 
 vi.mock('node:fs/promises', async (original) => {
@@ -71,7 +72,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
     for (const _ of ['once', 'again']) {
-      expect(await loaded(duckdb(path), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
+      expect(await loaded(duckdb(path, { streams }), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
       expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
     }
     expect(await inFile(path, 'SELECT typeof(date), typeof(close), typeof(volume) FROM candles LIMIT 1')).toEqual([
@@ -85,16 +86,16 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
   it('keeps the old content if a file is unreadable, and foreign tables always', async () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
-    await loaded(duckdb(path), out)
+    await loaded(duckdb(path, { streams }), out)
     await asked('SELECT 1', [`ATTACH '${path}' AS db`, 'CREATE TABLE db.mine AS SELECT 42 AS x'])
     writeFileSync(join(out, 'ohlcv_data/TCS.csv'), `${HEADER}${DAY},7,7,7,7,70\n`)
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{"sym":"A"},{"s')
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
-    await expect(loaded(duckdb(path), out)).rejects.toThrow(/bulk_block_deals/)
+    await expect(loaded(duckdb(path, { streams }), out)).rejects.toThrow(/bulk_block_deals/)
     expect(await inFile(path, 'SELECT symbol FROM master')).toEqual([['INFY']])
     expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
     rmSync(join(out, 'bulk_block_deals.json'))
-    await loaded(duckdb(path), out)
+    await loaded(duckdb(path, { streams }), out)
     expect(await inFile(path, "SELECT x, (SELECT volume FROM candles WHERE symbol = 'TCS') FROM mine")).toEqual([['42', '70']])
   })
 
@@ -102,9 +103,9 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const sound = `${DAY},1,2,0.5,1.5,10\n${DAY + 86_400},2,,1,2.5,12.7\n`
     const place = (name: string) => join(out, `${name}.duckdb`)
     const out = folder({ 'ohlcv_data/INFY.csv': HEADER + sound })
-    await loaded(duckdb(place('fast')), out)
+    await loaded(duckdb(place('fast'), { streams }), out)
     writeFileSync(join(out, 'ohlcv_data/WIDE.csv'), `${HEADER}${DAY},1,2,3,4,5,6\n${DAY + 86_400},1\n`)
-    await loaded(duckdb(place('any')), out)
+    await loaded(duckdb(place('any'), { streams }), out)
     const sql = "FROM candles WHERE symbol <> 'WIDE' ORDER BY ALL"
     const rows = await inFile(place('fast'), sql)
     expect(rows).toHaveLength(3)
@@ -116,17 +117,17 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
   it('keeps a table without files and reports it as skipped', async () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
-    await loaded(duckdb(path), out)
+    await loaded(duckdb(path, { streams }), out)
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
-    const all = await lastValueFrom(duckdb(path).write(out).pipe(toArray()))
+    const all = await lastValueFrom(duckdb(path, { streams }).write(out).pipe(toArray()))
     expect(all.filter(({ isSkipped }) => !isSkipped).map(({ table }) => table)).toEqual(['master'])
     expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
-    await expect(loaded(duckdb(path), folderWith({}))).rejects.toThrow(/has no outputs to load/)
+    await expect(loaded(duckdb(path, { streams }), folderWith({}))).rejects.toThrow(/has no outputs to load/)
   })
 
   it('rejects a file that is not a DuckDB database', async () => {
     const out = folder({ 'x.duckdb': 'notes '.repeat(1_000) })
-    await expect(loaded(duckdb(join(out, 'x.duckdb')), out)).rejects.toThrow(UsageError)
+    await expect(loaded(duckdb(join(out, 'x.duckdb'), { streams }), out)).rejects.toThrow(UsageError)
   })
 })
 
@@ -135,7 +136,7 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     const out = folder()
     const place = join(out, 'parquet')
     for (const _ of ['once', 'again']) {
-      expect(await loaded(parquet(place), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
+      expect(await loaded(parquet(place, { streams }), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
       expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
       expect(readdirSync(join(place, 'candles'))).toEqual(['year=2004'])
       expect(readdirSync(place).filter((name) => name.startsWith('.'))).toEqual([])
@@ -145,19 +146,19 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
   it('keeps foreign files, and the old content if a file is unreadable', async () => {
     const out = folder({ 'parquet/notes.txt': 'mine' })
     const place = join(out, 'parquet')
-    await loaded(parquet(place), out)
+    await loaded(parquet(place, { streams }), out)
     const before = treeOf(place)
     expect(Object.keys(before)).toContain('notes.txt')
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
-    await expect(loaded(parquet(place), out)).rejects.toThrow(/bulk_block_deals/)
+    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(/bulk_block_deals/)
     const { ...after } = treeOf(place)
     expect(after).toEqual(before)
     rmSync(join(out, 'bulk_block_deals.json'))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
-    await loaded(parquet(place), out)
+    await loaded(parquet(place, { streams }), out)
     expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
     const foreign = folder({ 'parquet/master/thesis.docx': 'mine' })
-    await expect(loaded(parquet(join(foreign, 'parquet')), foreign)).rejects.toThrow(/no export creates: thesis\.docx/)
+    await expect(loaded(parquet(join(foreign, 'parquet'), { streams }), foreign)).rejects.toThrow(/no export creates: thesis\.docx/)
   })
 })
 
@@ -165,7 +166,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
   const moved = async () => {
     const out = folder()
     const place = join(out, 'parquet')
-    await loaded(parquet(place), out)
+    await loaded(parquet(place, { streams }), out)
     return { out, place, before: treeOf(place) }
   }
 
@@ -179,7 +180,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
       if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
       renameSync(from, to)
     })
-    await expect(loaded(mocked(place), out)).rejects.toThrow(/EIO/)
+    await expect(loaded(mocked(place, { streams }), out)).rejects.toThrow(/EIO/)
     failing.mockReset()
     expect(treeOf(place)).toEqual(before)
   })
@@ -189,7 +190,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     renameSync(join(place, 'candles'), join(place, '.before-candles'))
     mkdirSync(join(place, '.before-master'))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
-    await loaded(parquet(place), out)
+    await loaded(parquet(place, { streams }), out)
     expect(Object.keys(treeOf(place))).toEqual(Object.keys(before))
     expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
   })
@@ -209,7 +210,7 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
 
   it('exports all rows with types and comments, and the same when repeated', async () => {
     const out = folder()
-    const sink = postgres(URL, { schema: SCHEMA })
+    const sink = postgres(URL, { schema: SCHEMA, streams })
     const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
     for (const _ of ['once', 'again']) {
       expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
@@ -236,7 +237,7 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
     const schema = `${SCHEMA}_whole`
     onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
     const out = folder()
-    const sink = postgres(URL, { schema })
+    const sink = postgres(URL, { schema, streams })
     await loaded(sink, out)
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
@@ -249,7 +250,7 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
   it('accepts any schema name', async () => {
     const schema = `${SCHEMA} "x"; --`
     onTestFinished(() => select(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined))
-    await loaded(postgres(URL, { schema }), folder())
+    await loaded(postgres(URL, { schema, streams }), folder())
     const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
     expect(await select(names)).toEqual([{ table_name: 'master' }])
   }, 20_000)
@@ -257,7 +258,7 @@ describe.skipIf(!isThere || !server)('an export to PostgreSQL', () => {
 
 describe.skipIf(!isThere)('the password of an address', () => {
   it('never appears in an error or a name', async () => {
-    const sink = postgres('postgres://me:hunter2secret@127.0.0.1:1/x')
+    const sink = postgres('postgres://me:hunter2secret@127.0.0.1:1/x', { streams })
     expect(sink.name).not.toContain('hunter2')
     const failure = await loaded(sink, folder()).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(StorageError)

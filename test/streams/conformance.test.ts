@@ -1,5 +1,5 @@
 import { lastValueFrom } from 'rxjs'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { isLost } from '../../src/model/outcome.js'
@@ -198,11 +198,15 @@ describe.each(streams.filter(({ name }) => name === MASTER).map((stream) => ({ n
   'without $name',
   ({ stream }) => {
     it('no other request is sent, and the report states why', async () => {
-      simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
+      // A simulator of its own: the other one may still read requests of the cancelled run.
+      const endpoints = streams.flatMap((one) => one.endpoints)
+      const own = await serveSimulator({ endpoints, stocks: STOCKS, candleDays: 40, asOf: EVENING })
+      onTestFinished(() => own.close())
+      own.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
       const files: MemoryFiles = new Map()
-      const report = await lastValueFrom(collector(files, { downMs: 0 }).run({ asOf: EVENING }))
+      const report = await lastValueFrom(collector(files, { ...own.settings, downMs: 0 }).run({ asOf: EVENING }))
       expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
-      expect(Object.keys(simulator.stats().endpoints)).toEqual(namesOf(stream))
+      expect(Object.keys(own.stats().endpoints)).toEqual(namesOf(stream))
       expect(textsOf(files)).toEqual({})
       for (const { name } of streams) expect(report.scripts[name]?.outcome).toBe(name === stream.name ? 'failed' : 'skipped')
     })

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
+import { listTables } from '../../src/pipeline/list-tables.js'
 import { openDuckDb } from '../../src/tables/duckdb.js'
 import { parseStatement } from '../../src/tables/statement.js'
+import { streams } from '../../streams/index.js'
 import { duckdb, folderWith, rowsOf, treeOf } from './support.js'
 
 const outside = mkdtempSync(join(tmpdir(), 'scripstream-outside-'))
@@ -187,13 +189,13 @@ describe.skipIf(!duckdb)('query', () => {
 describe.skipIf(!duckdb)('the check of a statement alone', () => {
   it.each([...writing])('refuses %s before the database does', async (sql) => {
     const { connection, close } = await openDuckDb()
-    await expect(parseStatement(connection, sql)).rejects.toThrow()
+    await expect(parseStatement(connection, sql, listTables(streams))).rejects.toThrow()
     close()
   })
 
   it.each(elsewhere.filter((sql) => /FROM [\w.]+\(/.test(sql)))('refuses the function in %s before the database does', async (sql) => {
     const { connection, close } = await openDuckDb()
-    await expect(parseStatement(connection, sql)).rejects.toThrow(/\(\) is not permitted/)
+    await expect(parseStatement(connection, sql, listTables(streams))).rejects.toThrow(/\(\) is not permitted/)
     close()
   })
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { createCollector } from '../../src/collector.js'
+import { listTables } from '../../src/pipeline/list-tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
@@ -47,7 +48,7 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 
 /** The rows of a result, every value as text. */
 export const rowsOf = async (sql: string, out: string): Promise<readonly (readonly (string | null)[])[]> => {
-  const { result, close } = await runQuery(sql, out)
+  const { result, close } = await runQuery(sql, { out, tables: listTables(streams) })
   try {
     return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
   } finally {

@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../src/model/errors.js'
 import { createFileNames } from '../../src/model/file-name.js'
-import { catalogue, listColumns } from '../../src/tables/catalogue.js'
+import { listColumns, type Table } from '../../src/model/table.js'
+import { listTables } from '../../src/pipeline/list-tables.js'
 import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/index.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
+const catalogue = listTables(streams)
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const STOCK = { Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Infosys', Sid: '1594', FnoFlag: 1 }
 
@@ -17,42 +19,25 @@ afterAll(() => {
 })
 
 /** The number of rows in the files of a table, counted without SQL. */
-const counts: Readonly<Record<string, (out: string) => number>> = {
-  master: (out) => listIn(out, 'master_isin_map.json').length,
-  master_data: (out) => listIn(out, 'master_data_response.json').length,
-  fundamentals: (out) => listIn(out, 'fundamental_data.json').length,
-  filings: (out) => documentsIn(out, 'company_filings').reduce((total, { data }) => total + (data as unknown[]).length, 0),
-  news: (out) => documentsIn(out, 'market_news').reduce((total, { News }) => total + (News as unknown[]).length, 0),
-  announcements: (out) => listIn(out, 'all_company_announcements.json').length,
-  indicators: (out) =>
-    listIn(out, 'advanced_indicator_data.json').reduce(
-      (total, { SMA, EMA, Indicator }) => total + [SMA, EMA, Indicator].flat().filter((entry) => entry !== undefined).length,
-      0,
-    ),
-  pivots: (out) => listIn(out, 'advanced_indicator_data.json').length,
-  corporate_actions: (out) =>
-    ['upcoming', 'history']
-      .flatMap((list) => listIn(out, `${list}_corporate_actions.json`))
-      .reduce((total, { CorpAct }) => total + (CorpAct as unknown[]).length, 0),
-  deals: (out) => listIn(out, 'bulk_block_deals.json').length,
-  circuits: (out) => ['upper', 'lower'].flatMap((side) => listIn(out, `${side}_circuit_stocks.json`)).length,
-  surveillance: (out) => ['asm', 'gsm'].flatMap((list) => listIn(out, `nse_${list}_list.json`)).length,
-  bands: (out) => listIn(out, 'complete_price_bands.json').length,
-  band_changes: (out) => listIn(out, 'incremental_price_bands.json').length,
-  indices: (out) => listIn(out, 'all_indices_list.json').length,
-  listing_dates: (out) => linesIn(out, 'nse_equity_list.csv'),
-  candles: (out) => candlesIn(out, 'ohlcv_data'),
-  index_candles: (out) => candlesIn(out, 'ohlcv_data/indices'),
+const countRows = (out: string, table: Table): number =>
+  table.files.flatMap(({ path }) => listFiles(out, path)).reduce((total, file) => total + countRowsIn(file, table), 0)
+
+const listFiles = (out: string, path: string): readonly string[] => {
+  const [before = '', after = ''] = basename(path).split(/\{\w+\}/)
+  const folder = join(out, dirname(path))
+  const isOne = !path.includes('{')
+  return readdirSync(folder)
+    .filter((name) => (isOne ? name === basename(path) : name.startsWith(before) && name.endsWith(after)))
+    .map((name) => join(folder, name))
 }
 
-const listIn = (out: string, file: string): readonly Record<string, unknown>[] => JSON.parse(readFileSync(join(out, file), 'utf8'))
-const documentsIn = (out: string, folder: string): readonly Record<string, unknown>[] =>
-  readdirSync(join(out, folder)).map((name) => JSON.parse(readFileSync(join(out, folder, name), 'utf8')))
-const linesIn = (out: string, file: string): number => readFileSync(join(out, file), 'utf8').trim().split('\n').length - 1
-const candlesIn = (out: string, folder: string): number =>
-  readdirSync(join(out, folder))
-    .filter((name) => name.endsWith('.csv'))
-    .reduce((total, name) => total + linesIn(out, join(folder, name)), 0)
+const countRowsIn = (file: string, { shape, lists }: Table): number => {
+  const text = readFileSync(file, 'utf8')
+  if (shape === 'csv' || shape === 'candles') return text.trim().split('\n').length - 1
+  const records = [JSON.parse(text)].flat() as readonly Record<string, unknown>[]
+  if (lists === undefined) return records.length
+  return records.flatMap((record) => lists.flatMap((key) => [record[key] ?? []].flat())).length
+}
 
 describe('the catalogue', () => {
   it('has a table for every output', () => {
@@ -89,14 +74,14 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
   it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
     const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
-    const asked = runQuery(endless, out, (stop) => stops.push(stop))
+    const asked = runQuery(endless, { out, tables: catalogue }, (stop) => stops.push(stop))
     const again = setInterval(() => stops[0]?.(), 5)
     await expect(asked).rejects.toThrow(/INTERRUPT/)
     clearInterval(again)
   })
 
-  it.each(catalogue.map(({ name }) => name))('%s has a row for each record in the files', async (name) => {
-    const wanted = counts[name]?.(out)
+  it.each(catalogue.map((table) => [table.name, table] as const))('%s has a row for each record in the files', async (name, table) => {
+    const wanted = countRows(out, table)
     expect(wanted).toBeGreaterThan(0)
     expect(await rowsOf(`SELECT count(*) FROM ${name}`, out)).toEqual([[String(wanted)]])
   })

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import { defer } from 'rxjs'
 import { formatJson } from '../../model/json-text.js'
+import { listTables } from '../../pipeline/list-tables.js'
 import { exampleText } from '../help.js'
 import { integerOption } from '../options.js'
 import { printText } from '../print-text.js'
@@ -49,7 +50,7 @@ Exit codes:
 
 export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
   const forPeople = (): string =>
-    tableLines(readSize(io.stdout).columns)
+    tableLines(listTables(dependencies.streams), readSize(io.stdout).columns)
       .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
       .join('')
   program
@@ -67,7 +68,8 @@ export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
       act(
         defer(() => {
           const sql = chooseStatement({ typed, file, json }, io.stdin, readText)
-          if (sql === undefined) return printText(io, () => (json ? `${formatJson(tableDocument(), 2)}\n` : forPeople()))
+          if (sql === undefined)
+            return printText(io, () => (json ? `${formatJson(tableDocument(listTables(dependencies.streams)), 2)}\n` : forPeople()))
           const flags = { sql, out: rest.out, config: rest.config, format: json ? ('json' as const) : format, rows: rest.rows }
           return queryCommand(flags, io, dependencies)
         }),

@@ -1,4 +1,5 @@
 import { catchError, concat, concatMap, defer, map, type Observable, of, tap, toArray } from 'rxjs'
+import type { ExportOptions } from '../../../sinks/export.js'
 import { formatError } from '../../model/errors.js'
 import type { ProcessIo } from '../dependencies.js'
 import type { RunEnding } from '../follow-run.js'
@@ -16,19 +17,20 @@ export type SinkResult = ExportResult | { readonly sink: string; readonly error:
 interface AfterRunContext {
   readonly out: string
   readonly io: ProcessIo
+  readonly streams: ExportOptions['streams']
 }
 
 /** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
 export const loadAfterRun = (
   { report, signal }: RunEnding,
   flags: Pick<RunFlags, 'sinks' | 'out' | 'config'>,
-  { out, io }: AfterRunContext,
+  { out, io, streams }: AfterRunContext,
 ): Observable<{ readonly sinks: readonly SinkResult[]; readonly code: number }> => {
   const { sinks } = flags
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of({ sinks: [], code: 0 })
   const loading = sinks.map((target) =>
-    loadTarget(target, out).pipe(tap((one) => printSinkFailure(one, buildExportArgs(target, flags), io))),
+    loadTarget(target, { out, streams }).pipe(tap((one) => printSinkFailure(one, buildExportArgs(target, flags), io))),
   )
   return concat(...loading).pipe(
     toArray(),
@@ -38,8 +40,8 @@ export const loadAfterRun = (
   )
 }
 
-const loadTarget = (target: Target, out: string): Observable<SinkResult> =>
-  defer(() => createExport(target)).pipe(
+const loadTarget = (target: Target, { out, streams }: Omit<AfterRunContext, 'io'>): Observable<SinkResult> =>
+  defer(() => createExport(target, { streams })).pipe(
     concatMap((sink) => runExport(sink, out)),
     catchError((error: unknown) => of({ sink: target.kind, error: formatError(error) })),
   )

@@ -30,7 +30,9 @@ export interface ExportResult {
 export const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
   defer(() => {
     const { out } = resolveSettings(flags, io, dependencies)
-    const loading = flags.to.map((target) => defer(() => createExport(target, flags)).pipe(concatMap((sink) => runExport(sink, out))))
+    const loading = flags.to.map((target) =>
+      defer(() => createExport(target, { ...flags, ...dependencies })).pipe(concatMap((sink) => runExport(sink, out))),
+    )
     return concat(warnMissingFiles(out, io), ...loading)
   }).pipe(
     tap((one) => {

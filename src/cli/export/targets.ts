@@ -1,4 +1,4 @@
-import type { Export } from '../../../sinks/export.js'
+import type { Export, ExportOptions } from '../../../sinks/export.js'
 import { UsageError } from '../../model/errors.js'
 
 /** Targets at a path. */
@@ -33,19 +33,19 @@ export const readTarget = (flag: string, text: string): Target => {
 /** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
 export const createExport = async (
   { kind, location }: Target,
-  { schema }: { readonly schema?: string | undefined } = {},
+  { schema, streams }: ExportOptions & { readonly schema?: string | undefined },
 ): Promise<Export> => {
   const { loadDuckDb: loadDuck } = await import('../../tables/duckdb.js')
   await loadDuck()
   switch (kind) {
     case 'duckdb':
-      return (await import('../../../sinks/duckdb.js')).duckdb(location)
+      return (await import('../../../sinks/duckdb.js')).duckdb(location, { streams })
     case 'parquet':
-      return (await import('../../../sinks/parquet.js')).parquet(location)
+      return (await import('../../../sinks/parquet.js')).parquet(location, { streams })
     case 'postgres': {
       await (await import('../../../sinks/postgres-package.js')).loadPostgres()
       const { postgres } = await import('../../../sinks/postgres.js')
-      return postgres(location, schema === undefined ? {} : { schema })
+      return postgres(location, { streams, ...(schema === undefined ? {} : { schema }) })
     }
   }
 }

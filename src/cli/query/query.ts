@@ -1,6 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import { listTables } from '../../pipeline/list-tables.js'
 import type { Command, ProcessIo } from '../dependencies.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
@@ -24,7 +25,7 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     const answer = async (): Promise<void> => {
       const { out } = resolveSettings(flags, io, dependencies)
       const { runQuery: ask, toQueryError: errorOf } = await import('../../tables/query.js')
-      const query = await ask(flags.sql, out, (stop) => (interrupt = stop))
+      const query = await ask(flags.sql, { out, tables: listTables(dependencies.streams) }, (stop) => (interrupt = stop))
       try {
         if (!subscriber.closed) await printResult(query.result, flags, io)
       } catch (error) {

@@ -1,16 +1,15 @@
-import { catalogue, listColumns } from '../../tables/catalogue.js'
-import type { Table } from '../../tables/table.js'
+import { listColumns, type Table } from '../../model/table.js'
 import type { TextLine } from '../terminal.js'
 import { padEnd, wrap } from '../text.js'
 
 /** All tables for people: the meaning of a row, the files, and each column with type and unit. */
-export const tableLines = (columns: number): readonly TextLine[] =>
-  catalogue.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...describeTable(table, columns)])
+export const tableLines = (tables: readonly Table[], columns: number): readonly TextLine[] =>
+  tables.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...describeTable(table, columns)])
 
 const describeTable = (table: Table, columns: number): readonly TextLine[] => {
   const all = listColumns(table)
   const room = Math.max(...all.map(({ name }) => name.length))
-  const facts = [table.comment, `from ${table.files.map(({ path }) => formatPath(path)).join(', ')}`]
+  const facts = [table.comment, `from ${table.files.map(({ path }) => path).join(', ')}`]
   return [
     [[table.name, 'bold']],
     ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): TextLine => [[line, 'dim']]),
@@ -25,14 +24,12 @@ const describeTable = (table: Table, columns: number): readonly TextLine[] => {
   ]
 }
 
-const formatPath = (path: string): string => path.replace('{item}', path.includes('/indices/') ? '{INDEX}' : '{SYMBOL}')
-
 /** All tables for programs. */
-export const tableDocument = (): readonly object[] =>
-  catalogue.map((table) => ({
+export const tableDocument = (tables: readonly Table[]): readonly object[] =>
+  tables.map((table) => ({
     name: table.name,
     comment: table.comment,
-    files: table.files.map(({ path }) => formatPath(path)),
+    files: table.files.map(({ path }) => path),
     key: table.key ?? null,
     columns: listColumns(table),
   }))

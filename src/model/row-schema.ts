@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import type { Conversion, SqlType, TableColumn } from './sql-column.js'
+
+/** What a field of an answer is; null is allowed for every field. */
+export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record'
+
+/** What a schema cannot say about a field. */
+export interface ColumnFacts {
+  /** What it contains: unit, time zone, when it is empty. The comment of its column in SQL. */
+  readonly about?: string
+  /** The name of its column in SQL, and its type if that does not follow from the schema. Without it, it appears in `extra`. */
+  readonly sql?: string | readonly [name: string, type: SqlType]
+  /** Converts the SQL of its text to the SQL of its value, if a cast alone cannot. */
+  readonly convert?: Conversion
+  /** Further columns that are read from it, placed behind its own. */
+  readonly further?: readonly TableColumn[]
+  /**
+   * An output depends on it: an answer is refused if the field is missing from all records, has another type, or its `format` cannot be
+   * read. An optional or usual list or record counts as missing only if an unknown field is in its place.
+   */
+  readonly required?: true
+  /**
+   * Null and empty text are no values of it: they are drift if (nearly) all answers of the run have nothing else. If it is also required,
+   * an answer is refused that has nothing else.
+   */
+  readonly key?: true
+  /** Some records may lack it: it counts as gone if (nearly) all answers lack it. */
+  readonly usual?: true
+  /** `day` is text that starts with a date (`2026-02-12`), `millis` a number of epoch milliseconds. */
+  readonly format?: 'day' | 'millis'
+  /** A further kind that answers may have; its TypeScript type does not mention it. */
+  readonly or?: Kind
+}
+
+/** A field of a row with its facts. They are in zod's registry, so that `z.toJSONSchema` describes the field, too. */
+export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S => {
+  const { about } = facts
+  // A copy, because a schema may be used for several fields.
+  const own = schema.clone() as S
+  z.globalRegistry.add(own, { ...(about === undefined ? {} : { description: about }), column: facts })
+  return own
+}
+
+/**
+ * Describes a kind of row once: its TypeScript type, the drift check, the SQL table and its comments follow from it. Unknown fields pass
+ * through. `.optional()` marks a field that may be absent. Rows are compared with it, not parsed: nothing is converted or removed.
+ *
+ * @example
+ * export const Pledge = row({
+ *   promoter: column(z.string(), { about: 'who pledged', sql: 'promoter', required: true, key: true }),
+ *   share: column(z.number(), { about: 'percent of the holding', sql: 'share' }),
+ * })
+ * export interface Pledge extends RowOf<typeof Pledge> {}
+ */
+export const row = <const F extends z.ZodRawShape>(fields: F): z.ZodObject<F, z.core.$loose> => z.looseObject(fields)
+
+/** The usual envelope of an answer: rows under `data`, and fields of its own. */
+export const dataEnvelope = <D extends z.ZodType, F extends z.ZodRawShape = Record<never, never>>(data: D, more?: F) =>
+  row({
+    code: z.number().optional(),
+    status: z.union([z.string(), z.number()]).optional(),
+    tot_rec: z.number().optional(),
+    data,
+    ...more,
+  })
+
+/** A list of rows, or a single row instead of a list of one. Its TypeScript type is the list. */
+export const oneOrMore = <S extends z.ZodObject>(schema: S): z.ZodArray<S> => z.union([z.array(schema), schema]) as unknown as z.ZodArray<S>
+
+/** Text with the values that were observed so far. */
+export const textSuchAs = <const T extends string>(..._observed: readonly T[]): z.ZodType<T | (string & {})> => z.string()
+
+type ReadonlyDeep<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly ReadonlyDeep<E>[]
+    : T extends object
+      ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> }
+      : T
+
+type FieldOf<S> =
+  S extends z.ZodOptional<infer I>
+    ? FieldOf<I>
+    : S extends z.ZodNullable<infer I>
+      ? FieldOf<I> | null
+      : S extends z.ZodArray<infer E>
+        ? readonly FieldOf<E>[]
+        : S extends z.ZodObject<z.ZodRawShape, z.core.$loose>
+          ? RowOf<S>
+          : ReadonlyDeep<z.output<S>>
+
+/** A row as the provider sent it: every field may be absent, and there may be unknown ones. */
+export type RowOf<S extends z.ZodObject> = Readonly<Record<string, unknown>> & {
+  readonly [K in keyof S['shape']]?: FieldOf<S['shape'][K]>
+}
+
+/** A row of a CSV: every cell is text, and there may be unknown ones. */
+export type CsvRowOf<S extends z.ZodObject> = Readonly<Record<string, string | undefined>> & {
+  readonly [K in keyof S['shape']]?: string
+}
+
+/** A row that a stream builds itself: exactly these fields. */
+export type BuiltRowOf<S extends z.ZodObject> = { readonly [K in keyof S['shape']]: FieldOf<S['shape'][K]> }
+
+/** A field as a schema describes it. */
+export interface FieldDescription {
+  readonly kinds: readonly Kind[]
+  /** The kinds as people read them; a format replaces its kind. */
+  readonly expected: string
+  readonly isOptional: boolean
+  readonly isWhole: boolean
+  readonly facts: ColumnFacts
+  /** The fields of its record, or of the records of its list. */
+  readonly fields: Readonly<Record<string, z.core.$ZodType>> | undefined
+}
+
+const KINDS: Partial<Record<z.core.$ZodTypeDef['type'], Kind>> = {
+  string: 'text',
+  enum: 'text',
+  number: 'number',
+  boolean: 'flag',
+  array: 'list',
+  tuple: 'list',
+  object: 'record',
+  record: 'record',
+}
+
+const FORMATS = { day: 'text', millis: 'number' } as const
+
+/** Reads a schema. @throws TypeError for a schema that says no kind, such as `z.unknown()` */
+export const describeField = (schema: z.core.$ZodType): FieldDescription => {
+  const facts = findFacts(schema)
+  const options = listOptions(schema)
+  const own = [...new Set([...options.map(toKind), ...(facts.or === undefined ? [] : [facts.or])])]
+  const { format } = facts
+  return {
+    kinds: own,
+    expected: own.map((kind) => (format !== undefined && FORMATS[format] === kind ? format : kind)).join('|'),
+    isOptional: isOptional(schema),
+    isWhole: options.every((option) => option instanceof z.ZodNumberFormat),
+    facts,
+    fields: options.map(findFields).find((fields) => fields !== undefined),
+  }
+}
+
+const toKind = ({ _zod: { def } }: z.core.$ZodType): Kind => {
+  const kind = KINDS[def.type]
+  if (kind === undefined) throw new TypeError(`a row schema cannot contain ${def.type}; use text, numbers, flags, lists or records`)
+  return kind
+}
+
+const unwrap = (schema: z.core.$ZodType): z.core.$ZodType | undefined =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly ? schema.unwrap() : undefined
+
+const listOptions = (schema: z.core.$ZodType): readonly z.core.$ZodType[] => {
+  const inner = unwrap(schema)
+  if (inner !== undefined) return listOptions(inner)
+  return schema instanceof z.ZodUnion ? schema.options.flatMap(listOptions) : [schema]
+}
+
+const isOptional = (schema: z.core.$ZodType): boolean => {
+  const inner = unwrap(schema)
+  return schema instanceof z.ZodOptional || (inner !== undefined && isOptional(inner))
+}
+
+const findFacts = (schema: z.core.$ZodType): ColumnFacts => {
+  const facts = z.globalRegistry.get(schema)?.column as ColumnFacts | undefined
+  const inner = unwrap(schema)
+  return facts ?? (inner === undefined ? {} : findFacts(inner))
+}
+
+const findFields = (schema: z.core.$ZodType): FieldDescription['fields'] => {
+  if (schema instanceof z.ZodArray) return findFields(schema.element)
+  return schema instanceof z.ZodObject ? schema.shape : undefined
+}

@@ -1,0 +1,31 @@
+import { rmSync, statSync, truncateSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { copyOf, journalsIn, tryRun } from '../resume/support.js'
+import { temporaryFolder } from '../sinks/support.js'
+import { treeOf } from './support.js'
+
+/** Of the phases after the first, which would keep them from beginning. */
+const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
+
+describe('a truncated journal', () => {
+  it('at any byte leads to the same files', async () => {
+    const only = ['new-announcements', 'market-news']
+    const left = temporaryFolder()
+    await tryRun({ out: left, only, hangs: (request) => later(request) && /DELTA/.test(request) })
+    const whole = temporaryFolder()
+    await tryRun({ out: whole, only })
+    const expected = treeOf(whole)
+    for (const [index, journal] of journalsIn(left).entries()) {
+      const { size } = statSync(journal)
+      expect(size).toBeGreaterThan(100)
+      for (let at = 0; at < size; at++) {
+        const out = copyOf(left)
+        truncateSync(journalsIn(out)[index] ?? '', at)
+        const { report } = await tryRun({ out, only })
+        expect(report?.outcome, `${journal} cut at ${at}`).toBe('complete')
+        expect(treeOf(out), `${journal} cut at ${at}`).toEqual(expected)
+        rmSync(out, { recursive: true })
+      }
+    }
+  })
+})
