@@ -26,7 +26,10 @@ export interface DamagedCandles {
  * Reads the state of a candle file; `undefined` if it has no candle yet. A file with the instant of the last run is as that run wrote it:
  * reading its end is enough. Any other file is read completely: an editor, a copy or an older tool may have changed it.
  */
-export const readStoredCandles = (file: string, tools: Pick<Tools, 'stored' | 'shared'>): Observable<StoredCandles | DamagedCandles | undefined> =>
+export const readStoredCandles = (
+  file: string,
+  tools: Pick<Tools, 'stored' | 'shared'>,
+): Observable<StoredCandles | DamagedCandles | undefined> =>
   tools.stored.tail(file).pipe(
     switchMap((tail) => {
       if (tail === undefined) return of(undefined)
