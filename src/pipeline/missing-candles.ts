@@ -68,6 +68,10 @@ const isUpToDate = (stored: StoredCandles, now: number): boolean => {
   return !stored.isTruncated && isComplete(stored) && now < toInstant(addDays(toCandleDay(stored.last), 1), SESSION_OPENS)
 }
 
+/** Whether a stored file has all candles, so that its item needs no request. */
+export const hasAllCandles = (file: string, tools: Pick<Tools, 'stored' | 'shared' | 'asOf'>): Observable<boolean> =>
+  readStoredCandles(file, tools).pipe(map((stored) => stored !== undefined && stored.fault === undefined && isUpToDate(stored, tools.asOf)))
+
 /** Whether the last candle was stored after its session. */
 const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= toInstant(toCandleDay(last), SESSION_END)
 
