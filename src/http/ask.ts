@@ -60,8 +60,8 @@ export const createAsk = ({
   watch,
   isList = false,
 }: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
-  const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
-  const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
+  const { retries, throttleRetries, backoffMs, throttleMaxMs: maxPauseMs } = settings
+  const policy = { retries, throttleRetries, backoffMs, maxPauseMs, random }
   const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
   const prepare = (endpoint: AnyEndpoint): PreparedEndpoint => {
     const target = prepared.get(endpoint) ?? {

@@ -71,7 +71,7 @@ export const createHostLimiters = (
   const endpoints = new Map<string, EndpointLimiter>()
   const itemFailures = createItemFailures()
 
-  const createEndpointLimiter = (endpoint?: string): Limiter => {
+  const createLimiterOf = (endpoint?: string): Limiter => {
     const summary = createHostSummary(endpoint === undefined ? name : `${name} ${endpoint}`)
     const limiter = createLimiter({
       settings,
@@ -84,9 +84,9 @@ export const createHostLimiters = (
     summaries.push(() => summary.toWarnings(limiter.state(), now()))
     return limiter
   }
-  const host = createEndpointLimiter()
+  const host = createLimiterOf()
   const findEndpoint = (endpoint: string): EndpointLimiter => {
-    const limiter = endpoints.get(endpoint) ?? { ...createEndpointLimiter(endpoint), name: endpoint }
+    const limiter = endpoints.get(endpoint) ?? { ...createLimiterOf(endpoint), name: endpoint }
     endpoints.set(endpoint, limiter)
     return limiter
   }
