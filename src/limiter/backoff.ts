@@ -35,7 +35,7 @@ export const computeRefusalBackoff = (
     before?.why === 'refuses' ? { since: before.since, attempts: before.attempts + 1 } : { since: now, attempts: 0 }
   const pauseMs = Math.min(Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs), Math.max(throttleMs, throttleMaxMs))
   const isFinal = attempts > 0 && now - since >= throttleGiveUpMs
-  const reason = `429: the host has refused every request for ${Math.round((now - since) / 1_000)} s`
+  const reason = `429: every request was refused for ${Math.round((now - since) / 1_000)} s`
   return { why: 'refuses', since, until: now + pauseMs, attempts, giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY, reason }
 }
 

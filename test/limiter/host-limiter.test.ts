@@ -235,7 +235,7 @@ describe('a host limiter during a back-off', () => {
       for (const at of [4_000, 7_000, 7_001, 14_000, 14_020]) m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
       m.flush()
 
-      const closed = '429: the host has refused every request for 6 s'
+      const closed = '429: every request was refused for 6 s'
       expect(log).toStrictEqual([
         '2000 A',
         '2000 A the provider answered 429: rate limited',
