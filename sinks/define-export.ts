@@ -73,7 +73,7 @@ const createViews = async (
 ): Promise<readonly Table[]> => {
   const tables: Table[] = []
   for (const table of all) {
-    if ((await folder.listFiles(table)).every(({ paths: found }) => found.length === 0)) continue
+    if ((await folder.listFiles(table)).every(({ paths }) => paths.length === 0)) continue
     await connection.run(`CREATE VIEW ${quoteName(table.name)} AS ${await buildSelect(table, folder, reading)}`)
     tables.push(table)
   }

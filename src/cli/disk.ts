@@ -10,3 +10,12 @@ export const readFreeBytes = (folder: string): number => {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
 }
+
+/** Free bytes at a folder that may not exist yet; undefined if the system does not report them. */
+export const findFreeBytes = (path: string): number | undefined => {
+  try {
+    return readFreeBytes(findExistingFolder(path))
+  } catch {
+    return undefined
+  }
+}

@@ -8,23 +8,11 @@ import { clean } from './text.js'
 
 /** The outcome of a stream, on one plain line. */
 export const endLine = (stream: StreamStats): string => {
-  const {
-    name,
-    state,
-    finished: settled,
-    total = settled,
-    lost,
-    degraded,
-    files,
-    bytes,
-    startedAt = 0,
-    finishedAt = startedAt,
-    error,
-  } = stream
+  const { name, state, finished, total = finished, lost, degraded, files, bytes, startedAt = 0, finishedAt = startedAt, error } = stream
   if (state === 'failed') return `${name}: failed: ${clean(error ?? 'unknown reason')}`
   if (state !== 'success' && state !== 'partial') return `${name}: ${state}`
   const parts = [
-    `${formatCount(settled)}/${formatQuantity(total, 'item')} in ${formatDuration(finishedAt - startedAt)}`,
+    `${formatCount(finished)}/${formatQuantity(total, 'item')} in ${formatDuration(finishedAt - startedAt)}`,
     ...(lost > 0 ? [`${formatCount(lost)} lost`] : []),
     ...(degraded > 0 ? [`${formatCount(degraded)} partly`] : []),
     ...(files > 0 ? [`${formatQuantity(files, 'file')} (${formatBytes(bytes)})`] : []),

@@ -13,12 +13,12 @@ const phaseTexts: readonly PhaseText[] = [
   { phase: 'candles', title: 'phase 2.5: candles', note: 'side by side with phase 2, if FETCH_OHLCV' },
 ]
 
-export interface PhaseGroup extends PhaseText {
-  readonly members: readonly StreamDefinition[]
+export interface PhaseGroup<Member = StreamDefinition> extends PhaseText {
+  readonly members: readonly Member[]
 }
 
 /** The phases that have streams, each with its streams in the order of the registry. */
-export const groupByPhase = (streams: readonly StreamDefinition[]): readonly PhaseGroup[] =>
+export const groupByPhase = <Member extends Pick<StreamDefinition, 'phase'>>(streams: readonly Member[]): readonly PhaseGroup<Member>[] =>
   phaseTexts
     .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))
     .filter(({ members }) => members.length > 0)

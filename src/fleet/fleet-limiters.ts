@@ -7,7 +7,7 @@ import type { StallDetector } from './stall-detector.js'
 import type { WorkerRun } from './worker-run.js'
 
 export interface FleetLimiterOptions {
-  readonly workerRun: Pick<WorkerRun, 'gates' | 'settings'>
+  readonly workerRun: Pick<WorkerRun, 'limiters' | 'settings'>
   readonly backoffs: SharedBackoffs
   readonly stallDetector: Pick<StallDetector, 'check'>
   /** Pauses the queues whose items send requests to the host. */
@@ -27,10 +27,10 @@ export const createFleetLimiters = ({
   pauseQueues,
   requeue,
 }: FleetLimiterOptions): LimiterRegistry => ({
-  warnings: workerRun.gates.warnings,
-  link: workerRun.gates.link,
+  warnings: workerRun.limiters.warnings,
+  link: workerRun.limiters.link,
   forEndpoint: (endpoint) => {
-    const limiter = workerRun.gates.forEndpoint(endpoint)
+    const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)
     const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>, asker: ScheduleOptions): Observable<T> => {
       if (isFinal)

@@ -45,7 +45,7 @@ export const runItemJob = (
       if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
       if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
-    const gates = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
+    const limiters = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
     const outcomeOf = (rest: Omit<WorkerOutcome, 'by' | 'requestCounts'>): WorkerOutcome => {
       const { requestCounts } = unreported
       unreported.requestCounts = NO_REQUESTS
@@ -59,7 +59,7 @@ export const runItemJob = (
       }
     }
     subscriber.add(
-      createItemWork(stream, { ...workerRun, gates, emit, shared: work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared })(
+      createItemWork(stream, { ...workerRun, limiters, emit, shared: work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared })(
         work.item,
         createOwnSlot(),
       )

@@ -39,11 +39,11 @@ interface FinishedItem {
 export const processOnFleet = (stage: Stage, items: readonly Item[], dependencies: StageDependencies): Observable<ItemOutcome> => {
   if (items.length === 0) return EMPTY
   const { run, blobs } = dependencies
-  const { stream, activeItems: inWork, hasRoom } = stage
+  const { stream, activeItems, hasRoom } = stage
   return handOutItems(stage, items, dependencies).pipe(
     mergeMapPool(
       ({ item, outcome }) => {
-        inWork.begin()
+        activeItems.begin()
         reportOutcome(stream.name, outcome, dependencies)
         return new Observable<ItemOutcome>((subscriber) => {
           loadRows(stream.name, { run: run.session.record.run, item }, outcome, blobs).then(
@@ -56,7 +56,7 @@ export const processOnFleet = (stage: Stage, items: readonly Item[], dependencie
         })
       },
       MAX_PARALLEL_READS,
-      { isFree: hasRoom, freed$: inWork.ended$ },
+      { isFree: hasRoom, freed$: activeItems.ended$ },
     ),
   )
 }

@@ -84,7 +84,7 @@ const openWorkerRun = async (run: string, { blobs, streams, headers }: WorkerRun
     redact: createRedactor(settings),
     storage: { stored: folder(toEarlierFolder(blobs.toFolder(run))).stored },
     transport: connections.send,
-    gates: createLimiters(settings),
+    limiters: createLimiters(settings),
     drift: createRunDriftWatch(accept),
     shared,
     sharedInSecondPass: oncePerSecondPass(shared),

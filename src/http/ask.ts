@@ -50,8 +50,8 @@ export interface AskDependencies {
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
 export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
   const { settings, timeoutMs, random, clock, onRequestEvent, drift, watch, isList = false } = dependencies
-  const { retries, throttleRetries, backoffMs, throttleMaxMs: longestPauseMs } = settings
-  const policy = { retries, throttleRetries, backoffMs, longestPauseMs, random }
+  const { retries, throttleRetries, backoffMs, throttleMaxMs: maxPauseMs } = settings
+  const policy = { retries, throttleRetries, backoffMs, maxPauseMs, random }
   const observer = { clock, watch }
   const prepare = createPreparer(dependencies)
   return (slot, item = '') =>

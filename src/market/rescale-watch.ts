@@ -9,9 +9,9 @@ export interface RescaleWatch {
   /** Counts work as active from subscription to end. */
   readonly track: <T>(work$: Observable<T>) => Observable<T>
   /** Records a series that equals the stored one. */
-  readonly recordMatch: () => void
+  readonly countUsual: () => void
   /** Records a series that is a multiple of the stored one. */
-  readonly recordMultiple: () => void
+  readonly countSuspect: () => void
   /** Whether many series are multiples: emits once that is decided, at the latest when only waiting work is left. */
   readonly whenDecided: () => Observable<boolean>
 }
@@ -55,8 +55,8 @@ export const createRescaleWatch = (): RescaleWatch => {
         inWork += 1
         return work$.pipe(finalize(end))
       }),
-    recordMatch: compare,
-    recordMultiple: () => {
+    countUsual: compare,
+    countSuspect: () => {
       compare()
       recent = [...recent, compared]
       areMany ||= recent.length >= many

@@ -192,8 +192,8 @@ export const formatError = (error: unknown): string =>
 
 const MAX_MESSAGE_LENGTH = 600
 
-const formatExchange = ({ requested: asked, message, answered }: CollectError): string =>
-  `${asked === undefined ? '' : `${asked}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
+const formatExchange = ({ requested, message, answered }: CollectError): string =>
+  `${requested === undefined ? '' : `${requested}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
 
 /** Whether a failure affects one item only, so that the run continues. */
 export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

@@ -9,8 +9,8 @@ export interface RetryPolicy {
   readonly throttleRetries: number
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
-  /** The longest pause accepted from the `Retry-After` of an overloaded host; 0 if absent. */
-  readonly maxPauseMs?: number
+  /** The longest pause accepted from the `Retry-After` of an overloaded host. */
+  readonly maxPauseMs: number
   /** In [0, 1): jitter, so that workers that failed together do not retry together. */
   readonly random: () => number
 }
@@ -23,7 +23,7 @@ const MAX_BACKOFF_MS = 30_000
  * original error, not that of the limiter.
  */
 export const retryFailures =
-  <T>({ retries, throttleRetries, backoffMs, maxPauseMs: longestPauseMs = 0, random }: RetryPolicy): MonoTypeOperatorFunction<T> =>
+  <T>({ retries, throttleRetries, backoffMs, maxPauseMs, random }: RetryPolicy): MonoTypeOperatorFunction<T> =>
   (attempt$) =>
     defer(() => {
       let failures = 0
@@ -44,7 +44,7 @@ export const retryFailures =
             if (!isAllowed) return throwError(() => error)
             if (verdict === 'wait') return of(0)
             const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
-            const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, longestPauseMs) : 0
+            const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, maxPauseMs) : 0
             return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))
           },
         }),

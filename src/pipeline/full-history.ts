@@ -74,10 +74,9 @@ const checkLength = (
   { tools, remark }: { readonly tools: Tools; readonly remark: string },
 ): void => {
   const end = rows.at(-1)?.[0] ?? 0
-  const stays = `the stored file is unchanged; move it away to accept the new history (${remark})`
   if (rows.length < count * thresholds.minShare)
-    refuse(tools, 'shrink', `the full history has ${rows.length} candles instead of ${count}, ${stays}`)
-  else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${toDay(end * 1_000)}, before the stored one, ${stays}`)
+    refuse(tools, 'shrink', `the full history has ${rows.length} candles instead of ${count} (${remark})`)
+  else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${toDay(end * 1_000)}, before the stored one (${remark})`)
 }
 
 /** The candles that the stored history lacks, and recent ones that became impossible or differ from it by more than 25 %. */
@@ -104,7 +103,7 @@ interface Compared {
 }
 
 /** How the price level of a new history differs from the stored one; `undefined` if a few corrections or a corporate action explain it. */
-const describeChange = ({ rows, stored: { recent }, likeness: { factor }, reason }: Compared): string | undefined => {
+const describeLevelChange = ({ rows, stored: { recent }, likeness: { factor }, reason }: Compared): string | undefined => {
   if (isMultiple(factor)) return `${Number(factor.toPrecision(3))} times the stored prices`
   if (reason.isAdjusted) return undefined
   const changed = [...rows].slice(-2 * thresholds.prices.newest).find((candle) => {
@@ -122,14 +121,14 @@ const describeChange = ({ rows, stored: { recent }, likeness: { factor }, reason
  */
 const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext): Observable<unknown> => {
   const { factor } = compared.likeness
-  const change = describeChange(compared)
+  const change = describeLevelChange(compared)
   const { raised } = thresholds.rescale
   if (change === undefined) {
-    watch.recordMatch()
+    watch.countUsual()
     return of(undefined)
   }
   if (compared.reason.isAdjusted && factor <= raised && !isErrorFactor(factor)) return of(undefined)
-  watch.recordMultiple()
+  watch.countSuspect()
   if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
   if (tools.accepts('rescale')) return of(undefined)
   const action$ = factor > raised ? findAction(compared.stored, series) : of('not needed')

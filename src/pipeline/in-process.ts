@@ -27,9 +27,9 @@ export const inProcess: Engine = {
 }
 
 /** Work that sends no request when it begins waits for something else, so its worker takes another item meanwhile. */
-const releaseIfIdle = <T>(work$: Observable<T>, { releaseIfIdle: rest }: WorkerSlot): Observable<T> =>
+const releaseIfIdle = <T>(work$: Observable<T>, { releaseIfIdle }: WorkerSlot): Observable<T> =>
   new Observable((subscriber) => {
     const subscription = work$.subscribe(subscriber)
-    rest()
+    releaseIfIdle()
     return subscription
   })

@@ -11,7 +11,7 @@ import type { RunServices } from './run.js'
 export interface WorkerContext
   extends Pick<
     RunServices,
-    'settings' | 'asOf' | 'accept' | 'transport' | 'gates' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
+    'settings' | 'asOf' | 'accept' | 'transport' | 'limiters' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
   > {
   readonly storage: Pick<RunServices['storage'], 'stored'>
 }
@@ -25,7 +25,7 @@ export const createItemWork = (
   const asking = createAsk({
     transport: site.transport,
     settings: site.settings,
-    limiters: site.gates,
+    limiters: site.limiters,
     timeoutMs: site.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     isList: stream.work.of === undefined,
     random: site.random,

@@ -13,7 +13,7 @@ export interface JournalFacts {
   readonly stream: string
   /** Whether lines contain the rows: if the output is one file for all items, or other streams need the rows. */
   readonly carriesRows: boolean
-  /** Whether `earlier` returns the rows: if other streams depend on this one. */
+  /** Whether `findStored` returns the rows: if other streams depend on this one. */
   readonly offersRows: boolean
   /** The primary sort key of records, in descending order. */
   readonly newestBy?: (row: Row) => string

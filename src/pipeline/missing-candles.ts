@@ -68,6 +68,10 @@ const isUpToDate = (stored: StoredCandles, now: number): boolean => {
   return !stored.isTruncated && isComplete(stored) && now < toInstant(addDays(toCandleDay(stored.last), 1), SESSION_OPENS)
 }
 
+/** Whether a stored file has all candles, so that its item needs no request. */
+export const hasAllCandles = (file: string, tools: Pick<Tools, 'stored' | 'shared' | 'asOf'>): Observable<boolean> =>
+  readStoredCandles(file, tools).pipe(map((stored) => stored !== undefined && stored.fault === undefined && isUpToDate(stored, tools.asOf)))
+
 /** Whether the last candle was stored after its session. */
 const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= toInstant(toCandleDay(last), SESSION_END)
 
@@ -83,11 +87,11 @@ const fetchLaterCandles = (stored: StoredCandles, continuing: CandleContext): Ob
       if (first === undefined)
         return of(createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`))
       const isRepeated = isSettled || before !== undefined
-      const change = describeChange(join, first, isRepeated)
+      const change = describeJoinChange(join, first, isRepeated)
       if (change !== undefined)
         return fetchFullHistory({ remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }, continuing)
       if (isSettled && !isTruncated && rows.length === 1 && isSameCandle(join, first)) {
-        watch.recordMatch()
+        watch.countUsual()
         return of(skippedResult)
       }
       const added = pairWithPrevious([...rows].slice(isRepeated ? 1 : 0), join)
@@ -107,8 +111,8 @@ const checkMoves = (added: readonly NewCandle[], { series, tools, watch }: Candl
   const action$ = since === undefined ? of('no move') : (series.findPriceAction?.(since) ?? of(undefined))
   return action$.pipe(
     switchMap((action) => {
-      if (action !== undefined) watch.recordMatch()
-      else watch.recordMultiple()
+      if (action !== undefined) watch.countUsual()
+      else watch.countSuspect()
       return action !== undefined || tools.accepts('prices') ? of(false) : watch.whenDecided()
     }),
     map((areMany) => {
@@ -122,7 +126,7 @@ const isSameCandle = (one: Candle, other: Candle): boolean => one.every((cell, p
 const PRICES = ['open', 'high', 'low', 'close'] as const
 
 /** How a fetched candle differs from the stored one. Volume does not count: it is revised late. */
-const describeChange = (stored: Candle, answered: Candle, isSettled: boolean): string | undefined => {
+const describeJoinChange = (stored: Candle, answered: Candle, isSettled: boolean): string | undefined => {
   if (stored[0] !== answered[0]) return 'is missing from the answer'
   const wrong = PRICES.findIndex((_, place) => isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number))
   return isSettled && wrong >= 0 ? `differs (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined

@@ -25,7 +25,7 @@ export interface RunServices {
   readonly session: Session
   readonly activity: Activity
   readonly transport: Transport
-  readonly gates: LimiterRegistry
+  readonly limiters: LimiterRegistry
   readonly emit: Emit
   /** Watches the shapes of answers. */
   readonly drift: DriftWatch

@@ -172,7 +172,7 @@ const executeRun = (
     activity: createActivity(),
     transport: connections.send,
     watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
-    gates: createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint))),
+    limiters: createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint))),
     drift,
     shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),

@@ -26,7 +26,10 @@ export interface DamagedCandles {
  * Reads the state of a candle file; `undefined` if it has no candle yet. A file with the instant of the last run is as that run wrote it:
  * reading its end is enough. Any other file is read completely: an editor, a copy or an older tool may have changed it.
  */
-export const readStoredCandles = (file: string, tools: Tools): Observable<StoredCandles | DamagedCandles | undefined> =>
+export const readStoredCandles = (
+  file: string,
+  tools: Pick<Tools, 'stored' | 'shared'>,
+): Observable<StoredCandles | DamagedCandles | undefined> =>
   tools.stored.tail(file).pipe(
     switchMap((tail) => {
       if (tail === undefined) return of(undefined)
@@ -43,7 +46,7 @@ export const readStoredCandles = (file: string, tools: Tools): Observable<Stored
   )
 
 /** The `asOf` of the last run in this output folder; infinity if unknown. */
-const readLastRunInstant = ({ shared, stored }: Tools): Observable<number> =>
+const readLastRunInstant = ({ shared, stored }: Pick<Tools, 'stored' | 'shared'>): Observable<number> =>
   shared('last run', () =>
     stored.document('.scripstream/report.json').pipe(
       map((report) => (isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN)),

@@ -3,8 +3,8 @@ import type { PlannedStream } from './plan.js'
 import type { RunServices } from './run.js'
 
 /** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
-export const warnAboutHosts = (plan: readonly PlannedStream[], { gates, emit }: RunServices): void => {
-  for (const { host, text } of gates.warnings()) {
+export const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunServices): void => {
+  for (const { host, text } of limiters.warnings()) {
     const asking = plan.find(({ stream, state }) => state === 'waiting' && stream.endpoints.some((endpoint) => endpoint.host === host))
     if (asking) emit({ type: 'noticed', stream: asking.stream.name, text })
   }

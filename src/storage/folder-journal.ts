@@ -5,7 +5,7 @@ import { firstValueFrom, map } from 'rxjs'
 import { isRow } from '../model/row.js'
 import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
 import { appendRecords, createJournal, type EarlierItem, type JournalLine } from './create-journal.js'
-import { toStorageError } from './file-error.js'
+import { getErrorCode, toStorageError } from './file-error.js'
 import { type FileSpool, type LinePosition, openFileSpool } from './file-spool.js'
 import type { RecordGroup } from './record-groups.js'
 import { statFile } from './stat-file.js'
@@ -39,13 +39,17 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
   return { journal: createJournal(facts, spool, found), close: spool.close }
 }
 
-/** Reads the items, by file name, that a resumed run would find stored. Read-only. */
+/** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
 export const readStoredItems = async (path: string, root: string): Promise<ReadonlySet<string>> => {
   const items = new Set<string>()
-  for await (const line of readJournalLines(path)) {
-    if (!isJournalLine(line) || !areFilesUnchanged(line.files, root)) continue
-    if (line.degraded === undefined) items.add(line.item)
-    else items.delete(line.item)
+  try {
+    for await (const line of readJournalLines(path)) {
+      if (!isJournalLine(line) || !areFilesUnchanged(line.files, root)) continue
+      if (line.degraded === undefined) items.add(line.item)
+      else items.delete(line.item)
+    }
+  } catch (error) {
+    if (getErrorCode(error) !== 'ENOENT') throw error
   }
   return items
 }

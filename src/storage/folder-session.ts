@@ -6,7 +6,7 @@ import type { RunRecord, Session, SessionRequest } from '../pipeline/session.js'
 import { isTemporaryName } from './atomic-file.js'
 import { type FolderRun, finishRun, leaveRun, REPORT_FILE, replaceRecord, STATE_FOLDER } from './end-run.js'
 import { getErrorCode, toStorageError } from './file-error.js'
-import { createDeferredJournal, type OpenJournal, openJournal } from './folder-journal.js'
+import { createDeferredJournal, type OpenJournal, openJournal, readStoredItems } from './folder-journal.js'
 import { deleteFullRun, findFullRun, markIncomplete, readCompleteRun, readLastFullRun } from './full-run.js'
 import type { KnownNames } from './known-names.js'
 import { acquireLock } from './lock.js'
@@ -53,32 +53,71 @@ const lockFolder = async (root: string, request: SessionRequest, { names, opened
   await deleteTemporaryFiles(state)
   for (const folder of request.folders) names.list(join(root, folder), await deleteTemporaryFiles(join(root, folder)))
   await deleteTemporaryFiles(toPartFolder(state))
-  const main = await readRunRecord(toMainPaths(state).record)
-  // A part of an unfinished run has a place of its own, so that the unfinished run can still be resumed.
-  const isBeside = main !== undefined && request.isPartOf(main) && (await findFullRun(state, request.isPartOf)) === undefined
-  const place = isBeside ? toPartPaths(state) : toMainPaths(state)
-  const unfinished = isBeside ? await readRunRecord(place.record) : main
-  const isContinued = unfinished !== undefined && request.choose(unfinished) === unfinished
-  const earlier = isBeside || isContinued ? {} : await findEndedRun(root, request, unfinished)
+  const { place, unfinished, record, isContinued, isBeside, ...earlier } = await findEarlierRun(root, request)
   if (earlier.complete) return { ...createIdleSession(earlier.complete), ...earlier }
   if (earlier.remainder) {
     for (const close of opened.splice(0).reverse()) close()
-    return { ...createIdleSession(request.choose(undefined)), ...earlier }
+    return { ...createIdleSession(record), ...earlier }
   }
-  return { ...(await resumeOrStart(root, request, { place, unfinished, opened, isBeside })), ...earlier }
+  return { ...(await resumeOrStart(root, request, { place, unfinished, record, isContinued, isBeside, opened })), ...earlier }
 }
 
 /** A session in which nothing happens. */
 const createIdleSession = (record: RunRecord): Session => ({ record, isContinued: false, journals: new Map(), finish: () => of(undefined) })
 
+interface EarlierRun extends Pick<Session, 'complete' | 'remainder' | 'changed'> {
+  readonly place: RunPaths
+  readonly unfinished: RunRecord | undefined
+  /** The record of the requested run: that of the unfinished one to resume it, or a new one. */
+  readonly record: RunRecord
+  /** Whether the requested run resumes the unfinished one. */
+  readonly isContinued: boolean
+  /** Whether the requested run is a part of the unfinished run in the main place. */
+  readonly isBeside: boolean
+}
+
+/** Finds what earlier runs left in a folder for the requested one. Read-only. */
+const findEarlierRun = async (root: string, request: SessionRequest): Promise<EarlierRun> => {
+  const state = join(root, STATE_FOLDER)
+  const main = await readRunRecord(toMainPaths(state).record)
+  // A part of an unfinished run has a place of its own, so that the unfinished run can still be resumed.
+  const isBeside = main !== undefined && request.isPartOf(main) && (await findFullRun(state, request.isPartOf)) === undefined
+  const place = isBeside ? toPartPaths(state) : toMainPaths(state)
+  const unfinished = isBeside ? await readRunRecord(place.record) : main
+  const record = request.choose(unfinished)
+  const isContinued = record === unfinished
+  return {
+    place,
+    unfinished,
+    record,
+    isContinued,
+    isBeside,
+    ...(isBeside || isContinued ? {} : await findEndedRun(root, request, unfinished)),
+  }
+}
+
+/** What a run finds in a folder at its start; `fetched` are the items of a run that it resumes, as `stream/file name`. Read-only. */
+export const inspectFolder = async (
+  root: string,
+  request: SessionRequest,
+): Promise<EarlierRun & { readonly fetched: ReadonlySet<string> }> => {
+  const earlier = await findEarlierRun(root, request)
+  const folders = earlier.isContinued ? [earlier.place.journals, toPartPaths(join(root, STATE_FOLDER)).journals] : []
+  const fetched = new Set<string>()
+  for (const folder of folders)
+    for (const { stream } of request.streams)
+      for (const item of await readStoredItems(join(folder, `${stream}.ndjson`), root)) fetched.add(`${stream}/${item}`)
+  return { ...earlier, fetched }
+}
+
 /** Finds an ended run that makes this one unnecessary or smaller, or the changed file that prevents its reuse. */
 const findEndedRun = async (
   root: string,
-  { isReusable: suffices, remainderOf }: SessionRequest,
+  { isReusable, remainderOf }: SessionRequest,
   unfinished: RunRecord | undefined,
 ): Promise<Pick<Session, 'complete' | 'remainder' | 'changed'>> => {
   const state = join(root, STATE_FOLDER)
-  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(state), suffices) : undefined
+  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(state), isReusable) : undefined
   const ended = complete ?? (await readLastFullRun(state))
   const remainder = ended && (complete ? {} : remainderOf?.(ended.run, unfinished))
   if (ended === undefined || remainder === undefined) return {}
@@ -87,24 +126,18 @@ const findEndedRun = async (
   return complete ? { complete: complete.run } : { remainder }
 }
 
-interface StartContext {
-  readonly place: RunPaths
-  readonly unfinished: RunRecord | undefined
+interface StartContext extends Omit<EarlierRun, 'complete' | 'remainder' | 'changed'> {
   readonly opened: (() => void)[]
-  /** Whether the run is a part of the unfinished run in the main place. */
-  readonly isBeside: boolean
 }
 
 /** Resumes the unfinished run or starts a new one. A new run changes nothing before it is committed. */
 const resumeOrStart = async (
   root: string,
   request: SessionRequest,
-  { place, unfinished, opened, isBeside }: StartContext,
+  { place, unfinished, record, isContinued, isBeside, opened }: StartContext,
 ): Promise<Session> => {
-  const { streams, choose, isPartOf } = request
+  const { streams, isPartOf } = request
   const state = join(root, STATE_FOLDER)
-  const record = choose(unfinished)
-  const isContinued = unfinished !== undefined && record === unfinished
   const isPart = (await findFullRun(state, isPartOf)) !== undefined
   const journals = new Map<string, OpenJournal>()
   let isClosed = false

@@ -54,7 +54,7 @@ export const runQuery = async (
 }
 
 const listPaths = async (some: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
-  (await Promise.all(some.map(folder.listFiles))).flat().flatMap(({ paths: found }) => found)
+  (await Promise.all(some.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
 
 /** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
 const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> =>

@@ -11,13 +11,13 @@ export type CsvMode = 'any' | 'sound'
  * The SELECT over the files, with `filename` and `label`. Candles: cells as text. Others: `record` as JSON, and `document` if records are
  * in a list of a document.
  */
-export const buildRecordSelect = (table: Table, { paths: found, label }: LabelledFiles, reading: CsvMode = 'any'): string => {
+export const buildRecordSelect = (table: Table, { paths, label }: LabelledFiles, reading: CsvMode = 'any'): string => {
   const labelSql = label === undefined ? 'NULL' : quoteText(label)
   switch (table.shape) {
     case 'candles':
-      return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? buildCandleSource(found) : buildCsvSource(found, CANDLE_COLUMNS)}`
+      return `SELECT *, ${labelSql} AS label FROM ${reading === 'sound' ? buildCandleSource(paths) : buildCsvSource(paths, CANDLE_COLUMNS)}`
     case 'csv':
-      return found
+      return paths
         .map(
           (file) =>
             `SELECT ${buildRecord(readHeader(file))} AS record, filename, ${labelSql} AS label FROM ${buildCsvSource([file], readHeader(file))}`,
@@ -26,8 +26,8 @@ export const buildRecordSelect = (table: Table, { paths: found, label }: Labelle
     case 'array':
     case 'document':
       return table.lists === undefined
-        ? `SELECT json AS record, filename, ${labelSql} AS label FROM ${buildJsonSource(table, found)}`
-        : `SELECT unnest(flatten([${table.lists.map(buildList).join(', ')}])) AS record, json AS document, filename, ${labelSql} AS label FROM ${buildJsonSource(table, found)}`
+        ? `SELECT json AS record, filename, ${labelSql} AS label FROM ${buildJsonSource(table, paths)}`
+        : `SELECT unnest(flatten([${table.lists.map(buildList).join(', ')}])) AS record, json AS document, filename, ${labelSql} AS label FROM ${buildJsonSource(table, paths)}`
   }
 }
 

@@ -9,7 +9,7 @@ import { quoteName, quoteText, toJsonPath } from './sql.js'
  * `extra`. Without files there are no rows.
  */
 export const buildSelect = async (table: Table, folder: TableFolder, reading?: CsvMode): Promise<string> => {
-  const groups = (await folder.listFiles(table)).filter(({ paths: found }) => found.length > 0)
+  const groups = (await folder.listFiles(table)).filter(({ paths }) => paths.length > 0)
   if (groups.length === 0) return buildEmptySelect(table)
   const item = buildItem(table, await folder.listItems(table))
   const values = table.columns.map((column) => `${buildValue(column, table, item)} AS ${quoteName(column.name)}`)

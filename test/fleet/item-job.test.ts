@@ -56,7 +56,7 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
         return answer(call)
       })
     },
-    gates: createLimiters(settings),
+    limiters: createLimiters(settings),
     drift,
     shared: oncePerRun(),
     sharedInSecondPass: oncePerRun(),

@@ -16,8 +16,8 @@ const watching = (count: number, disagrees: (place: number) => boolean, workers 
   let held = 0
   const one = (place: number): Observable<unknown> =>
     defer(() => {
-      if (!disagrees(place)) return defer(() => of(watch.recordMatch()))
-      watch.recordMultiple()
+      if (!disagrees(place)) return defer(() => of(watch.countUsual()))
+      watch.countSuspect()
       held += 1
       mostHeld = Math.max(mostHeld, held)
       return watch.whenDecided().pipe(

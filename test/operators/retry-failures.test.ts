@@ -5,7 +5,7 @@ import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failu
 import { marbles } from '../support/marbles.js'
 
 const retrying = (policy: Partial<RetryPolicy> = {}) =>
-  retryFailures<string>({ retries: 2, throttleRetries: 2, backoffMs: 8, random: () => 0, ...policy })
+  retryFailures<string>({ retries: 2, throttleRetries: 2, backoffMs: 8, maxPauseMs: 0, random: () => 0, ...policy })
 
 describe('retryFailures', () => {
   it(

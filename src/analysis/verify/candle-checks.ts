@@ -116,7 +116,7 @@ const addSeries = (
 /** Whether a price move is only the edge of a finding about shared candles. */
 const isExplainedBy = (shared: readonly SharedCandles[], { check, symbol, day }: Finding): boolean =>
   ['large-moves', 'spliced-series'].includes(check) &&
-  shared.some(({ finding, switchDays: cuts }) => finding.symbol === symbol && day !== undefined && cuts.has(day))
+  shared.some(({ finding, switchDays }) => finding.symbol === symbol && day !== undefined && switchDays.has(day))
 
 /** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
 const findStocksWithoutCandles = (

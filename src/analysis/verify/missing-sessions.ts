@@ -24,10 +24,7 @@ export const STALE_SESSIONS = 20
  * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss sessions, so a gap counts only if no
  * other session around it is missing. Gaps of special sessions on weekends do not count: those are short.
  */
-export const findMissingSessions = (
-  { symbol, file, days, reportedDays: toldUntil }: SeriesDays,
-  { sessions }: MarketCalendar,
-): readonly Finding[] => {
+export const findMissingSessions = ({ symbol, file, days, reportedDays }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
   const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
   const findings: Finding[] = []
   for (let index = 0; index < own.length; index += 1) {
@@ -37,7 +34,7 @@ export const findMissingSessions = (
     const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
     const after = own.slice(index, index + SESSIONS_AROUND)
     const isSteady = before.length + after.length >= MIN_SESSIONS_AROUND && [...before, ...after].every(days.has)
-    if (toldUntil.has(numberToDay(own[index] as number))) continue
+    if (reportedDays.has(numberToDay(own[index] as number))) continue
     if (!isSteady || own.slice(start, index).every(isWeekendNumber)) continue
     const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
     const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`

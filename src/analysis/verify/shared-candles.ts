@@ -27,7 +27,7 @@ const MIN_IN_STRETCH = 8
 const MIN_SHARED = 10
 
 export const createFingerprints = ({ day, close, volume, length }: CandleArrays): Float64Array => {
-  const prints: number[] = []
+  const fingerprints: number[] = []
   for (let index = 0; index < length; ) {
     const stretch = Math.floor((day[index] as number) / STRETCH_DAYS)
     let [print, traded] = [0, 0]
@@ -37,9 +37,9 @@ export const createFingerprints = ({ day, close, volume, length }: CandleArrays)
       for (const value of [day[index], Math.round((close[index] as number) * 100), volume[index]] as number[])
         print = Math.imul(print ^ value ^ (print >>> 15), 0x01000193)
     }
-    if (traded >= MIN_IN_STRETCH) prints.push(stretch * 2 ** 32 + (print >>> 0))
+    if (traded >= MIN_IN_STRETCH) fingerprints.push(stretch * 2 ** 32 + (print >>> 0))
   }
-  return Float64Array.from(prints)
+  return Float64Array.from(fingerprints)
 }
 
 /**

@@ -35,8 +35,8 @@ export const createExport = async (
   { kind, location }: Target,
   { schema, streams }: ExportOptions & { readonly schema?: string | undefined },
 ): Promise<Export> => {
-  const { loadDuckDb: loadDuck } = await import('../../tables/duckdb.js')
-  await loadDuck()
+  const { loadDuckDb } = await import('../../tables/duckdb.js')
+  await loadDuckDb()
   switch (kind) {
     case 'duckdb':
       return (await import('../../../sinks/duckdb.js')).duckdb(location, { streams })

@@ -1,9 +1,82 @@
-import type { RunReport, ScriptReport } from '../../model/report.js'
+import type { ScriptReport } from '../../model/report.js'
+import { isRow, type Row } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { countLost } from '../problems.js'
-import { addBounds, type Bounds, maxBounds, scaleBounds, sumBounds, ZERO_BOUNDS } from './bounds.js'
-import { MEASURED_SIZES } from './measured.js'
-import { type Demand, sumRequests } from './requests.js'
+import { countItems, countLost } from '../problems.js'
+
+/** The items of a stream in a run, and their source: stored in the folder, given by a flag or the definition, assumed, or unknown. */
+export interface ItemNumbers {
+  readonly stream: StreamDefinition
+  readonly items: number
+  /** Items that need no request. */
+  readonly inPlace: number
+  readonly known: 'stored' | 'given' | 'assumed' | 'unknown'
+}
+
+export interface StreamFacts extends ItemNumbers {
+  readonly workers: number
+  /** Its part of the last report. */
+  readonly script: ScriptReport | undefined
+}
+
+/** The part of a stream in a report; undefined if it is missing or damaged. */
+export const findScript = (report: unknown, name: string): ScriptReport | undefined => {
+  const script = isRow(report) && isRow(report.scripts) ? report.scripts[name] : undefined
+  return isRow(script) && isRow(script.items) ? (script as Row & ScriptReport) : undefined
+}
+
+/** A figure, and its source: the last run, the definition of the stream, or a captured daily run of the whole market. */
+export interface Figure {
+  readonly value: number
+  readonly from: 'last run' | 'stream definitions' | 'captured run'
+}
+
+/** Bytes of the files per item in the captured run: 2,775 stocks and 194 indices on 2026-02-12. */
+const CAPTURED_BYTES: Readonly<Record<string, number>> = {
+  'master-data': 1_110_000,
+  'fundamental-data': 12_600,
+  'listing-dates': 158_000,
+  'company-filings': 85_000,
+  'new-announcements': 40,
+  'advanced-indicators': 2_900,
+  'market-news': 13_300,
+  'corporate-actions': 76_500,
+  'surveillance-lists': 8_500,
+  'circuit-stocks': 12_500,
+  'bulk-block-deals': 700_000,
+  'incremental-price-bands': 700,
+  'complete-price-bands': 344_000,
+  'all-indices': 33_000,
+  'all-ohlcv': 98_700,
+  // Index candles were not captured: assumed as large as those of a stock.
+  'indices-ohlcv': 98_700,
+}
+
+/** Requests per item in that run, where the definition does not tell the number of pages (2,300 deals, 50 per page). */
+const CAPTURED_REQUESTS: Readonly<Record<string, number>> = { 'bulk-block-deals': 49 }
+
+/** The endpoints that each item uses: those of the service that the definition names first. Endpoints of other services are fallbacks. */
+const countEndpoints = ({ endpoints }: StreamDefinition): number => endpoints.filter(({ host }) => host === endpoints[0]?.host).length
+
+/** Whether a stream lost few items: those of a host that is down fail without a request. */
+const isConclusive = (script: ScriptReport): boolean =>
+  script.outcome === 'success' || (script.outcome === 'partial' && countLost(script) * 10 <= countItems(script))
+
+/** Requests per item, without retries. A report with skipped items is not used: it is unknown which of them were requested. */
+const estimateRequestsPerItem = ({ stream, script }: StreamFacts): Figure => {
+  if (script && isConclusive(script) && script.items.skipped === 0) {
+    const [requests, items] = [script.requests - script.retries, countItems(script) - script.takenOver]
+    if (requests > 0 && items > 0) return { value: requests / items, from: 'last run' }
+  }
+  const captured = CAPTURED_REQUESTS[stream.name]
+  return captured === undefined ? { value: countEndpoints(stream), from: 'stream definitions' } : { value: captured, from: 'captured run' }
+}
+
+/** Bytes of the files per item; undefined if unknown. */
+const estimateBytesPerItem = ({ stream: { name }, script }: StreamFacts): Figure | undefined => {
+  if (script && script.bytes > 0 && countItems(script) > 0) return { value: script.bytes / countItems(script), from: 'last run' }
+  const captured = CAPTURED_BYTES[name]
+  return captured === undefined ? undefined : { value: captured, from: 'captured run' }
+}
 
 /** The assumed time of a request, and its source. */
 export interface LatencyEstimate {
@@ -11,94 +84,45 @@ export interface LatencyEstimate {
   readonly from: 'given' | 'last run' | 'simulation' | 'assumed'
 }
 
-export const DEFAULT_LATENCY_MS = 100
-
-/** With fewer requests per worker, the duration of a stream says little about one request. */
-const MIN_REQUESTS_PER_WORKER = 3
-
-/** The workers of a stream under the settings in force. */
-export type GetWorkers = (stream: StreamDefinition) => number
-
 /**
  * The time of a request in the last run, with the work of this machine: the minimum over all streams with a list, whose workers were all
- * busy, because parallel streams slow each other down. Undefined if every stream was rate limited, resumed or too short.
+ * busy, because parallel streams slow each other down. 100 ms if every stream was rate limited, resumed or too short.
  */
-export const measureLatency = (
-  { scripts }: Pick<RunReport, 'scripts'>,
-  demands: readonly Demand[],
-  getWorkers: GetWorkers,
-): number | undefined => {
-  const samples = demands.flatMap(({ stream }) => {
-    const script = scripts[stream.name]
-    if (script === undefined || stream.work.of === undefined || !isConclusive(script)) return []
-    const fetched = countScriptItems(script) - script.items.skipped
-    const workers = getWorkers(stream)
-    return fetched >= MIN_REQUESTS_PER_WORKER * workers ? [(script.durationMs * workers) / fetched] : []
+export const estimateLatency = (streams: readonly StreamFacts[]): LatencyEstimate => {
+  const samples = streams.flatMap(({ stream, workers, script }) => {
+    if (!script || stream.work.of === undefined || !isConclusive(script)) return []
+    const rounds = script.requests / (workers * countEndpoints(stream))
+    // With fewer requests per worker, the duration of a stream says little about one request.
+    return rounds >= 3 && script.rateLimited + script.takenOver + script.retries === 0 ? [script.durationMs / rounds] : []
   })
-  return samples.length === 0 ? undefined : Math.min(...samples)
+  return samples.length === 0 ? { ms: 100, from: 'assumed' } : { ms: Math.min(...samples), from: 'last run' }
 }
 
-const isConclusive = (script: ScriptReport): boolean =>
-  isNearlyComplete(script) && script.rateLimited === 0 && script.takenOver === 0 && script.retries === 0
+/** The estimate of a stream, with null for what is unknown. Its requests count for the service that the definition names first. */
+export type StreamEstimate = ReturnType<typeof estimateStream>
 
-/** If many items were lost, the time says little: after a host is given up, each of its items fails at once. */
-const isNearlyComplete = (script: ScriptReport): boolean =>
-  script.outcome === 'success' || (script.outcome === 'partial' && countLost(script) * 10 <= countScriptItems(script))
-
-const countScriptItems = ({ items }: ScriptReport): number => Object.values(items).reduce((total, number) => total + number, 0)
-
-/** Requests per second of a rate-limited stream in the last run; undefined if it was not limited. */
-export const measureRateLimit = ({ scripts }: Pick<RunReport, 'scripts'>, { name }: StreamDefinition): number | undefined => {
-  const { rateLimited = 0, requests = 0, durationMs = 0 } = scripts[name] ?? {}
-  const answered = requests - rateLimited
-  return rateLimited > 0 && answered > 0 && durationMs > 0 ? (answered * 1_000) / durationMs : undefined
-}
-
-/** The time of a stream alone: its rounds divided among its workers, but at least its longest item, and within the rate limit. */
-export const estimateTime = (demand: Demand, { workers, latencyMs, perSecond }: StreamCapacity): Bounds => {
-  const busy = scaleBounds(maxBounds([scaleBounds(demand.rounds, 1 / workers), demand.longest]), latencyMs)
-  return perSecond === undefined ? busy : maxBounds([busy, scaleBounds(sumRequests(demand), 1_000 / perSecond)])
-}
-
-export interface StreamCapacity {
-  readonly workers: number
-  readonly latencyMs: number
-  readonly perSecond?: number | undefined
-}
-
-export interface TimedStream {
-  readonly stream: StreamDefinition
-  readonly time: Bounds
+export const estimateStream = (counted: StreamFacts, latency: LatencyEstimate) => {
+  const { stream, workers, script, items, inPlace, known } = counted
+  const { name, phase, endpoints } = stream
+  const [open, perItem, size] = [items - inPlace, estimateRequestsPerItem(counted), estimateBytesPerItem(counted)]
+  const requests = Math.round(perItem.value * open)
+  // An item requests its endpoints in parallel.
+  const rounds = requests / Math.max(1, Math.min(workers, open) * countEndpoints(stream))
+  // Requests per second that the host allowed in the last run, if it limited them.
+  const { rateLimited = 0, requests: sent = 0, durationMs = 0 } = script ?? {}
+  const limitedTo = rateLimited > 0 && sent > rateLimited && durationMs > 0 ? ((sent - rateLimited) * 1_000) / durationMs : null
+  const ms = Math.round(Math.max(rounds * latency.ms, limitedTo === null ? 0 : (requests * 1_000) / limitedTo))
+  return {
+    ...{ name, phase, follows: stream.work.of ?? null, service: endpoints[0]?.host ?? null, workers },
+    ...{ items, inPlace, known, requests, requestsFrom: perItem.from, ms, limitedTo },
+    ...{ bytes: size ? Math.round(size.value * items) : null, bytesFrom: size?.from ?? null },
+  }
 }
 
 /** The time of a run: phase 1 stream by stream, then the longest parallel chain, where a stream starts after the one that it follows. */
-export const estimateRunTime = (timed: readonly TimedStream[]): Bounds => {
-  const isCore = ({ stream }: TimedStream): boolean => stream.phase === 'core'
-  const later = timed.filter((one) => !isCore(one))
-  const findEnd = ({ stream, time }: TimedStream): Bounds => {
-    const source = later.find(({ stream: { name } }) => name === stream.work.of)
-    return source === undefined ? time : addBounds(findEnd(source), time)
-  }
-  return addBounds(
-    sumBounds(timed.filter(isCore).map(({ time }) => time)),
-    later.length === 0 ? ZERO_BOUNDS : maxBounds(later.map(findEnd)),
-  )
-}
-
-/** The size of the files of a stream, and its source. */
-export interface Footprint {
-  readonly bytes: number
-  readonly from: 'last run' | 'captured'
-}
-
-export const estimateFootprint = (demand: Demand, stocks: number, last: Pick<RunReport, 'scripts'> | undefined): Footprint | undefined => {
-  const { stream, items } = demand
-  const script = last?.scripts[stream.name]
-  const before = script === undefined ? 0 : countScriptItems(script)
-  if (script !== undefined && script.bytes > 0 && before > 0)
-    return { bytes: Math.round((script.bytes * items) / before), from: 'last run' }
-  const size = MEASURED_SIZES[stream.name]
-  if (size === undefined) return undefined
-  const number = { item: items, stock: stocks, run: 1 }[size.per]
-  return { bytes: size.bytes * number, from: 'captured' }
+export const estimateRunTime = (streams: readonly StreamEstimate[]): number => {
+  const later = streams.filter(({ phase }) => phase !== 'core')
+  const findEnd = ({ follows, ms }: StreamEstimate): number =>
+    later.filter(({ name }) => name === follows).reduce((end, source) => end + findEnd(source), ms)
+  return streams.reduce((total, { phase, ms }) => total + (phase === 'core' ? ms : 0), 0) + Math.max(0, ...later.map(findEnd))
 }

@@ -1,86 +1,107 @@
-import { catchError, map, type Observable, of, shareReplay, throwError } from 'rxjs'
-import { isItemError } from '../../model/errors.js'
+import { concatMap, count, from, map, mergeMap, type Observable, of, switchMap, toArray } from 'rxjs'
+import type { RunOptions } from '../../collector.js'
 import type { Item } from '../../model/outcome.js'
 import { isRow, type Row } from '../../model/row.js'
-import { type Stock, toStockItems } from '../../model/stock.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import type { Settings } from '../../model/settings.js'
+import { catchItemFailure } from '../../operators/catch-item-failure.js'
+import type { StreamDefinition, Tools } from '../../pipeline/define-stream.js'
+import { hasSelectedItems } from '../../pipeline/failed-items.js'
+import { hasAllCandles } from '../../pipeline/missing-candles.js'
 import { toFilePath } from '../../pipeline/output.js'
 import { selectSymbols } from '../../pipeline/select-symbols.js'
 import type { Stored } from '../../pipeline/storage.js'
 import { MASTER } from '../../pipeline/work.js'
-import { DEFAULT_ITEM_COUNTS } from './measured.js'
+import type { ItemNumbers, LatencyEstimate } from './estimate.js'
 
-/** The items of a stream, and their source: stored in the folder, given by a flag, assumed, or unknown. */
-export interface Worklist {
-  readonly items: readonly Item[]
-  readonly known: 'stored' | 'given' | 'assumed' | 'unknown'
-  /** Whether the items are placeholders: nothing is stored of them, so all make the same requests. */
-  readonly isPlaceholder?: boolean
+/** A list of items. */
+interface Worklist extends Pick<ItemNumbers, 'known'> {
+  readonly number: number
+  /** Absent if only their number is known. */
+  readonly items?: readonly Item[]
 }
 
-export interface WorklistContext {
+/** What to plan. */
+export interface PlanInput {
   readonly streams: readonly StreamDefinition[]
+  readonly settings: Settings
   readonly stored: Stored
-  readonly exchange: string
-  readonly symbols: readonly string[] | undefined
+  readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'pairs' | 'asOf' | 'fresh' | 'variant'>
   /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
+  /** The time of a request, if given or simulated. */
+  readonly latency: LatencyEstimate | undefined
+  /** The current instant, epoch milliseconds. */
+  readonly now: number
+}
+
+export interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
+  /** The items that the resumed run has already fetched, as `stream/file name`. */
+  readonly fetched: ReadonlySet<string>
   readonly warn: (text: string) => void
 }
 
-/** Finds the items of streams: from the stored rows of the stream that they follow, or placeholders. Reads each list once. */
-export const createWorklistLoader = (listing: WorklistContext): ((source: string) => Observable<Worklist>) => {
-  const lists = new Map<string, Observable<Worklist>>()
-  return (source) => {
-    const list$ = lists.get(source) ?? loadWorklist(source, listing).pipe(shareReplay(1))
-    lists.set(source, list$)
-    return list$
-  }
-}
+/** Assumed number of items if no earlier run stored the list. */
+const DEFAULT_NUMBERS: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
 
-const loadWorklist = (source: string, listing: WorklistContext): Observable<Worklist> =>
-  readStoredRows(source, listing).pipe(
-    map((rows) => {
-      const offers = listing.streams.find(({ name }) => name === source)?.offers
-      const items = offers?.(rows, () => undefined) ?? []
-      if (items.length > 0) return { items: source === MASTER ? selectStockItems(items, listing) : items, known: 'stored' }
-      return source === MASTER ? createPlaceholderStocks(listing) : createPlaceholderItems(source)
+/** The items of each stream: of the list that it follows, or its own parts. `stocks` is null if no stream follows the master list. */
+export const countItems = (streams: readonly StreamDefinition[], context: ItemContext) =>
+  from(streams.filter(({ name }) => streams.some(({ work }) => work.of === name))).pipe(
+    concatMap((source) => readStoredRows(source, context).pipe(map((rows) => [source.name, toWorklist(source, rows, context)] as const))),
+    toArray(),
+    switchMap((entries) => {
+      const lists = new Map(entries)
+      const stocks = lists.get(MASTER)
+      return from(streams).pipe(
+        concatMap((stream) => countStreamItems(stream, lists.get(stream.work.of ?? ''), context)),
+        toArray(),
+        map((counted) => ({ counted, stocks: stocks ? { number: stocks.number, known: stocks.known } : null })),
+      )
     }),
   )
 
 /** The stored rows of a stream, from which it makes the items that it offers. An unreadable file counts as empty. */
-const readStoredRows = (source: string, { streams, stored, exchange, warn }: WorklistContext): Observable<readonly Row[]> => {
-  const stream = streams.find(({ name }) => name === source)
-  const [part] = stream?.work.parts ?? []
-  if (stream === undefined || part === undefined) return of([])
-  return stored.document(toFilePath(stream.outputs[0], exchange, part)).pipe(
+const readStoredRows = ({ outputs, work }: StreamDefinition, { stored, settings, warn }: ItemContext): Observable<readonly Row[]> =>
+  stored.document(toFilePath(outputs[0], settings.exchange, { fileName: work.parts[0]?.fileName ?? '' })).pipe(
     map((rows) => (Array.isArray(rows) ? rows.filter(isRow) : [])),
-    catchError((error: unknown) => {
-      if (!isItemError(error)) return throwError(() => error)
-      warn(error.message)
+    catchItemFailure((reason) => {
+      warn(reason)
       return of([])
     }),
   )
-}
 
-const selectStockItems = (items: readonly Item[], { symbols, warn }: WorklistContext): readonly Item[] =>
-  selectSymbols(symbols, (event) => event.type === 'noticed' && warn(event.text))(items)
-
-const createPlaceholderStocks = ({ symbols, stocks }: WorklistContext): Worklist => {
-  const number = stocks ?? DEFAULT_ITEM_COUNTS[MASTER] ?? 0
-  const names = symbols ?? Array.from({ length: number }, (_, index) => `STOCK${index + 1}`)
-  const placeholders = names.map(
-    (name, index): Stock => ({ Symbol: name, ISIN: `IN${index}`, Name: name, Sid: `${index + 1}`, FnoFlag: 0 }),
-  )
-  return {
-    items: toStockItems(placeholders),
-    known: (symbols ?? stocks) === undefined ? 'assumed' : 'given',
-    isPlaceholder: symbols === undefined,
+const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { run, stocks, warn }: ItemContext): Worklist => {
+  const [symbols, given] = name === MASTER ? [run.symbols, run.symbols?.length ?? stocks] : []
+  const offered = offers?.(rows, () => undefined) ?? []
+  if (offered.length > 0) {
+    const items = selectSymbols(symbols, (event) => event.type === 'noticed' && warn(event.text))(offered)
+    return { number: items.length, known: 'stored', items }
   }
+  if (given !== undefined) return { number: given, known: 'given' }
+  const assumed = DEFAULT_NUMBERS[name]
+  if (name !== MASTER) warn(`${name}: ${assumed === undefined ? 'not counted' : `${assumed} items assumed`}, the folder has no such list.`)
+  return { number: assumed ?? 0, known: assumed === undefined ? 'unknown' : 'assumed' }
 }
 
-const createPlaceholderItems = (source: string): Worklist => {
-  const number = DEFAULT_ITEM_COUNTS[source]
-  const items = Array.from({ length: number ?? 0 }, (_, rank): Item => ({ key: `${rank}`, rank, fileName: `${source} ${rank}`, value: {} }))
-  return { items, known: number === undefined ? 'unknown' : 'assumed', isPlaceholder: true }
+const countStreamItems = (stream: StreamDefinition, list: Worklist | undefined, context: ItemContext): Observable<ItemNumbers> => {
+  const { parts } = stream.work
+  const { number, known, items: listed }: Worklist = list ?? { number: parts.length, known: 'given', items: parts }
+  const { pairs = {} } = context.run
+  const wanted = hasSelectedItems(stream, { pairs }) ? pairs[stream.name]?.map((key) => key.toUpperCase()) : undefined
+  if (listed === undefined) return of({ stream, items: wanted?.length ?? number, inPlace: 0, known })
+  const items = wanted ? listed.filter(({ key }) => wanted.includes(key.toUpperCase())) : listed
+  return from(items).pipe(
+    // Reads a few files in parallel.
+    mergeMap((item) => isInPlace(stream, item, context), 16),
+    count(Boolean),
+    map((inPlace) => ({ stream, items: items.length, inPlace, known })),
+  )
+}
+
+/** Whether an item needs no request: already fetched, candles up to date, or stored filings that `forceUpdate` does not replace. */
+const isInPlace = ({ name, outputs: [output] }: StreamDefinition, item: Item, context: ItemContext): Observable<boolean> => {
+  const { settings, stored, fetched } = context
+  const file = toFilePath(output, settings.exchange, item)
+  if (fetched.has(`${name}/${item.fileName}`)) return of(true)
+  if (output.shape === 'candles-per-item') return hasAllCandles(file, context)
+  return name === 'company-filings' && !settings.forceUpdate ? stored.exists(file) : of(false)
 }

@@ -1,116 +1,91 @@
-import type { Settings } from '../../model/settings.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from '../format.js'
+import { formatMinute } from '../../model/trading-day.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity, formatRate } from '../format.js'
 import { groupByPhase } from '../phases.js'
-import { measureWidest, renderTable, type TextColumn } from '../table.js'
-import type { Style, TextLine } from '../terminal.js'
+import { renderTable, type TextColumn } from '../table.js'
+import type { TextLine } from '../terminal.js'
 import { clean, cut, wrap } from '../text.js'
-import { type Bounds, sumBounds } from './bounds.js'
-import type { Forecast, StreamForecast } from './forecast.js'
-import { forecastHosts, type HostForecast } from './hosts.js'
-import { explainForecast } from './notes.js'
+import type { Forecast } from './forecast.js'
 
 export interface PlanContext {
-  readonly settings: Settings
-  readonly columns: number
-  /** Free bytes at the output folder, if the system reports them. */
+  /** The output folder, and its free bytes, if the system reports them. */
+  readonly out: string
   readonly free: number | undefined
+  readonly columns: number
 }
 
 /** Formats a plan for people: each stream, each service, and how the figures are computed. */
-export const formatPlan = (forecast: Forecast, { settings, columns, free }: PlanContext): readonly TextLine[] => {
+export const formatPlan = (forecast: Forecast, { out, free, columns }: PlanContext): readonly TextLine[] => {
   const wrapped = (text: string): readonly TextLine[] => wrap(clean(text), columns).map((line): TextLine => [[line]])
-  const { finishedBefore } = forecast.resume
-  if (finishedBefore !== undefined) {
-    const upToDate = `Up to date: ${settings.out} is complete since ${formatIndianMinute(Date.parse(finishedBefore))}, all files present.`
+  const { finishedBefore, asOf, services } = forecast
+  if (finishedBefore !== null) {
+    const upToDate = `Up to date: ${out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
     return [...wrapped(upToDate), ...wrapped('A run would send no request. For a run from scratch: plan --fresh.')]
   }
+  const rows = services.map(({ service, requests, at }) => [service, formatCount(requests), cut(clean(at ?? 'not set'), columns - 32)])
   return [
-    ...wrapped(`Plan of a run into ${settings.out} as of ${formatIndianMinute(forecast.asOf)}. No request was sent.`),
+    ...wrapped(`Plan of a run into ${out} as of ${formatMinute(Date.parse(asOf))}. No request was sent.`),
     [],
-    ...streamTable(forecast, columns),
+    ...renderTable(STREAM_COLUMNS, toStreamRows(forecast)),
     [],
-    ...renderTable(hostColumns(columns), forecastHosts(forecast, settings)),
+    ...renderTable(SERVICE_COLUMNS, rows),
     [],
     ...explainForecast(forecast, free).flatMap(wrapped),
   ]
 }
 
-/** `2026-02-12 20:00 in India` */
-const formatIndianMinute = (instant: number): string =>
-  `${new Date(instant + IST_OFFSET_MS).toISOString().slice(0, 16).replace('T', ' ')} in India`
+type Cells = readonly string[]
 
-const IST_OFFSET_MS = 5.5 * 3_600_000
+/** Columns of figures between a first and a last column of texts. */
+const createColumns = (titles: readonly string[]): readonly TextColumn<Cells>[] =>
+  titles.map((title, index) => ({
+    title,
+    align: index === 0 || index === titles.length - 1 ? 'left' : 'right',
+    cell: (row) => row[index] ?? '',
+    style: (row) => (index === 0 ? (row[0]?.startsWith(' ') ? 'cyan' : 'bold') : index === titles.length - 1 ? 'dim' : undefined),
+  }))
 
-interface PlanRow {
-  readonly name: string
-  readonly requests: string
-  readonly services: string
-  readonly workers: string
-  readonly time: string
-  readonly disk: string
-  readonly kind: 'stream' | 'title' | 'total'
-}
+const STREAM_COLUMNS = createColumns(['stream', 'requests', 'workers', 'time', 'disk', 'service'])
+const SERVICE_COLUMNS = createColumns(['service', 'requests', 'address'])
 
-const streamTable = (forecast: Forecast, columns: number): readonly TextLine[] => {
-  const { streams } = forecast
-  const rows = groupByPhase(streams.map(({ stream }) => stream)).flatMap(({ title, members }): readonly PlanRow[] => [
-    { name: title, kind: 'title', requests: '', services: '', workers: '', time: '', disk: '' },
-    ...streams.filter(({ stream }) => members.includes(stream)).map(toStreamRow),
-  ])
-  const all = [...rows, toTotalRow(forecast)]
-  const room = columns - measureWidest(renderTable(FIGURE_COLUMNS, all)) - 2
-  const services: TextColumn<PlanRow> = {
-    title: 'services',
-    align: 'left',
-    cell: (row) => cut(row.services, Math.max(8, room)),
-    style: () => 'dim',
-  }
-  return renderTable([...FIGURE_COLUMNS, services], all)
-}
-
-const toStreamRow = ({ stream, demand, requests, workers, time, footprint }: StreamForecast): PlanRow => ({
-  kind: 'stream',
-  name: `  ${stream.name}`,
-  requests: formatBounds(requests, formatCount),
-  services: [...new Set([...demand.calls].filter(([, { most }]) => most > 0).map(([{ host }]) => host))].join(', '),
-  workers: formatCount(workers),
-  time: formatBounds(time, formatDuration),
-  disk: footprint === undefined ? '?' : formatBytes(footprint.bytes),
-})
-
-const toTotalRow = ({ streams, time }: Forecast): PlanRow => ({
-  kind: 'total',
-  name: formatQuantity(streams.length, 'stream'),
-  requests: formatBounds(sumBounds(streams.map(({ requests }) => requests)), formatCount),
-  services: '',
-  workers: '',
-  time: formatBounds(time, formatDuration),
-  disk: formatBytes(streams.reduce((total, { footprint }) => total + (footprint?.bytes ?? 0), 0)),
-})
-
-/** One text if both bounds read the same. */
-const formatBounds = ({ least, most }: Bounds, textOf: (value: number) => string): string => {
-  const [low, high] = [textOf(least), textOf(most)]
-  return low === high ? low : `${low}-${high}`
-}
-
-const styleIfTotal = ({ kind }: PlanRow): Style | undefined => (kind === 'total' ? 'bold' : undefined)
-
-const FIGURE_COLUMNS: readonly TextColumn<PlanRow>[] = [
-  {
-    title: 'stream',
-    align: 'left',
-    cell: ({ name }) => name,
-    style: ({ kind }) => (kind === 'stream' ? 'cyan' : 'bold'),
-  },
-  { title: 'requests', align: 'right', cell: ({ requests }) => requests, style: styleIfTotal },
-  { title: 'workers', align: 'right', cell: ({ workers }) => workers },
-  { title: 'time', align: 'right', cell: ({ time }) => time, style: styleIfTotal },
-  { title: 'disk', align: 'right', cell: ({ disk }) => disk, style: styleIfTotal },
+const toStreamRows = ({ streams, requests, ms, bytes }: Forecast): readonly Cells[] => [
+  ...groupByPhase(streams).flatMap(({ title, members }) => [[title], ...members.map(toStreamRow)]),
+  [formatQuantity(streams.length, 'stream'), formatCount(requests), '', formatDuration(ms), formatBytes(bytes)],
 ]
 
-const hostColumns = (columns: number): readonly TextColumn<HostForecast>[] => [
-  { title: 'service', align: 'left', cell: ({ service }) => service },
-  { title: 'requests', align: 'right', cell: ({ requests }) => formatBounds(requests, formatCount) },
-  { title: 'address', align: 'left', cell: ({ at }) => (at === undefined ? 'not set' : cut(clean(at), columns - 32)), style: () => 'dim' },
+const toStreamRow = ({ name, requests, workers, ms, bytes, service }: Forecast['streams'][number]): Cells => [
+  ...[`  ${name}`, formatCount(requests), formatCount(workers), formatDuration(ms)],
+  ...[bytes === null ? '?' : formatBytes(bytes), requests > 0 ? (service ?? '') : ''],
 ]
+
+/** Explains the figures of a plan, each in a sentence or two. */
+const explainForecast = (forecast: Forecast, free: number | undefined): readonly string[] => {
+  const { stocks, latency, continues, isRemainder, streams, bytes, notes } = forecast
+  const inPlace = streams.reduce((total, stream) => total + stream.inPlace, 0)
+  const listed =
+    stocks?.known === 'stored' ? 'in the master list' : `${stocks?.known}, the folder has no master list (--stocks sets the number)`
+  const room = free === undefined ? '' : ` ${formatBytes(free)} free${free < bytes ? ', which is not enough' : ''}.`
+  return [
+    ...(continues === null ? [] : [`Resumes the unfinished run ${continues} (--fresh starts from scratch).`]),
+    ...(isRemainder ? ['Requests only what is missing after the last run (--fresh requests everything).'] : []),
+    ...(inPlace === 0 ? [] : [`Already in the folder, not requested again: ${formatQuantity(inPlace, 'item')}.`]),
+    ...(stocks === null ? [] : [`Stocks: ${formatCount(stocks.number)} ${listed}.`]),
+    `Requests: items x requests per item, ${listSources(streams, 'requestsFrom')}. Neither retries nor fallbacks are counted.`,
+    `Time: ${formatCount(latency.ms)} ms per request (${latency.from}; --latency sets it), divided among the workers. ${TOTAL_NOTE}`,
+    ...streams.flatMap(({ name, limitedTo }) =>
+      limitedTo === null ? [] : [`${name} was rate limited in the last run to about ${formatRate(limitedTo, 1_000)}, as in this plan.`],
+    ),
+    `Disk: size of the finished files, ${listSources(streams, 'bytesFrom')}.${room}`,
+    ...notes,
+  ]
+}
+
+const TOTAL_NOTE = 'The total is phase 1 stream by stream, then the longest parallel chain.'
+
+/** The sources of a figure, with the streams of each source but the most frequent one. */
+const listSources = (streams: Forecast['streams'], field: 'requestsFrom' | 'bytesFrom'): string =>
+  [...new Set(streams.map((stream) => stream[field]))]
+    .filter((source) => source !== null)
+    .map((source) => ({ source, names: streams.filter((stream) => stream[field] === source).map(({ name }) => name) }))
+    .sort((one, other) => other.names.length - one.names.length)
+    .map(({ source, names }, index) => `from the ${source}${index === 0 ? '' : `: ${names.join(', ')}`}`)
+    .join('; ')

@@ -2,20 +2,17 @@ import { resolve } from 'node:path'
 import { defer, map } from 'rxjs'
 import { formatJson } from '../../model/json-text.js'
 import type { Command } from '../dependencies.js'
-import { findExistingFolder, readFreeBytes } from '../disk.js'
+import { findFreeBytes } from '../disk.js'
 import { type ProviderChoice, resolveSettings, SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { paintLine, readSize } from '../terminal.js'
-import { planDocument } from './document.js'
 import type { LatencyEstimate } from './estimate.js'
-import { createForecast, type ForecastInput } from './forecast.js'
+import { createForecast } from './forecast.js'
+import type { PlanInput } from './items.js'
 import { formatPlan } from './lines.js'
 
-export interface PlanFlags extends ProviderChoice {
+export interface PlanFlags extends ProviderChoice, Pick<PlanInput, 'run' | 'stocks'> {
   readonly out: string | undefined
-  readonly run: ForecastInput['run']
-  /** Number of stocks, if the folder has no master list. */
-  readonly stocks: number | undefined
   /** Milliseconds per request. */
   readonly latency: number | undefined
   readonly json: boolean
@@ -35,10 +32,10 @@ export const planCommand: Command<PlanFlags> = (flags, io, dependencies) =>
     map((planned) => {
       if (typeof planned === 'string') return toExitCode(planned)
       const { forecast, settings } = planned
-      const free = findFreeBytes(settings.out)
+      const free = findFreeBytes(resolve(settings.out))
       const text = flags.json
-        ? `${formatJson(planDocument(forecast, settings, free), 2)}\n`
-        : formatPlan(forecast, { settings, free, columns: readSize(io.stdout).columns })
+        ? `${formatJson({ ...forecast, freeBytes: free ?? null }, 2)}\n`
+        : formatPlan(forecast, { out: settings.out, free, columns: readSize(io.stdout).columns })
             .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, io.stdout)}\n`)
             .join('')
       io.stdout.write(text)
@@ -49,12 +46,4 @@ export const planCommand: Command<PlanFlags> = (flags, io, dependencies) =>
 const chooseFlagLatency = ({ latency, simulate }: PlanFlags): LatencyEstimate | undefined => {
   if (latency !== undefined) return { ms: latency, from: 'given' }
   return simulate === undefined ? undefined : { ms: SIMULATED_LATENCY_MS, from: 'simulation' }
-}
-
-const findFreeBytes = (folder: string): number | undefined => {
-  try {
-    return readFreeBytes(findExistingFolder(resolve(folder)))
-  } catch {
-    return undefined
-  }
 }

@@ -24,12 +24,12 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
       const { out } = resolveSettings(flags, io, dependencies)
-      const { runQuery: ask, toQueryError: errorOf } = await import('../../tables/query.js')
-      const query = await ask(flags.sql, { out, tables: listTables(dependencies.streams) }, (stop) => (interrupt = stop))
+      const { runQuery, toQueryError } = await import('../../tables/query.js')
+      const query = await runQuery(flags.sql, { out, tables: listTables(dependencies.streams) }, (stop) => (interrupt = stop))
       try {
         if (!subscriber.closed) await printResult(query.result, flags, io)
       } catch (error) {
-        throw errorOf(error)
+        throw toQueryError(error)
       } finally {
         query.close()
       }
