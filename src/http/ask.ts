@@ -1,4 +1,4 @@
-import { defer, Observable } from 'rxjs'
+import { defer, finalize, Observable, type Subscriber } from 'rxjs'
 import type { HostLimiter } from '../limiter/host-limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { createTransfer } from '../limiter/network-link.js'
@@ -6,7 +6,7 @@ import { BadAnswerError, HttpError, ThrottledError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import type { WorkerSlot } from '../operators/worker-slot.js'
+import type { SlotUse, WorkerSlot } from '../operators/worker-slot.js'
 import { decodeReply, type RequestEnd } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
@@ -48,66 +48,27 @@ export interface AskDependencies {
 }
 
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
-export const createAsk = ({
-  transport,
-  settings,
-  limiters,
-  timeoutMs,
-  random,
-  clock,
-  onRequestEvent,
-  drift,
-  watch,
-  isList = false,
-}: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
+export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
+  const { settings, timeoutMs, random, clock, onRequestEvent, drift, watch, isList = false } = dependencies
   const { retries, throttleRetries, backoffMs, throttleMaxMs: maxPauseMs } = settings
   const policy = { retries, throttleRetries, backoffMs, maxPauseMs, random }
-  const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
-  const prepare = (endpoint: AnyEndpoint): PreparedEndpoint => {
-    const target = prepared.get(endpoint) ?? {
-      request: createRequestBuilder(endpoint, settings, timeoutMs),
-      limiter: limiters.forEndpoint(endpoint),
-    }
-    prepared.set(endpoint, target)
-    return target
-  }
-  const acceptReply = (reply: HttpReply): HttpReply => {
-    if (reply.status === 200 && reply.body.length === 0) throw new BadAnswerError('empty', 'the body is empty')
-    if (reply.status === 200) return reply
-    const pauseMs = parseRetryAfter(reply.retryAfter, clock())
-    if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
-    onRequestEvent('rate-limited')
-    throw new ThrottledError(pauseMs)
-  }
+  const observer = { clock, watch }
+  const prepare = createPreparer(dependencies)
   return (slot, item = '') =>
     (endpoint, input, { failFast = false } = {}) => {
       const { request: toRequest, limiter } = prepare(endpoint)
       const request = toRequest(input)
       const options = { item, isList, idleMs: timeoutMs, failFast }
-      return new Observable((subscriber) => {
+      const read = (reply: HttpReply) => readAnswer(endpoint, acceptReply(reply, dependencies), input, drift?.(endpoint), item)
+      return defer(() => {
         const use = slot.use()
         let sent = 0
         const attempt$ = defer(() => {
           if (sent++ > 0) onRequestEvent('retried')
           onRequestEvent('requested')
-          // No Subject: every minor GC would copy the state that each waiting request keeps.
-          let notifyArrival = (): void => undefined
-          const arrived$ = new Observable<void>((observer) => {
-            notifyArrival = () => observer.next()
-          })
-          const arrived = (): void => {
-            notifyArrival()
-            // While the host recovers, retries of started items go before requests of new ones.
-            if (!limiter.isUnhealthy()) use.release()
-          }
-          const transfer = createTransfer(limiters.link)
-          return transport({ ...request, arrived, transfer }).pipe(
-            deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
-            decodeReply(endpoint, (reply) => readAnswer(endpoint, acceptReply(reply), input, drift?.(endpoint), item), { clock, watch }),
-          )
+          return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(endpoint, read, observer))
         })
-        use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
-        subscriber.add(use.release)
+        return use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy), finalize(use.release))
       })
     }
 }
@@ -115,6 +76,52 @@ export const createAsk = ({
 interface PreparedEndpoint {
   readonly request: (input: unknown) => HttpRequest
   readonly limiter: HostLimiter
+}
+
+/** Returns the request builder and the limiter of an endpoint; each is created once. */
+const createPreparer = ({ settings, limiters, timeoutMs }: AskDependencies): ((endpoint: AnyEndpoint) => PreparedEndpoint) => {
+  const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
+  return (endpoint) => {
+    const target = prepared.get(endpoint) ?? {
+      request: createRequestBuilder(endpoint, settings, timeoutMs),
+      limiter: limiters.forEndpoint(endpoint),
+    }
+    prepared.set(endpoint, target)
+    return target
+  }
+}
+
+/** Sends the request once, with the timeouts of an attempt. A complete reply releases the worker before it is decoded. */
+const sendAttempt = (
+  request: HttpRequest,
+  limiter: HostLimiter,
+  use: SlotUse,
+  { transport, limiters, timeoutMs }: AskDependencies,
+): Observable<HttpReply> => {
+  // No Subject: every minor GC would copy the state that each waiting request keeps.
+  let arrival: Subscriber<void> | undefined
+  const arrived$ = new Observable<void>((subscriber) => {
+    arrival = subscriber
+  })
+  const arrived = (): void => {
+    arrival?.next()
+    // While the host recovers, retries of started items go before requests of new ones.
+    if (!limiter.isUnhealthy()) use.release()
+  }
+  const transfer = createTransfer(limiters.link)
+  return transport({ ...request, arrived, transfer }).pipe(
+    deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
+  )
+}
+
+/** Returns a 200 with a body; throws for any other reply. */
+const acceptReply = (reply: HttpReply, { clock, onRequestEvent }: AskDependencies): HttpReply => {
+  if (reply.status === 200 && reply.body.length === 0) throw new BadAnswerError('empty', 'the body is empty')
+  if (reply.status === 200) return reply
+  const pauseMs = parseRetryAfter(reply.retryAfter, clock())
+  if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
+  onRequestEvent('rate-limited')
+  throw new ThrottledError(pauseMs)
 }
 
 const readAnswer = <Input, Answer>(

@@ -1,11 +1,13 @@
 import { Socket } from 'node:net'
-import { asyncScheduler, Observable } from 'rxjs'
+import { asyncScheduler } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
-import type { TransportError } from '../model/errors.js'
-import { type BodyBudget, createBodyBudget } from './body-budget.js'
+import type { Transfer } from '../operators/deadline.js'
+import { type BodyBudget, type BodyShare, createBodyBudget } from './body-budget.js'
+import { type ReplyHeaders, toHttpReply } from './http-reply.js'
 import { skipContinue } from './interim.js'
+import { type Receiver, type Sender, sendAndFollow } from './send-and-follow.js'
 import { createTimeSlicer } from './time-slicer.js'
-import type { HttpReply, HttpRequest, Redirect, Transport } from './transport.js'
+import type { HttpRequest, Redirect, Transport } from './transport.js'
 import { toTransportError } from './transport-error.js'
 import { MAX_BODY_BYTES, unpack } from './unpack.js'
 
@@ -25,8 +27,28 @@ export interface ConnectionOptions {
 
 /** Opens keep-alive connections, one pool per origin. */
 export const openConnections = ({ redirect = () => undefined, maxConnections = new Map() }: ConnectionOptions = {}): Connections => {
+  const { findTarget, close } = createTargets(maxConnections)
+  const sender: Sender = {
+    dispatch: (request, receiver) => dispatch(findTarget(request), request, receiver),
+    redirect,
+    schedule: createTimeSlicer(),
+  }
+  return { send: (request) => sendAndFollow(request, sender), close }
+}
+
+/** The destination of a request, cached: most requests of a stream share one address. */
+interface RequestTarget {
+  readonly pool: Pool
+  readonly path: string
+  readonly budget: BodyBudget
+}
+
+/** Finds the destination of each request; opens a pool for each new origin. */
+const createTargets = (maxConnections: ReadonlyMap<string, number>) => {
   const pools = new Map<string, Pool>()
+  const targets = new Map<string, RequestTarget>()
   const { connect, abandon } = createConnector()
+  const budget = createBodyBudget()
   const findPool = (origin: string): Pool => {
     const pool =
       pools.get(origin) ??
@@ -34,9 +56,6 @@ export const openConnections = ({ redirect = () => undefined, maxConnections = n
     pools.set(origin, pool)
     return pool
   }
-  const schedule = createTimeSlicer()
-  const budget = createBodyBudget()
-  const targets = new Map<string, RequestTarget>()
   const findTarget = ({ method, url: address }: HttpRequest): RequestTarget => {
     const known = targets.get(address)
     if (known) return known
@@ -46,41 +65,13 @@ export const openConnections = ({ redirect = () => undefined, maxConnections = n
     if (method === 'POST') targets.set(address, target)
     return target
   }
-  return {
-    send: (first) =>
-      new Observable((subscriber) => {
-        let cancel = (): void => undefined
-        const go = (request: HttpRequest, hop: number): void => {
-          cancel = dispatch(findTarget(request), request, {
-            reply(reply, release) {
-              const next = redirect(reply, request, hop)
-              if (next) {
-                release()
-                return go(next, hop + 1)
-              }
-              const emit = (): void => {
-                subscriber.next(reply)
-                subscriber.complete()
-                release()
-              }
-              // Nothing to decode, and the limiter must know the status before it admits another request.
-              if (reply.status !== 200) return emit()
-              request.arrived?.()
-              schedule(emit)
-            },
-            fail: (error) => subscriber.error(error),
-          })
-        }
-        go(first, 0)
-        return () => cancel()
-      }),
-    close() {
-      for (const pool of pools.values()) void pool.destroy()
-      pools.clear()
-      targets.clear()
-      abandon()
-    },
+  const close = (): void => {
+    for (const pool of pools.values()) void pool.destroy()
+    pools.clear()
+    targets.clear()
+    abandon()
   }
+  return { findTarget, close }
 }
 
 /** Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them. */
@@ -103,89 +94,80 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
   }
 }
 
-/** The destination of a request, cached: most requests of a stream share one address. */
-interface RequestTarget {
-  readonly pool: Pool
-  readonly path: string
-  readonly budget: BodyBudget
-}
-
-interface Receiver {
-  /** The receiver must call `release` when it has decoded the body. */
-  reply(reply: HttpReply, release: () => void): void
-  fail(error: TransportError): void
+/** A request that was dispatched, and its reply so far. */
+interface Exchange {
+  readonly transfer: Transfer
+  readonly receiver: Receiver
+  isOver: boolean
+  controller: Dispatcher.DispatchController | undefined
+  status: number
+  headers: ReplyHeaders
+  readonly chunks: Buffer[]
 }
 
 /** Uses undici's handler interface: an AbortSignal per request would add half of the request's CPU cost. */
 const dispatch = ({ pool, path, budget }: RequestTarget, request: HttpRequest, receiver: Receiver): (() => void) => {
-  let isOver = false
-  let started: Dispatcher.DispatchController | undefined
-  let status = 0
-  let headers: Readonly<Record<string, string | string[] | undefined>> = {}
-  const chunks: Buffer[] = []
-  const { method, body, timeoutMs, transfer = { bytesAt: 0 } } = request
-  const share = budget.open({
-    pause: () => {
-      transfer.bytesAt = Number.POSITIVE_INFINITY
-      started?.pause()
-    },
-    resume: () => {
-      transfer.bytesAt = asyncScheduler.now()
-      started?.resume()
-    },
-  })
-  const fail = (error: unknown): void => {
-    share.release()
-    receiver.fail(toTransportError(error, status !== 0))
-  }
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(controller) {
-      started = controller
-      if (isOver) controller.abort(new Error('cancelled'))
-    },
-    onResponseStart(controller, code, answered) {
-      // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
-      if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
-      transfer.bytesAt = asyncScheduler.now()
-      status = code
-      headers = answered
-    },
-    onResponseData(_, chunk) {
-      chunks.push(chunk)
-      transfer.bytesAt = asyncScheduler.now()
-      share.take(chunk.length)
-    },
-    onResponseEnd() {
-      // `splice` empties the list, which is in the old generation too and would keep the chunks.
-      unpack(headers['content-encoding'], chunks.splice(0), (error, whole) => {
-        if (isOver) return
-        isOver = true
-        if (whole && headers['content-encoding'] !== undefined) share.take(whole.length)
-        // Only a 200 is decoded: a broken body must not hide any other status.
-        if (error && status === 200) return fail(error)
-        const { location, 'retry-after': retryAfter, 'content-type': contentType } = headers
-        const reply: HttpReply = {
-          status,
-          body: whole ?? Buffer.alloc(0),
-          ...(headers['content-length'] === undefined && headers['transfer-encoding'] === undefined ? { isUnframed: true } : {}),
-          ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
-          ...(typeof location === 'string' ? { location } : {}),
-          ...(typeof contentType === 'string' ? { contentType } : {}),
-        }
-        receiver.reply(reply, share.release)
-      })
-    },
-    onResponseError(_, error) {
-      if (isOver) return
-      isOver = true
-      fail(error)
-    },
-  }
-  pool.dispatch({ path, method, headers: request.headers, body: body ?? null, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, handler)
+  const { method, headers, body = null, timeoutMs, transfer = { bytesAt: 0 } } = request
+  const exchange: Exchange = { transfer, receiver, isOver: false, controller: undefined, status: 0, headers: {}, chunks: [] }
+  const share = budget.open({ pause: () => pauseReading(exchange), resume: () => resumeReading(exchange) })
+  pool.dispatch({ path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, createHandler(exchange, share))
   return () => {
     share.release()
-    if (isOver) return
-    isOver = true
-    started?.abort(new Error('cancelled'))
+    if (exchange.isOver) return
+    exchange.isOver = true
+    exchange.controller?.abort(new Error('cancelled'))
   }
+}
+
+const pauseReading = ({ transfer, controller }: Exchange): void => {
+  transfer.bytesAt = Number.POSITIVE_INFINITY
+  controller?.pause()
+}
+
+const resumeReading = ({ transfer, controller }: Exchange): void => {
+  transfer.bytesAt = asyncScheduler.now()
+  controller?.resume()
+}
+
+const createHandler = (exchange: Exchange, share: BodyShare): Dispatcher.DispatchHandler => ({
+  onRequestStart(controller) {
+    exchange.controller = controller
+    if (exchange.isOver) controller.abort(new Error('cancelled'))
+  },
+  onResponseStart(controller, status, headers) {
+    // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
+    if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
+    exchange.transfer.bytesAt = asyncScheduler.now()
+    exchange.status = status
+    exchange.headers = headers
+  },
+  onResponseData(_, chunk) {
+    exchange.chunks.push(chunk)
+    exchange.transfer.bytesAt = asyncScheduler.now()
+    share.take(chunk.length)
+  },
+  onResponseEnd() {
+    // `splice` empties the list, which is in the old generation too and would keep the chunks.
+    unpack(exchange.headers['content-encoding'], exchange.chunks.splice(0), (error, whole) => finish(exchange, share, error, whole))
+  },
+  onResponseError(_, error) {
+    if (exchange.isOver) return
+    exchange.isOver = true
+    fail(exchange, share, error)
+  },
+})
+
+const finish = (exchange: Exchange, share: BodyShare, error: unknown, body?: Buffer): void => {
+  const { status, headers, receiver } = exchange
+  if (exchange.isOver) return
+  exchange.isOver = true
+  if (body && headers['content-encoding'] !== undefined) share.take(body.length)
+  // Only a 200 is decoded: a broken body must not hide any other status.
+  if (error && status === 200) fail(exchange, share, error)
+  else receiver.reply(toHttpReply(status, headers, body ?? Buffer.alloc(0)), share.release)
+}
+
+const fail = ({ receiver, status }: Exchange, share: BodyShare, error: unknown): void => {
+  share.release()
+  receiver.fail(toTransportError(error, status !== 0))
 }

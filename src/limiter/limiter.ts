@@ -16,6 +16,9 @@ export interface QueuedRequest {
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
+/** What the limiter learns from an attempt. */
+export type AttemptResult = Omit<AttemptEnd, 'now' | keyof Permit>
+
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
 export interface Limiter {
   /** Calls `start` or `reject` once, now or later. The returned function removes the request from the queue. */
@@ -24,7 +27,7 @@ export interface Limiter {
    * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
    * cancels many at once does not start their successors one by one.
    */
-  readonly release: (permit: Permit, end: Omit<AttemptEnd, 'now' | keyof Permit>) => void
+  readonly release: (permit: Permit, end: AttemptResult) => void
   readonly state: () => HostState
 }
 
@@ -35,77 +38,100 @@ export interface LimiterOptions {
   readonly onChange: (before: HostState, after: HostState, now: number) => void
 }
 
-export const createLimiter = ({ settings, now, onChange }: LimiterOptions): Limiter => {
-  const queue = new Set<QueuedRequest>()
-  let host = initialHostState
-  let timerSubscription: Subscription | undefined
-  let isAdmitting = false
-  let isScheduled = false
-
-  const scheduleAdmit = (ms: number): void => {
-    timerSubscription?.unsubscribe()
-    timerSubscription = timer(Math.ceil(ms)).subscribe(admit)
-  }
-  const send = (request: QueuedRequest): void => {
-    const sentAt = now()
-    host = countSent(host, sentAt)
-    request.start({ generation: host.generation, sentAt })
-  }
-  /** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
-  const admit = (): void => {
-    if (isAdmitting) return
-    isAdmitting = true
-    isScheduled = false
-    timerSubscription?.unsubscribe()
-    for (const next of queue) {
-      const delay = decideAdmission(host, now())
-      if (typeof delay === 'number' && delay > 0) {
-        // An attempt that ended in this loop may have scheduled the next one, which this replaces.
-        isScheduled = false
-        if (delay < Number.POSITIVE_INFINITY) scheduleAdmit(delay)
-        break
-      }
-      queue.delete(next)
-      if (typeof delay === 'number') send(next)
-      else next.reject(delay)
-    }
-    isAdmitting = false
-  }
-  /** The fast path: most requests never wait, so they skip the queue. */
-  const sendNow = (request: QueuedRequest): void => {
-    isAdmitting = true
-    send(request)
-    isAdmitting = false
-    if (queue.size > 0) admit()
+export const createLimiter = (options: LimiterOptions): Limiter => {
+  const state: LimiterState = {
+    ...options,
+    queue: new Set(),
+    host: initialHostState,
+    timerSubscription: undefined,
+    isAdmitting: false,
+    isScheduled: false,
+    admitQueued: () => admitQueued(state),
   }
   return {
-    acquire: (request) => {
-      if (request.failFast && host.backoff?.why === 'down' && now() < host.backoff.until) {
-        request.reject(createFailFastError(host.backoff, now()))
-        return removeNothing
-      }
-      if (!isAdmitting && queue.size === 0 && decideAdmission(host, now()) === 0) {
-        sendNow(request)
-        return removeNothing
-      }
-      queue.add(request)
-      admit()
-      return () => {
-        queue.delete(request)
-        if (queue.size === 0) timerSubscription?.unsubscribe()
-      }
-    },
-    release: (permit, end) => {
-      const [before, at] = [host, now()]
-      host = applyAttemptEnd(before, { ...permit, ...end, now: at }, settings)
-      if (host.backoff !== before.backoff) onChange(before, host, at)
-      if (queue.size > 0 && !isScheduled) {
-        isScheduled = true
-        scheduleAdmit(0)
-      }
-    },
-    state: () => host,
+    acquire: (request) => acquire(state, request),
+    release: (permit, end) => release(state, permit, end),
+    state: () => state.host,
+  }
+}
+
+interface LimiterState extends LimiterOptions {
+  readonly queue: Set<QueuedRequest>
+  host: HostState
+  timerSubscription: Subscription | undefined
+  isAdmitting: boolean
+  /** The queue is served in a later turn. */
+  isScheduled: boolean
+  /** Bound once: a timer is set for most replies of a busy host. */
+  readonly admitQueued: () => void
+}
+
+const acquire = (state: LimiterState, request: QueuedRequest): (() => void) => {
+  const { queue, host, now } = state
+  if (request.failFast && host.backoff?.why === 'down' && now() < host.backoff.until) {
+    request.reject(createFailFastError(host.backoff, now()))
+    return removeNothing
+  }
+  if (!state.isAdmitting && queue.size === 0 && decideAdmission(host, now()) === 0) {
+    sendNow(state, request)
+    return removeNothing
+  }
+  queue.add(request)
+  admitQueued(state)
+  return () => {
+    queue.delete(request)
+    if (queue.size === 0) state.timerSubscription?.unsubscribe()
   }
 }
 
 const removeNothing = (): void => undefined
+
+const release = (state: LimiterState, permit: Permit, end: AttemptResult): void => {
+  const [before, at] = [state.host, state.now()]
+  state.host = applyAttemptEnd(before, { ...permit, ...end, now: at }, state.settings)
+  if (state.host.backoff !== before.backoff) state.onChange(before, state.host, at)
+  if (state.queue.size > 0 && !state.isScheduled) {
+    state.isScheduled = true
+    scheduleAdmission(state, 0)
+  }
+}
+
+const send = (state: LimiterState, request: QueuedRequest): void => {
+  const sentAt = state.now()
+  state.host = countSent(state.host, sentAt)
+  request.start({ generation: state.host.generation, sentAt })
+}
+
+/** The fast path: most requests never wait, so they skip the queue. */
+const sendNow = (state: LimiterState, request: QueuedRequest): void => {
+  state.isAdmitting = true
+  send(state, request)
+  state.isAdmitting = false
+  if (state.queue.size > 0) admitQueued(state)
+}
+
+/** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
+const admitQueued = (state: LimiterState): void => {
+  if (state.isAdmitting) return
+  state.isAdmitting = true
+  state.isScheduled = false
+  state.timerSubscription?.unsubscribe()
+  for (const next of state.queue) {
+    const delay = decideAdmission(state.host, state.now())
+    if (typeof delay === 'number' && delay > 0) {
+      // An attempt that ended in this loop may have scheduled the next one, which this replaces.
+      state.isScheduled = false
+      if (delay < Number.POSITIVE_INFINITY) scheduleAdmission(state, delay)
+      break
+    }
+    state.queue.delete(next)
+    if (typeof delay === 'number') send(state, next)
+    else next.reject(delay)
+  }
+  state.isAdmitting = false
+}
+
+const scheduleAdmission = (state: LimiterState, ms: number): void => {
+  state.timerSubscription?.unsubscribe()
+  state.timerSubscription = timer(Math.ceil(ms)).subscribe(state.admitQueued)
+}

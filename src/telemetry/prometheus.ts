@@ -1,6 +1,8 @@
+import type Prometheus from 'prom-client'
 import type { Registry } from 'prom-client'
 import { formatError, UsageError } from '../model/errors.js'
-import type { Telemetry } from '../pipeline/telemetry.js'
+import type { RunEvent } from '../model/event.js'
+import type { FinishedRequest, Telemetry } from '../pipeline/telemetry.js'
 
 /** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
 export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
@@ -8,6 +10,17 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
     throw new UsageError(`--metrics needs the package prom-client: npm install prom-client\n${formatError(error)}`)
   })
   const registry = new prom.Registry()
+  const metrics = createRunMetrics(prom, registry)
+  const telemetry: Telemetry = () => ({
+    event: (event) => recordEvent(metrics, event),
+    request: (request) => recordRequest(metrics, request),
+  })
+  return { registry, telemetry }
+}
+
+type RunMetrics = ReturnType<typeof createRunMetrics>
+
+const createRunMetrics = (prom: typeof Prometheus, registry: Registry) => {
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
@@ -33,42 +46,52 @@ export const createMetrics = async (): Promise<{ readonly registry: Registry; re
   const stored = counter('stored_bytes_total', 'Bytes of files written', ['stream'])
   const ended = counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome'])
   const running = gauge('stream_running', 'Whether a stream is running', ['stream'])
+  return { requests, received, seconds, inFlight, retries, limited, pauses, paused, items, expected, files, stored, ended, running }
+}
 
-  const telemetry: Telemetry = () => ({
-    event(event) {
-      switch (event.type) {
-        case 'requested':
-          return inFlight.inc({ stream: event.stream })
-        case 'retried':
-          return retries.inc({ stream: event.stream })
-        case 'rate-limited':
-          return limited.inc({ stream: event.stream })
-        case 'items-known':
-          return expected.set({ stream: event.stream }, event.total)
-        case 'settled':
-          return items.inc({ stream: event.stream, status: event.status })
-        case 'stored':
-          files.inc({ stream: event.stream })
-          return stored.inc({ stream: event.stream }, event.bytes)
-        case 'stream-started':
-          return running.set({ stream: event.stream }, 1)
-        case 'stream-finished':
-          ended.inc({ stream: event.stream, outcome: event.outcome })
-          return running.set({ stream: event.stream }, 0)
-        case 'host-held':
-        case 'host-open':
-          for (const host of event.hosts) {
-            if (event.endpoint === undefined) paused.set({ host }, event.type === 'host-held' ? 1 : 0)
-            if (event.type === 'host-held') pauses.inc({ host, why: event.why })
-          }
+const recordEvent = (metrics: RunMetrics, event: RunEvent): void => {
+  switch (event.type) {
+    case 'requested':
+      metrics.inFlight.inc({ stream: event.stream })
+      break
+    case 'retried':
+      metrics.retries.inc({ stream: event.stream })
+      break
+    case 'rate-limited':
+      metrics.limited.inc({ stream: event.stream })
+      break
+    case 'items-known':
+      metrics.expected.set({ stream: event.stream }, event.total)
+      break
+    case 'settled':
+      metrics.items.inc({ stream: event.stream, status: event.status })
+      break
+    case 'stored':
+      metrics.files.inc({ stream: event.stream })
+      metrics.stored.inc({ stream: event.stream }, event.bytes)
+      break
+    case 'stream-started':
+      metrics.running.set({ stream: event.stream }, 1)
+      break
+    case 'stream-finished':
+      metrics.ended.inc({ stream: event.stream, outcome: event.outcome })
+      metrics.running.set({ stream: event.stream }, 0)
+      break
+    case 'host-held':
+    case 'host-open':
+      for (const host of event.hosts) {
+        if (event.endpoint === undefined) metrics.paused.set({ host }, event.type === 'host-held' ? 1 : 0)
+        if (event.type === 'host-held') metrics.pauses.inc({ host, why: event.why })
       }
-    },
-    request({ stream, endpoint: { host, name: endpoint }, status, failure, bytes, ms }) {
-      inFlight.dec({ stream })
-      requests.inc({ host, endpoint, status: failure ?? String(status) })
-      received.inc({ host, endpoint }, bytes)
-      if (status !== undefined) seconds.observe({ host, endpoint }, ms / 1_000)
-    },
-  })
-  return { registry, telemetry }
+  }
+}
+
+const recordRequest = (
+  metrics: RunMetrics,
+  { stream, endpoint: { host, name: endpoint }, status, failure, bytes, ms }: FinishedRequest,
+): void => {
+  metrics.inFlight.dec({ stream })
+  metrics.requests.inc({ host, endpoint, status: failure ?? String(status) })
+  metrics.received.inc({ host, endpoint }, bytes)
+  if (status !== undefined) metrics.seconds.observe({ host, endpoint }, ms / 1_000)
 }

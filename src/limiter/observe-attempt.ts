@@ -1,0 +1,101 @@
+import { asyncScheduler, catchError, defer, finalize, type Observable, tap, throwError } from 'rxjs'
+import { formatError, HostDownError } from '../model/errors.js'
+import type { Permits } from './acquire-both.js'
+import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
+import { isDown, isRefusing } from './host-state.js'
+import type { ItemFailures } from './item-failures.js'
+import type { Limiter } from './limiter.js'
+import { type NetworkLink, reclassifyTimeout, recordReply } from './network-link.js'
+
+/** What the limiter needs to know of a request. */
+export interface ScheduleOptions {
+  /** The stock, index or list that it is for. */
+  readonly item: string
+  /** It is one of a few lists: no other items can show whether the failure is the host's or the item's. */
+  readonly isList?: boolean
+  /** The idle timeout of the request. */
+  readonly idleMs: number
+  /** The caller has another source: fail at once while the circuit is open. */
+  readonly failFast?: boolean
+}
+
+export interface EndpointLimiter extends Limiter {
+  readonly name: string
+}
+
+/** What the endpoints of a host share. */
+export interface HostContext {
+  readonly limiter: Limiter
+  readonly endpoints: EndpointLimiter[]
+  readonly itemFailures: ItemFailures
+  readonly link: NetworkLink
+  readonly now: () => number
+}
+
+interface Admission {
+  readonly endpoint: EndpointLimiter
+  readonly permits: Permits
+}
+
+/** Observes an admitted attempt: its result releases the permits, and both limiters learn from it. */
+export const observeAttempt = <T>(
+  attempt$: Observable<T>,
+  host: HostContext,
+  admission: Admission,
+  options: ScheduleOptions,
+): Observable<T> =>
+  defer(() => {
+    const startedAt = asyncScheduler.now()
+    let isOpen = true
+    const finish = (signal: HealthSignal): void => {
+      if (isOpen) release(signal, host, admission, options)
+      isOpen = false
+    }
+    return attempt$.pipe(
+      tap(() => {
+        recordReply(host.link, asyncScheduler.now() - startedAt)
+        finish(answered)
+      }),
+      catchError((error: unknown) => {
+        const reclassified = reclassifyTimeout(error, host.link, options.idleMs)
+        const signal = classifyError(reclassified)
+        finish(judgeSignal(signal, host, admission.endpoint, options))
+        const isDownNow = isDown(host.limiter.state()) || isDown(admission.endpoint.state())
+        const isOutage = signal.kind === 'trouble' && !options.failFast && isDownNow
+        return throwError(() => (isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified))
+      }),
+      finalize(() => finish(inconclusive)),
+    )
+  })
+
+/** No item is to blame for a host that cannot be reached. */
+const judgeSignal = (
+  signal: HealthSignal,
+  { limiter, itemFailures }: HostContext,
+  { name }: EndpointLimiter,
+  { item, isList = false }: ScheduleOptions,
+): HealthSignal => {
+  if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
+  const isOwn = itemFailures.isOwn(`${name} ${item}`, isList)
+  return isOwn && limiter.state().backoff === undefined ? inconclusive : signal
+}
+
+const release = (
+  signal: HealthSignal,
+  host: HostContext,
+  { endpoint, permits }: Admission,
+  { item, isList = false }: ScheduleOptions,
+): void => {
+  const { limiter, itemFailures, link } = host
+  if (signal.kind === 'answered') itemFailures.onAnswer(`${endpoint.name} ${item}`)
+  const isRefusal = signal.kind === 'refused' || signal.kind === 'non-answer'
+  const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
+  const isOneItemEnough = link.served === 0 || (isHostFailure && (itemFailures.answers() === 0 || isList))
+  // One refusing endpoint backs off alone; a second one makes the whole host back off.
+  limiter.release(permits[1], { signal: isRefusal && !isOtherRefusing(host, endpoint) ? inconclusive : signal, item, isOneItemEnough })
+  const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state()))
+  endpoint.release(permits[0], { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList })
+}
+
+const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: EndpointLimiter): boolean =>
+  endpoints.some((other) => other !== endpoint && isRefusing(other.state(), now()))
