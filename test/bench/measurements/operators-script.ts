@@ -54,7 +54,7 @@ const measurePass = (stocks: number, transport: Scripstream.Transport): Promise<
     const from = process.cpuUsage()
     let outcome: string | undefined
     createCollector({ settings: { urls }, transport, storage: memory() })
-      .run({ only: ONLY, asOf })
+      .run({ only: ONLY, asOf, accept: ['fields'] })
       .subscribe({
         next: (report) => (outcome = report.outcome),
         error: reject,
