@@ -9,6 +9,7 @@ import type { FleetAddress } from './address.js'
 import type { Barriers } from './barriers.js'
 import { type BlobStore, createBlobStore } from './blobs.js'
 import type { DriverLease } from './driver-lease.js'
+import type { FleetOptions } from './options.js'
 import { loadPackages, type Packages } from './packages.js'
 import { createQueues, type ItemQueue, type Queues } from './queues.js'
 import { connectToRedis } from './redis.js'
@@ -16,18 +17,6 @@ import { createSharedBackoffs, type HostBackoff, type SharedBackoffs } from './s
 import { createWorkerStats, type WorkerStats } from './worker-stats.js'
 
 const RELEASE_TIMEOUT_MS = 5_000
-
-/** Options of the driver of a fleet. */
-export interface FleetOptions {
-  /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
-  readonly address: string
-  /** The folder that all machines of the fleet share. */
-  readonly blobs: string
-  /** The version of this program. Only workers of the same version process its items. */
-  readonly version: string
-  /** Accept a Redis server that does not persist its data. */
-  readonly allowVolatile?: boolean
-}
 
 export interface DriverOptions extends Omit<FleetOptions, 'address'> {
   readonly address: FleetAddress

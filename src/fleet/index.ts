@@ -1,4 +1,4 @@
 /** Runs on several machines: `fleet` is the engine of a collector, `fleetWorker` works for it. Needs `bullmq` and `ioredis`. */
 export { fleet, reachFleet } from './driver.js'
-export type { FleetOptions } from './driver-connections.js'
+export type { FleetOptions } from './options.js'
 export { fleetWorker, type WorkerNews, type WorkerOptions, workerName } from './worker.js'
