@@ -11,7 +11,7 @@ import {
   type Observable,
   tap,
 } from 'rxjs'
-import { thresholds } from '../src/market/never-worse.js'
+import { areTooManyEmpty, thresholds } from '../src/market/never-worse.js'
 import type { Row } from '../src/model/row.js'
 import type { StoredItem } from '../src/pipeline/journal.js'
 import { type DocumentPerItem, toFilePath } from '../src/pipeline/output.js'
@@ -34,8 +34,6 @@ export const documentPerItem = (output: DocumentPerItem, context: SinkContext, f
   return (kept$) => write(kept$.pipe(rejectManyEmpty(output, context, files)))
 }
 
-const { least, share } = thresholds.emptied
-
 /** Counts the items that answer nothing although they have a file, and refuses them at the end if they are too many. */
 const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: FileStore): MonoTypeOperatorFunction<StoredItem> => {
   const { exchange, accepts, refuse } = context
@@ -48,10 +46,13 @@ const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: F
         else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
       }
       const judge = (emptied: number): void => {
-        if (emptied < least || emptied <= share * (emptied + written) || accepts('shrink')) return
+        if (!areTooManyEmpty(emptied, emptied + written) || accepts('shrink')) return
         refuse('shrink', `${emptied} of ${emptied + written} items with a file answered nothing: their files stay as they are`)
       }
-      const check$ = defer(() => (empty.length < least ? EMPTY : countExisting(empty, files))).pipe(tap(judge), ignoreElements())
+      const check$ = defer(() => (empty.length < thresholds.emptied.least ? EMPTY : countExisting(empty, files))).pipe(
+        tap(judge),
+        ignoreElements(),
+      )
       return concat(kept$.pipe(tap(add)), check$)
     })
 }

@@ -17,7 +17,7 @@ import {
   tap,
   throwError,
 } from 'rxjs'
-import { thresholds } from '../src/market/never-worse.js'
+import { areTooManyEmpty, thresholds } from '../src/market/never-worse.js'
 import { DamagedFileError } from '../src/model/errors.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
@@ -106,7 +106,7 @@ const findEmptiedStocks = (
     map((ranks) => {
       const earlier = [...ranks].filter((rank) => results.answered.has(rank))
       const emptied = new Set(earlier.filter((rank) => results.empty.has(rank)))
-      if (emptied.size < thresholds.emptied.least || emptied.size <= thresholds.emptied.share * earlier.length) return NO_RANKS
+      if (!areTooManyEmpty(emptied.size, earlier.length)) return NO_RANKS
       context.refuse('shrink', `${emptied.size} of ${earlier.length} stocks with earlier records have none now; their earlier records stay`)
       return emptied
     }),

@@ -1,4 +1,4 @@
-import { Observable } from 'rxjs'
+import { Observable, type Subscriber } from 'rxjs'
 import type { HostClosedError } from '../model/errors.js'
 import { inconclusive } from './health-signal.js'
 import type { Limiter, Permit } from './limiter.js'
@@ -15,7 +15,7 @@ interface Acquiring {
 /** Waits for a permit of the endpoint, then for one of the host, and works with both. Unsubscribing leaves the queues, or ends the work. */
 export const acquireBoth = <T>(
   { endpoint, host, options: { item, failFast = false } }: Acquiring,
-  work: (permits: Permits) => Observable<T>,
+  work: (permits: Permits, subscriber: Subscriber<T>) => void,
 ): Observable<T> =>
   new Observable((subscriber) => {
     const acquireHost = (endpointPermit: Permit): void => {
@@ -26,7 +26,7 @@ export const acquireBoth = <T>(
       }
       const start = (hostPermit: Permit): void => {
         isSent = true
-        subscriber.add(work([endpointPermit, hostPermit]).subscribe(subscriber))
+        work([endpointPermit, hostPermit], subscriber)
       }
       const reject = (error: HostClosedError): void => {
         releaseUnsent()

@@ -1,4 +1,4 @@
-import { asyncScheduler, catchError, defer, finalize, type Observable, tap, throwError } from 'rxjs'
+import { asyncScheduler, type Observable, type Subscriber } from 'rxjs'
 import { formatError, HostDownError } from '../model/errors.js'
 import type { Permits } from './acquire-both.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
@@ -37,36 +37,43 @@ interface Admission {
   readonly permits: Permits
 }
 
-/** Observes an admitted attempt: its result releases the permits, and both limiters learn from it. */
+/**
+ * Subscribes to an admitted attempt: its result releases the permits, and both limiters learn from it. Not by `tap`, `catchError` and
+ * `finalize`: what they keep of each waiting request reaches the old generation (0.40 instead of 0.33 of the bytes answered).
+ */
 export const observeAttempt = <T>(
   attempt$: Observable<T>,
-  host: HostContext,
-  admission: Admission,
-  options: ScheduleOptions,
-): Observable<T> =>
-  defer(() => {
-    const startedAt = asyncScheduler.now()
-    let isOpen = true
-    const finish = (signal: HealthSignal): void => {
-      if (isOpen) release(signal, host, admission, options)
-      isOpen = false
-    }
-    return attempt$.pipe(
-      tap(() => {
-        recordReply(host.link, asyncScheduler.now() - startedAt)
-        finish(answered)
-      }),
-      catchError((error: unknown) => {
-        const reclassified = reclassifyTimeout(error, host.link, options.idleMs)
-        const signal = classifyError(reclassified)
-        finish(judgeSignal(signal, host, admission.endpoint, options))
-        const isDownNow = isDown(host.limiter.state()) || isDown(admission.endpoint.state())
-        const isOutage = signal.kind === 'trouble' && !options.failFast && isDownNow
-        return throwError(() => (isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified))
-      }),
-      finalize(() => finish(inconclusive)),
-    )
+  { host, admission, options }: { readonly host: HostContext; readonly admission: Admission; readonly options: ScheduleOptions },
+  subscriber: Subscriber<T>,
+): void => {
+  const startedAt = asyncScheduler.now()
+  let isOpen = true
+  const finish = (signal: HealthSignal): void => {
+    if (!isOpen) return
+    isOpen = false
+    release(signal, host, admission, options)
+  }
+  const subscription = attempt$.subscribe({
+    next: (value) => {
+      recordReply(host.link, asyncScheduler.now() - startedAt)
+      finish(answered)
+      subscriber.next(value)
+    },
+    error: (error: unknown) => {
+      const reclassified = reclassifyTimeout(error, host.link, options.idleMs)
+      const signal = classifyError(reclassified)
+      finish(judgeSignal(signal, host, admission.endpoint, options))
+      const isDownNow = isDown(host.limiter.state()) || isDown(admission.endpoint.state())
+      const isOutage = signal.kind === 'trouble' && !options.failFast && isDownNow
+      subscriber.error(isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified)
+    },
+    complete: () => subscriber.complete(),
   })
+  subscriber.add(() => {
+    subscription.unsubscribe()
+    finish(inconclusive)
+  })
+}
 
 /** No item is to blame for a host that cannot be reached. */
 const judgeSignal = (

@@ -94,6 +94,10 @@ export const thresholds = {
   drift: { answers: 5, share: 0.2, records: 3, shareOfList: 0.8 },
 } as const
 
+/** Whether so many of all items with stored data are empty at once that the provider must be wrong. */
+export const areTooManyEmpty = (emptied: number, all: number): boolean =>
+  emptied >= thresholds.emptied.least && emptied > thresholds.emptied.share * all
+
 /** The answer is well-formed, but must not replace the stored data. */
 export class RefusedError extends CollectError {
   override readonly name = 'RefusedError'

@@ -55,10 +55,10 @@ export const acquireLock = async (path: string, now: number, options: LockOption
   throw new StorageError(`${path} cannot be locked: other processes keep taking the lock; try again`)
 }
 
-/** Finds the holder of a lock: a process that may be running, `nobody` if the lock is stale, `undefined` if there is no lock. */
-export const findLockHolder = (path: string): LiveHolder | 'nobody' | undefined => {
+/** Finds the holder of a lock: a process that may be running, `stale` if its process is gone, `undefined` if there is no lock. */
+export const findLockHolder = (path: string): LiveHolder | 'stale' | undefined => {
   const last = readLockChain(path).at(-1)
-  return last === undefined ? undefined : (toLiveHolder(last, Date.now()) ?? 'nobody')
+  return last === undefined ? undefined : (toLiveHolder(last, Date.now()) ?? 'stale')
 }
 
 const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {

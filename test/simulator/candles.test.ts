@@ -144,7 +144,7 @@ describe('candles', () => {
 
   it('are empty for an unknown Sid, an empty range, and a time before the exchange existed', () => {
     const none = { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    expect(market.candles('nobody', 0, 2e9)).toEqual(none)
+    expect(market.candles('stale', 0, 2e9)).toEqual(none)
     expect(market.candles(sidAt(0), seconds('2026-02-13'), seconds('2026-02-20'))).toEqual(none)
     expect(market.candles(sidAt(0), seconds('2026-02-12'), seconds('2026-02-01'))).toEqual(none)
     const early = createMarket({ ...options, asOf: toInstant('1990-01-01') })

@@ -139,7 +139,7 @@ describe('a lock whose holder is not in our process table', () => {
       `process ${process.pid} on elsewhere, since 2026-02-12T14:30:00.000Z, last seen at ${seen}, 20 s ago. Wait until it ends, or choose another folder. If it was killed, the lock expires 60 s after it was last seen`,
     )
     expect(findLockHolder(path)).toMatchObject({ host: 'elsewhere', known: 'by its heartbeat' })
-    expect(findLockHolder(renewed(path, LOCK_EXPIRY_MS + 1_000))).toBe('nobody')
+    expect(findLockHolder(renewed(path, LOCK_EXPIRY_MS + 1_000))).toBe('stale')
   })
 
   it('resets a heartbeat in the future, from a wrong clock, to now', async () => {

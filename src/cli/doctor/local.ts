@@ -92,7 +92,7 @@ const diskCheck = (existing: string): LocalCheck => {
 const lockCheck = (folder: string): readonly LocalCheck[] => {
   const holder = findLockHolder(join(folder, '.scripstream', 'lock'))
   if (holder === undefined) return []
-  if (holder === 'nobody') return [{ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' }]
+  if (holder === 'stale') return [{ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' }]
   return [{ what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }]
 }
 
