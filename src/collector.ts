@@ -1,6 +1,6 @@
 import { defer, EMPTY, filter, from, map, Observable, type ObservableInput } from 'rxjs'
 import { folder } from '../sinks/folder.js'
-import { streams as allStreams } from '../streams/index.js'
+import { streams as allStreams } from '../streams/registry.js'
 import type { Transport } from './http/transport.js'
 import { NothingAnsweredError, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'

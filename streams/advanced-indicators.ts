@@ -92,6 +92,7 @@ export const advancedIndicators = defineStream({
   name: 'advanced-indicators',
   summary: 'technical indicators of each stock',
   phase: 'enrichment',
+  position: 6,
   workers: 50,
   timeoutMs: 10_000,
   endpoints: [indicator],

@@ -94,6 +94,7 @@ export const allIndices = defineStream({
   name: 'all-indices',
   summary: 'all market indices',
   phase: 'enrichment',
+  position: 14,
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [indices],

@@ -18,6 +18,7 @@ export const allOhlcv = defineStream({
   name: 'all-ohlcv',
   summary: 'daily candles of each stock',
   phase: 'candles',
+  position: 15,
   workers: 15,
   timeoutMs: 30_000,
   endpoints: [stockCandles],

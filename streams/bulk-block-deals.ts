@@ -158,6 +158,7 @@ export const bulkBlockDeals = defineStream({
   name: 'bulk-block-deals',
   summary: 'bulk and block deals of the last 30 days',
   phase: 'enrichment',
+  position: 11,
   workers: 1,
   timeoutMs: 10_000,
   endpoints: [deal],

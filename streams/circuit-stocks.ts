@@ -163,6 +163,7 @@ export const circuitStocks = defineStream({
   name: 'circuit-stocks',
   summary: 'stocks at their upper or lower circuit limit',
   phase: 'enrichment',
+  position: 10,
   workers: 2,
   timeoutMs: 10_000,
   endpoints: [circuit, buildIdPage, data, circuitWebPage],

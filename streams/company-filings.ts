@@ -111,6 +111,7 @@ export const companyFilings = defineStream({
   name: 'company-filings',
   summary: 'filings of each stock',
   phase: 'enrichment',
+  position: 4,
   workers: 20,
   timeoutMs: 10_000,
   endpoints: [legacy, lodr],

@@ -38,6 +38,7 @@ export const completePriceBands = defineStream({
   name: 'complete-price-bands',
   summary: 'the price band of every security',
   phase: 'enrichment',
+  position: 13,
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [securityList],

@@ -95,6 +95,7 @@ export const corporateActions = defineStream({
   name: 'corporate-actions',
   summary: 'dividends, bonuses, splits and rights',
   phase: 'enrichment',
+  position: 8,
   workers: 2,
   timeoutMs: 30_000,
   endpoints: [actions],

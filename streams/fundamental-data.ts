@@ -117,6 +117,7 @@ export const fundamentalData = defineStream({
   name: 'fundamental-data',
   summary: 'results, balance sheet and ratios of each stock',
   phase: 'core',
+  position: 2,
   workers: 20,
   timeoutMs: 30_000,
   endpoints: [fundamental],

@@ -31,6 +31,7 @@ export const incrementalPriceBands = defineStream({
   name: 'incremental-price-bands',
   summary: 'price bands that changed on the newest day',
   phase: 'enrichment',
+  position: 12,
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [bandChanges],

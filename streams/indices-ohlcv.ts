@@ -25,6 +25,7 @@ export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
   summary: 'daily candles of each index',
   phase: 'candles',
+  position: 16,
   workers: 15,
   timeoutMs: 30_000,
   endpoints: [indexCandles],

@@ -61,6 +61,7 @@ export const listingDates = defineStream({
   name: 'listing-dates',
   summary: 'the day on which each stock was listed',
   phase: 'core',
+  position: 3,
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [equityList],

@@ -96,6 +96,7 @@ export const marketNews = defineStream({
   name: 'market-news',
   summary: 'latest news of each stock',
   phase: 'enrichment',
+  position: 7,
   workers: 15,
   timeoutMs: 10_000,
   endpoints: [liveNews],

@@ -101,6 +101,7 @@ export const masterData = defineStream({
   name: MASTER,
   summary: 'the list of all stocks',
   phase: 'core',
+  position: 1,
   workers: 1,
   timeoutMs: 30_000,
   endpoints: [master],

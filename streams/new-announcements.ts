@@ -43,6 +43,7 @@ export const newAnnouncements = defineStream({
   name: 'new-announcements',
   summary: 'announcements of each stock',
   phase: 'enrichment',
+  position: 5,
   workers: 40,
   timeoutMs: 10_000,
   endpoints: [announcements],

@@ -95,6 +95,7 @@ export const surveillanceLists = defineStream({
   name: 'surveillance-lists',
   summary: 'stocks under ASM and GSM surveillance',
   phase: 'enrichment',
+  position: 9,
   workers: 2,
   timeoutMs: 10_000,
   requires: ['sheetId', 'asmTabId', 'gsmTabId'],

@@ -47,7 +47,7 @@ describe('an app that imports the package', () => {
   const loaded = allLoadedBy('src/index.ts')
 
   it('has the collector and its streams', () => {
-    expect([...loaded]).toEqual(expect.arrayContaining(['rxjs', 'src/collector.ts', 'streams/index.ts', 'sinks/folder.ts']))
+    expect([...loaded]).toEqual(expect.arrayContaining(['rxjs', 'src/collector.ts', 'streams/registry.ts', 'sinks/folder.ts']))
   })
 
   it.each([
@@ -86,7 +86,7 @@ describe('the command as it is built', () => {
     expect(loaded.filter((target) => !target.startsWith('node:') && !target.startsWith('./'))).toEqual([])
     expect(files.length).toBeLessThan(15)
     expect(sources).toEqual(
-      expect.arrayContaining(['dist/src/cli/main.js', 'dist/streams/index.js', 'node_modules/undici/lib/dispatcher/pool.js']),
+      expect.arrayContaining(['dist/src/cli/main.js', 'dist/streams/registry.js', 'node_modules/undici/lib/dispatcher/pool.js']),
     )
   })
 

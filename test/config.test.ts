@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { findMisspeltVariables, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
 import { UsageError } from '../src/model/errors.js'
 import { hosts, type SettingsInput } from '../src/model/settings.js'
-import { streams } from '../streams/index.js'
+import { streams } from '../streams/registry.js'
 
 const fileOf = (content: unknown): string => {
   const folder = mkdtempSync(join(tmpdir(), 'scripstream-config-'))

@@ -228,7 +228,7 @@ describe('the checks of the repository', () => {
   it.each([
     ['src/simulator/a.ts', '../http/endpoint.js'],
     ['sinks/a.ts', '../src/pipeline/b.js'],
-    ['src/collector.ts', '../streams/index.js'],
+    ['src/collector.ts', '../streams/registry.js'],
     ['src/cli/a.ts', '../simulator/b.js'],
     ['src/cli/a.ts', '../fleet/b.js'],
     ['src/fleet/a.ts', '../../streams/b.js'],

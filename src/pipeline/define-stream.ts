@@ -44,6 +44,8 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   /** What it collects, in a few words, for lists and tables. */
   readonly summary: string
   readonly phase: Phase
+  /** A built-in stream's place in lists and reports, and in the sequence of the core phase. Without one it comes last. */
+  readonly position?: number
   /** Items that are active at the same time, unless the settings override it. */
   readonly workers: number
   /** Total time limit of one request. */

@@ -1,8 +1,19 @@
 import { UsageError } from '../model/errors.js'
+import { isRow } from '../model/row.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
 import { MASTER } from './work.js'
 
 const PHASE_ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
+
+/** Whether a value, such as an export of a module, is a stream definition. */
+export const isStream = (value: unknown): value is StreamDefinition =>
+  isRow(value) && typeof value.name === 'string' && isRow(value.work) && Array.isArray(value.endpoints) && Array.isArray(value.outputs)
+
+/** The streams in the order of lists and reports. */
+export const sortByPosition = <S extends StreamDefinition>(streams: readonly S[]): readonly S[] =>
+  [...streams].sort((one, other) => getPosition(one) - getPosition(other))
+
+const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: StreamDefinition): number => position
 
 /** Throws a `UsageError` for a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {

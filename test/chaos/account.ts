@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CandleColumns, SampleIndex, SampleMarket, SampleStock } from '../../src/model/market.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { createSamples, type Row, type Samples } from '../bench/provider/samples.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { Fault } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 /** The number of listed stocks; set it with `npm run test:chaos -- 2775`. */
 export const STOCKS = Number(process.env.STOCKS ?? 80)

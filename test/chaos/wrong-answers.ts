@@ -1,6 +1,6 @@
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import type { CandleColumns, SampleMarket, SampleStock } from '../../src/model/market.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { seeded } from '../crash/support.js'
 
 /** Well-formed but wrong answers, by ISIN of the stock. */

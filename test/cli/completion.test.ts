@@ -7,7 +7,7 @@ import { sectionNames } from '../../src/analysis/diff/change.js'
 import { checkNames } from '../../src/analysis/verify/finding.js'
 import { targetForms } from '../../src/cli/export/targets.js'
 import { createProgram, runProgram } from '../../src/cli/program.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))

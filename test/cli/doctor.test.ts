@@ -20,7 +20,7 @@ import { dataEnvelope, row } from '../../src/model/row-schema.js'
 import { Settings } from '../../src/model/settings.js'
 import { once } from '../../src/pipeline/work.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo, defineTestStream } from './support.js'
 

@@ -4,7 +4,7 @@ import { EMPTY } from 'rxjs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { duckdb, folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo } from './support.js'
 

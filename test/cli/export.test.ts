@@ -4,7 +4,7 @@ import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { writeRunSnapshot } from '../../src/storage/run-snapshot.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 

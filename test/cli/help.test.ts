@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProgram, runProgram } from '../../src/cli/program.js'
 import { createCollector } from '../../src/collector.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 const dependencies = createTestDependencies(undefined, { streams, createCollector })

@@ -7,7 +7,7 @@ import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
 import { StorageError, TransportError } from '../../src/model/errors.js'
 import { escapeUnprintable, formatJson } from '../../src/model/json-text.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { EVENING, SETTINGS } from '../streams/support.js'
 import { createTestDependencies, createTestIo } from './support.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { estimateLatency, estimateRunTime, estimateStream, type StreamFacts } from '../../src/cli/plan/estimate.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { scriptReport } from './support.js'
 
 describe('an estimate', () => {

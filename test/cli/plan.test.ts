@@ -10,7 +10,7 @@ import { runProgram } from '../../src/cli/program.js'
 import { createCollector, type RunOptions } from '../../src/collector.js'
 import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 const DAY_MS = 24 * 3_600_000

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { Settings } from '../../src/model/settings.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 /** A folder with one stock, whose one candle is there twice. */

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { type Simulator, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 const root = new URL('../../', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { readonly bin: { readonly scripstream: string } }

@@ -22,8 +22,7 @@ const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
 /** The code blocks of the guide "Add a stream in ten minutes", in their order. */
 interface Guide {
   readonly stream: string
-  readonly registryImports: string
-  readonly registryEntry: string
+  readonly registryLine: string
   readonly commands: string
   readonly test: string
   readonly testCommands: string
@@ -33,25 +32,24 @@ export const readGuide = (): Guide => {
   const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
   const [, section = ''] = /\n## Add a stream in ten minutes\n(.*?)\n## /s.exec(page) ?? []
   const blocks = [...section.matchAll(/```(?:ts|sh)\n(.*?)```/gs)].map(([, text = '']) => text)
-  if (blocks.length !== 6) throw new Error(`the guide has ${blocks.length} code blocks instead of 6`)
-  const [stream = '', registryImports = '', registryEntry = '', commands = '', test = '', testCommands = ''] = blocks
-  return { stream, registryImports, registryEntry, commands, test, testCommands }
+  if (blocks.length !== 5) throw new Error(`the guide has ${blocks.length} code blocks instead of 5`)
+  const [stream = '', registryLine = '', commands = '', test = '', testCommands = ''] = blocks
+  return { stream, registryLine, commands, test, testCommands }
 }
 
 /** A copy of the repository in a temporary folder, with the stream of the guide added. */
-export const copyWithStream = ({ stream, registryImports, registryEntry, test }: Guide) => {
+export const copyWithStream = ({ stream, registryLine, test }: Guide) => {
   const root = mkdtempSync(join(tmpdir(), 'scripstream-guide-'))
   for (const name of [...COPIED, ...PAGES]) cpSync(join(ROOT, name), join(root, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   writeFileSync(join(root, 'streams/promoter-pledges.ts'), stream)
   writeFileSync(join(root, 'test/streams/promoter-pledges.test.ts'), test)
   const index = join(root, 'streams/index.ts')
-  const [imported = '', exported = ''] = registryImports.trim().split('\n')
-  const text = readFileSync(index, 'utf8')
-    .replace(/^import .*new-announcements.*$/m, (line) => `${line}\n${imported}`)
-    .replace(/^export \* from .*new-announcements.*$/m, (line) => `${line}\n${exported}`)
-    .replace(/^\] as const/m, (line) => registryEntry + line)
-  writeFileSync(index, text)
+  // In alphabetical order.
+  writeFileSync(
+    index,
+    readFileSync(index, 'utf8').replace(/^export .*surveillance-lists.*$/m, (line) => registryLine + line),
+  )
   return {
     root,
     /** Runs a script of the guide; stops at the first command that fails. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { listReadableOutputs, shareFiles, toEarlierFolder } from '../../src/fleet/earlier-outputs.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { filesIn, temporaryFolder } from '../sinks/support.js'
 import { createSettings } from './support.js'
 

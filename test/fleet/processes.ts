@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { onTestFailed, onTestFinished } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { type Ended, emptyFolder, endOf, provider, run, start } from '../e2e/command.js'
 import { createTestFleet, type TestFleet, waitUntil } from './support.js'
 

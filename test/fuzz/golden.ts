@@ -6,7 +6,7 @@ import type { Transport } from '../../src/http/transport.js'
 import { createAnswerCache } from '../../src/simulator/answers.js'
 import { createMarket } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { EVENING, SETTINGS } from '../streams/support.js'
 
 /** A stream's request and the simulator's answer. */

@@ -11,7 +11,7 @@ import { openConnections } from '../../src/http/undici.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
 import { column, dataEnvelope, row } from '../../src/model/row-schema.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 const STOCKS = 40

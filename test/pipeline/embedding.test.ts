@@ -7,7 +7,7 @@ import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
 import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 describe('a collector in another app', () => {
   it('errors if the list of items of a stream is unavailable', async () => {

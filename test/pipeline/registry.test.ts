@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkRegistry, findSources } from '../../src/pipeline/registry.js'
 import { perRowOf } from '../../src/pipeline/work.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
 
 const nothing = () => {

@@ -13,7 +13,7 @@ import type { RunReport } from '../../src/model/report.js'
 import type { RunOptions } from '../../src/pipeline/run-options.js'
 import type { Storage } from '../../src/pipeline/storage.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 

@@ -8,7 +8,7 @@ import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { openDuckDb } from '../../src/tables/duckdb.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
 
 vi.mock('node:fs/promises', async (original) => {

@@ -17,7 +17,7 @@ import { StockRecord, toStockRecord } from '../../src/model/stock.js'
 import { defineStream } from '../../src/pipeline/define-stream.js'
 import { perStock } from '../../src/pipeline/work.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from '../cli/support.js'
 import { duckdb } from '../tables/support.js'
 

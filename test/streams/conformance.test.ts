@@ -8,7 +8,7 @@ import type { SettingsInput } from '../../src/model/settings.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { MASTER } from '../../src/pipeline/work.js'
 import { type Fault, type Simulator, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { EVENING } from './support.js'
 
 const STOCKS = 12

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { type Fault, serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 const down = (...endpoints: readonly string[]): readonly Fault[] => endpoints.map((on) => ({ on, mode: 'status', status: 503 }))
 

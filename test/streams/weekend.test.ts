@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 it('candles are up to date on a weekend, when every answer only repeats the last one that is stored', async () => {
   let now = Date.parse('2026-02-13T20:00:00+05:30')

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { readResults } from '../bench/report/results.js'
 import { formatCapacity, formatMachines, formatScaleTable, formatTable } from '../bench/report/table.js'
 import { formatTrouble, readTrouble } from '../bench/report/trouble.js'

@@ -6,7 +6,7 @@ import { UsageError } from '../../src/model/errors.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { openDuckDb } from '../../src/tables/duckdb.js'
 import { parseStatement } from '../../src/tables/statement.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { duckdb, folderWith, rowsOf, treeOf } from './support.js'
 
 const outside = mkdtempSync(join(tmpdir(), 'scripstream-outside-'))

@@ -7,7 +7,7 @@ import { createCollector } from '../../src/collector.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { runQuery } from '../../src/tables/query.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 
 /** Whether DuckDB is available: not every system has a binary. */
 export const duckdb = await import('@duckdb/node-api').then(

@@ -6,7 +6,7 @@ import { createFileNames } from '../../src/model/file-name.js'
 import { listColumns, type Table } from '../../src/model/table.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { runQuery } from '../../src/tables/query.js'
-import { streams } from '../../streams/index.js'
+import { streams } from '../../streams/registry.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
 const catalogue = listTables(streams)

@@ -9,7 +9,7 @@ import { verify } from '../../../src/analysis/verify/verify.js'
 import { createCollector, type RunOptions } from '../../../src/collector.js'
 import type { Row } from '../../../src/model/row.js'
 import { serveSimulator } from '../../../src/simulator/index.js'
-import { streams as allStreams } from '../../../streams/index.js'
+import { streams as allStreams } from '../../../streams/registry.js'
 
 /** 20:00 on a Thursday. The Sunday before the last had a special session. */
 export const EVENING = Date.parse('2026-02-12T20:00:00+05:30')

@@ -1,4 +1,4 @@
-import { streams } from '../../../streams/index.js'
+import { streams } from '../../../streams/registry.js'
 import { isEmpty, isShared, type SharedEndpoint } from '../provider/bodies.js'
 import type { ProviderStats } from '../provider/request-counter.js'
 import type { Outputs } from './outputs.js'

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Scripstream from '../../../src/index.js'
 import type { RunReport } from '../../../src/index.js'
-import type * as Streams from '../../../streams/index.js'
+import type * as Streams from '../../../streams/registry.js'
 import { type CpuUsage, HOT_PASSES, WARM_PASSES } from '../references/spent.js'
 
 const ONLY = ['new-announcements', 'advanced-indicators']
@@ -10,7 +10,7 @@ const ONLY = ['new-announcements', 'advanced-indicators']
 const [product = '', out = '', count = ''] = process.argv.slice(2)
 const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
 const { createCollector, loadSettings } = (await importBuilt('src/index.js')) as typeof Scripstream
-const { streams } = (await importBuilt('streams/index.js')) as typeof Streams
+const { streams } = (await importBuilt('streams/registry.js')) as typeof Streams
 
 /** Collects everything once, into a separate folder. */
 const runOnce = (folder: string): Promise<RunReport | undefined> =>

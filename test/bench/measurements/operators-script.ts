@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { Observable } from 'rxjs'
 import type * as Sinks from '../../../sinks/index.js'
 import type * as Scripstream from '../../../src/index.js'
-import type * as Streams from '../../../streams/index.js'
+import type * as Streams from '../../../streams/registry.js'
 import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
 
 /** CPU µs per item, for each round. */
@@ -16,7 +16,7 @@ const [product = '', few = '', many = '', rounds = ''] = process.argv.slice(2)
 const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
 const { createCollector } = (await importBuilt('src/index.js')) as typeof Scripstream
 const { memory } = (await importBuilt('sinks/index.js')) as typeof Sinks
-const { streams } = (await importBuilt('streams/index.js')) as typeof Streams
+const { streams } = (await importBuilt('streams/registry.js')) as typeof Streams
 
 const ONLY = ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators', 'market-news', 'all-ohlcv']
 const HOSTS = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'web', 'sheet'] as const

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type * as Streams from '../../../streams/index.js'
+import type * as Streams from '../../../streams/registry.js'
 import { createBodies, isEmpty } from '../provider/bodies.js'
 import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
 import { fillTemplate } from '../provider/template.js'
@@ -13,7 +13,7 @@ export interface ParseCosts {
 }
 
 const [product = '', rounds = ''] = process.argv.slice(2)
-const { streams } = (await import(pathToFileURL(join(product, 'dist/streams/index.js')).href)) as typeof Streams
+const { streams } = (await import(pathToFileURL(join(product, 'dist/streams/registry.js')).href)) as typeof Streams
 const PASSES = 5
 
 /** The filings answers of 64 stocks from both endpoints. */

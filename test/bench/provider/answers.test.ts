@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { streams } from '../../../streams/index.js'
+import { streams } from '../../../streams/registry.js'
 import { type Answers, createAnswers } from './answers.js'
 import { isEmpty } from './bodies.js'
 import { createBenchTimeline, FIRST_RUN_AT, NEXT_RUN_AT } from './market.js'

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { hosts } from '../../../src/model/settings.js'
-import { streams } from '../../../streams/index.js'
+import { streams } from '../../../streams/registry.js'
 import { createAfter } from './after.js'
 import { createAnswers } from './answers.js'
 import { forwardDelayed } from './delayed.js'

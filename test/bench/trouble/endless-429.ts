@@ -1,4 +1,4 @@
-import { streams } from '../../../streams/index.js'
+import { streams } from '../../../streams/registry.js'
 import { failOn } from '../harness/check.js'
 import type { Context } from '../harness/figure.js'
 import { computeLosses, sumCounts } from '../harness/troubled.js'
