@@ -1,6 +1,6 @@
 import { map, type Observable, tap } from 'rxjs'
 import { asBuffer } from '../src/model/bytes.js'
-import { formatJson } from '../src/model/json-text.js'
+import { formatJson } from '../src/model/text.js'
 import type { Output } from '../src/pipeline/output.js'
 import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
 import type { FileStore } from '../src/storage/file-store.js'

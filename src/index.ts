@@ -51,6 +51,7 @@ export type {
   ScriptReport,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
+export type { ColumnSource, SqlType, TableColumn } from './model/row-schema.js'
 export {
   type BuiltRowOf,
   type ColumnFacts,
@@ -63,7 +64,6 @@ export {
   textSuchAs,
 } from './model/row-schema.js'
 export type { Host, Settings, SettingsInput } from './model/settings.js'
-export type { ColumnSource, SqlType, TableColumn } from './model/sql-column.js'
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { ITEM_SYMBOL, type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'

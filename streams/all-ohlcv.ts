@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createCandleEndpoint } from '../src/market/candles.js'
-import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle-row.js'
+import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle.js'
 import { requireSid } from '../src/model/stock.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
 import { createAdjustmentFinder, createPriceActionFinder } from '../src/pipeline/adjustments.js'

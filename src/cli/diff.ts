@@ -1,7 +1,7 @@
 import { defer, map, type Observable } from 'rxjs'
 import type { Section } from '../analysis/diff/change.js'
 import type { Difference } from '../analysis/diff/diff.js'
-import { formatJson } from '../model/json-text.js'
+import { formatJson } from '../model/text.js'
 import { changeLines } from './changes.js'
 import type { Command } from './dependencies.js'
 import { resolveSettings } from './provider.js'

@@ -1,7 +1,7 @@
 import { CollectError, formatError, UsageError } from '../model/errors.js'
-import { formatJson } from '../model/json-text.js'
 import type { RunReport } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
+import { formatJson } from '../model/text.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { ProcessIo } from './dependencies.js'
 import { type SinkResult, sinkLines } from './export/after-run.js'

@@ -1,7 +1,7 @@
 import { refusalCodes, refusals } from '../market/never-worse.js'
-import { stripBrackets } from '../model/reason.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { environmentNames } from '../model/settings.js'
+import { stripBrackets } from '../model/text.js'
 import { countItems } from './problems.js'
 import { clean } from './text.js'
 

@@ -1,8 +1,8 @@
 import type { Status } from '../model/errors.js'
 import { isLost } from '../model/outcome.js'
-import { stripBrackets } from '../model/reason.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../model/report.js'
 import { NOT_STARTED } from '../model/run-stats.js'
+import { stripBrackets } from '../model/text.js'
 import { formatCount, formatQuantity } from './format.js'
 import { clean } from './text.js'
 

@@ -1,7 +1,7 @@
 import { defer, map, type Observable, of, switchMap } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
-import { escapeUnprintable } from '../model/json-text.js'
 import type { Settings } from '../model/settings.js'
+import { escapeUnprintable } from '../model/text.js'
 import type { Log } from '../pipeline/log.js'
 import type { Telemetry } from '../pipeline/telemetry.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
-import { findClosest } from '../model/closest.js'
 import { formatError, UsageError } from '../model/errors.js'
+import { findClosest } from '../model/text.js'
 import { toInstant } from '../model/trading-day.js'
 
 const END_OF_DAY_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000

@@ -1,7 +1,7 @@
 import { defer, map, type Observable } from 'rxjs'
 import type { CheckName } from '../analysis/verify/finding.js'
 import type { Verification } from '../analysis/verify/verification.js'
-import { formatJson } from '../model/json-text.js'
+import { formatJson } from '../model/text.js'
 import type { Command } from './dependencies.js'
 import { findingLines } from './findings.js'
 import { resolveSettings } from './provider.js'

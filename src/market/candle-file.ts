@@ -1,5 +1,4 @@
-import { type Candle, MAX_EPOCH_SECONDS } from '../model/candle.js'
-import { CANDLE_COLUMNS } from '../model/candle-row.js'
+import { CANDLE_COLUMNS, type Candle, MAX_EPOCH_SECONDS } from '../model/candle.js'
 import { thresholds } from './never-worse.js'
 import { epochToDayNumber } from './same-series.js'
 

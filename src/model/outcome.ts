@@ -24,7 +24,7 @@ export interface ItemResult<R = unknown> {
   readonly rows: RowList<R>
   /** Why rows may be missing: a path or a page failed. */
   readonly degraded?: string
-  /** The `CollectError.code` of that failure. */
+  /** The `CollectError.code` of `degraded`, or of the failure of the item. */
   readonly code?: string
   /** Whether that failure may be gone later. */
   readonly isTemporary?: boolean
@@ -37,21 +37,11 @@ export interface ItemResult<R = unknown> {
 }
 
 /** The outcome of an item, successful or failed. */
-export interface ItemOutcome<R = unknown> {
+export interface ItemOutcome<R = unknown> extends Omit<ItemResult<R>, 'status'> {
   readonly item: Item
   readonly status: Status
-  readonly rows: RowList<R>
-  readonly degraded?: string
-  readonly whole?: boolean
-  readonly remark?: string
-  /** The day of the newest candle of a series. */
-  readonly newest?: Day
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
-  /** The `CollectError.code` of `reason` or `degraded`. */
-  readonly code?: string
-  /** Whether the failure may be gone later. */
-  readonly isTemporary?: boolean
 }
 
 /** The outcome of an item as an app receives it: its rows are an array. */

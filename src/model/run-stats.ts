@@ -6,36 +6,39 @@ const MAX_FAILURES = 10
 const MAX_WARNINGS = 5
 
 /** The state and the counts of one stream during a run. */
-export interface StreamStats {
-  readonly name: string
-  state: 'waiting' | 'running' | ScriptOutcome
+export class StreamStats {
   startedAt: number | undefined
   finishedAt: number | undefined
   total: number | undefined
-  finished: number
+  finished = 0
   /** Items that failed. */
-  lost: number
-  requests: number
-  retries: number
-  rateLimited: number
-  degraded: number
+  lost = 0
+  requests = 0
+  retries = 0
+  rateLimited = 0
+  degraded = 0
   /** Items that failed or may lack rows for a temporary reason. */
-  temporary: number
+  temporary = 0
   /** How often stored data was kept because an answer looked wrong. */
-  refusals: number
+  refusals = 0
   /** All items that failed or may lack rows. */
-  incomplete: string[]
+  readonly incomplete: string[] = []
   /** Items that were resumed from an unfinished run. */
-  takenOver: number
-  files: number
-  bytes: number
-  items: ItemCounts
-  failures: Problem[]
+  takenOver = 0
+  files = 0
+  bytes = 0
+  readonly items: ItemCounts = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
+  readonly failures: Problem[] = []
   /** Problems that are no failure. */
-  warnings: Problem[]
+  readonly warnings: Problem[] = []
   /** Stored files that were replaced as a whole or repaired. */
-  rewritten: RewrittenFile[]
+  readonly rewritten: RewrittenFile[] = []
   error: string | undefined
+
+  constructor(
+    readonly name: string,
+    public state: 'waiting' | 'running' | ScriptOutcome,
+  ) {}
 }
 
 /** Adds up the events of a run, for the progress display, the summary and the report. */
@@ -59,7 +62,7 @@ export const createRunStats = (): RunStats => {
     record(event) {
       if (event.type === 'run-started') {
         run = { id: event.run, asOf: event.asOf, startedAt: event.at }
-        for (const { name, state } of event.streams) streams.set(name, createStreamStats(name, state))
+        for (const { name, state } of event.streams) streams.set(name, new StreamStats(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'fleet') fleet = event.fleet
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
@@ -84,31 +87,6 @@ export const createRunStats = (): RunStats => {
     },
   }
 }
-
-const createStreamStats = (name: string, state: StreamStats['state']): StreamStats => ({
-  name,
-  state,
-  startedAt: undefined,
-  finishedAt: undefined,
-  total: undefined,
-  finished: 0,
-  lost: 0,
-  requests: 0,
-  retries: 0,
-  rateLimited: 0,
-  degraded: 0,
-  temporary: 0,
-  refusals: 0,
-  incomplete: [],
-  takenOver: 0,
-  files: 0,
-  bytes: 0,
-  items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
-  failures: [],
-  warnings: [],
-  rewritten: [],
-  error: undefined,
-})
 
 const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
   if (stats === undefined) return

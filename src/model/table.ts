@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import type { SqlType, TableColumn } from './row-schema.js'
 import { describeField, type FieldDescription } from './row-schema.js'
-import type { SqlType, TableColumn } from './sql-column.js'
 
 /** What an output says about a table over its files. */
 export interface TableFacts {

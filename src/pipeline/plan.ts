@@ -1,6 +1,6 @@
-import { findClosest } from '../model/closest.js'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
+import { findClosest } from '../model/text.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
 import { checkRegistry, findSources } from './registry.js'
 

@@ -1,6 +1,6 @@
-import { findNearMatch } from '../model/closest.js'
 import { UsageError } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
+import { findNearMatch } from '../model/text.js'
 import type { SelectStocks } from './graph.js'
 import { MASTER } from './work.js'
 

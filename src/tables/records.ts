@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { CANDLE_COLUMNS } from '../model/candle-row.js'
+import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { Table } from '../model/table.js'
 import type { LabelledFiles } from './folder.js'
 import { quoteList, quoteName, quoteText, toJsonPath } from './sql.js'

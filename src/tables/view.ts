@@ -1,4 +1,4 @@
-import type { TableColumn } from '../model/sql-column.js'
+import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, listColumns, type Table } from '../model/table.js'
 import type { TableFolder, TableItem } from './folder.js'
 import { buildRecordSelect, type CsvMode } from './records.js'

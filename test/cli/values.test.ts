@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readAsOf, readInteger, readJsonFile, readStreams, readSymbols } from '../../src/cli/values.js'
-import { findClosest } from '../../src/model/closest.js'
 import { UsageError } from '../../src/model/errors.js'
+import { findClosest } from '../../src/model/text.js'
 
 const fileWith = (content: string): string => {
   const path = join(mkdtempSync(join(tmpdir(), 'scripstream-')), 'given')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeReply, type RequestEnd } from '../../src/http/decode-reply.js'
 import { describeBody } from '../../src/http/describe-body.js'
 import { BadAnswerError, formatError, HttpError, TransportError } from '../../src/model/errors.js'
-import { stripBrackets } from '../../src/model/reason.js'
+import { stripBrackets } from '../../src/model/text.js'
 import { note } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`

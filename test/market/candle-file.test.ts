@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CandleFile, checkCandles, readCloses } from '../../src/market/candle-file.js'
-import { CANDLE_COLUMNS } from '../../src/model/candle-row.js'
+import { CANDLE_COLUMNS } from '../../src/model/candle.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 

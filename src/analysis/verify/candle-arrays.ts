@@ -1,5 +1,4 @@
-import { MAX_EPOCH_SECONDS } from '../../model/candle.js'
-import { CANDLE_COLUMNS } from '../../model/candle-row.js'
+import { CANDLE_COLUMNS, MAX_EPOCH_SECONDS } from '../../model/candle.js'
 import { type Day, toDay } from '../../model/trading-day.js'
 
 /** The candles of a file as columns, in the order of the file. */

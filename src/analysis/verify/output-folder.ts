@@ -1,11 +1,11 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findClosest } from '../../model/closest.js'
 import { StorageError, UsageError } from '../../model/errors.js'
 import type { RunReport } from '../../model/report.js'
 import { isRow } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
+import { findClosest } from '../../model/text.js'
 import { getErrorCode, toStorageError } from '../../storage/file-error.js'
 import { readStateDocument } from '../../storage/state-document.js'
 

@@ -1,4 +1,4 @@
-import { formatJson } from '../../model/json-text.js'
+import { formatJson } from '../../model/text.js'
 import { exampleText } from '../help.js'
 import { listDocument, listLines } from '../list.js'
 import { printText } from '../print-text.js'

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { defer } from 'rxjs'
-import { formatJson } from '../../model/json-text.js'
+import { formatJson } from '../../model/text.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import { exampleText } from '../help.js'
 import { integerOption } from '../options.js'

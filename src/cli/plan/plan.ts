@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { defer, map } from 'rxjs'
-import { formatJson } from '../../model/json-text.js'
+import { formatJson } from '../../model/text.js'
 import type { Command } from '../dependencies.js'
 import { findFreeBytes } from '../disk.js'
 import { type ProviderChoice, resolveSettings, SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
