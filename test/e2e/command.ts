@@ -24,23 +24,22 @@ export interface Ended {
 interface Place {
   readonly cwd: string
   readonly env?: Record<string, string>
-  /** The user to run it as. */
-  readonly uid?: number
+  /** A command that starts another one, with its own arguments. */
+  readonly startedBy?: readonly string[]
   /** The limit of open files and sockets. */
   readonly descriptors?: number
 }
 
 /** Starts the built command with a clean environment. */
-export const start = (args: readonly string[], { env = {}, cwd, uid, descriptors }: Place) => {
+export const start = (args: readonly string[], { env = {}, cwd, startedBy = [], descriptors }: Place) => {
   if (!existsSync(main)) throw new Error('the command is not built: npm run build')
   const { PATH = '' } = process.env
-  const command = [process.execPath, main, ...args]
+  const command = [...startedBy, process.execPath, main, ...args]
   const [file = '', ...rest] = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
   return spawn(file, rest, {
     cwd,
     env: { PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(uid === undefined ? {} : { uid }),
   })
 }
 

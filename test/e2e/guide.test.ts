@@ -37,5 +37,5 @@ describe('the guide "Add a stream in ten minutes"', () => {
     expect(listRegistryTests().length).toBeGreaterThan(20)
     const tests = `npx vitest run --no-isolate --test-timeout=30000 ${listRegistryTests().join(' ')}`
     copy.run(['npm run --silent lint', 'npm run --silent typecheck', tests].join('\n'))
-  })
+  }, 1_200_000)
 })
