@@ -5,13 +5,13 @@ import { createTransfer } from '../limiter/network-link.js'
 import { BadAnswerError, HttpError, ThrottledError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
+import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
 import type { SlotUse, WorkerSlot } from '../operators/worker-slot.js'
 import { decodeReply, type RequestEnd } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { createRequestBuilder } from './request.js'
-import { parseRetryAfter } from './retry-after.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
 
 /**
@@ -50,8 +50,8 @@ export interface AskDependencies {
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
 export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
   const { settings, timeoutMs, random, clock, onRequestEvent, drift, watch, isList = false } = dependencies
-  const { retries, throttleRetries, backoffMs, throttleMaxMs: maxPauseMs } = settings
-  const policy = { retries, throttleRetries, backoffMs, maxPauseMs, random }
+  const { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs } = settings
+  const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
   const observer = { clock, watch }
   const prepare = createPreparer(dependencies)
   return (slot, item = '') =>

@@ -1,31 +1,32 @@
 import { defer, type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
-import { CollectError, HostClosedError, HostDownError, HttpError } from '../model/errors.js'
+import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
+import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
 
-/** How often, and after which pauses, a request is retried. */
-export interface RetryPolicy {
+/** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */
+export interface RetryPolicy extends ThrottlePolicy {
   /** Retries after a failure. */
   readonly retries: number
-  /** Retries after a 429; they do not count as `retries`. */
-  readonly throttleRetries: number
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
-  /** The longest pause accepted from the `Retry-After` of an overloaded host. */
-  readonly maxPauseMs: number
-  /** In [0, 1): jitter, so that workers that failed together do not retry together. */
-  readonly random: () => number
+  /** A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here. */
+  readonly hasLimiter?: boolean
 }
 
 const MAX_BACKOFF_MS = 30_000
 
 /**
- * Subscribes again by the error's verdict: after a random back-off on `retry`; at once on `wait` and `await-host`, where the host's limiter
- * does the waiting; never on any other. Only `retry` and `wait` are counted. When the limiter gives the host up, the result is the
- * original error, not that of the limiter.
+ * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an unreachable host) after the
+ * pause of `retryAfter429`; at once on `await-host`, where the host's limiter does the waiting; never on any other. Only `retry` and `wait`
+ * are counted. When the limiter gives the host up, the result is the original error, not that of the limiter.
+ *
+ * @example
+ * request$.pipe(retryFailures({ retries: 3, backoffMs: 500, throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }))
  */
 export const retryFailures =
-  <T>({ retries, throttleRetries, backoffMs, maxPauseMs, random }: RetryPolicy): MonoTypeOperatorFunction<T> =>
+  <T>(policy: RetryPolicy): MonoTypeOperatorFunction<T> =>
   (attempt$) =>
     defer(() => {
+      const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
       let failures = 0
       let refusals = 0
       let originalError: unknown
@@ -42,9 +43,12 @@ export const retryFailures =
             if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
             const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
             if (!isAllowed) return throwError(() => error)
-            if (verdict === 'wait') return of(0)
+            if (verdict === 'wait') {
+              const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
+              return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, refusals, policy))
+            }
             const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
-            const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, maxPauseMs) : 0
+            const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0
             return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))
           },
         }),

@@ -5,7 +5,10 @@ import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failu
 import { marbles } from '../support/marbles.js'
 
 const retrying = (policy: Partial<RetryPolicy> = {}) =>
-  retryFailures<string>({ retries: 2, throttleRetries: 2, backoffMs: 8, maxPauseMs: 0, random: () => 0, ...policy })
+  retryFailures<string>({
+    ...{ retries: 2, throttleRetries: 2, backoffMs: 8, throttleMs: 4, throttleMaxMs: 60, random: () => 0, hasLimiter: true },
+    ...policy,
+  })
 
 describe('retryFailures', () => {
   it(
@@ -78,7 +81,7 @@ describe('retryFailures', () => {
   )
 
   it(
-    'retries at once after a 429: the limiter does the waiting',
+    'retries at once after a 429 if a limiter does the waiting',
     marbles((m) => {
       const error = new ThrottledError(undefined)
       const source = m.cold<string>('--#', undefined, error)
@@ -87,6 +90,30 @@ describe('retryFailures', () => {
 
       m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
       m.expect(source).toHaveSubscriptions(subs)
+    }),
+  )
+
+  it(
+    'without a limiter, waits after a 429: as long as Retry-After, or a back-off that doubles',
+    marbles((m) => {
+      const named = m.cold<string>('#', undefined, new ThrottledError(30))
+      const unnamed = m.cold<string>('#', undefined, new ThrottledError(undefined))
+      const alone = retrying({ hasLimiter: false })
+
+      m.expect(named.pipe(alone)).toBeObservable('60ms #', undefined, new ThrottledError(30))
+      m.expect(unnamed.pipe(alone)).toBeObservable('2ms 4ms #', undefined, new ThrottledError(undefined))
+      m.expect(named).toHaveSubscriptions(['(^!)', '30ms (^!)', '60ms (^!)'])
+      m.expect(unnamed).toHaveSubscriptions(['(^!)', '--(^!)', '2ms 4ms (^!)'])
+    }),
+  )
+
+  it(
+    'without a limiter, waits for a host that cannot be reached',
+    marbles((m) => {
+      const error = new TransportError('connect', 'refused')
+      const source = m.cold<string>('#', undefined, error)
+
+      m.expect(source.pipe(retrying({ hasLimiter: false }))).toBeObservable('2ms 4ms #', undefined, error)
     }),
   )
 

@@ -1,0 +1,54 @@
+import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
+import { ThrottledError } from '../model/errors.js'
+
+/** How often, and after which pauses, a request is sent again after a 429. */
+export interface ThrottlePolicy {
+  /** Retries after a 429; then the error passes. */
+  readonly throttleRetries: number
+  /** The longest pause after the first 429 without `Retry-After`; doubles each time. */
+  readonly throttleMs: number
+  /** No pause is longer, even if `Retry-After` requests it. */
+  readonly throttleMaxMs: number
+  /** In [0, 1): jitter, so that workers that were refused together do not retry together. */
+  readonly random: () => number
+}
+
+const DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }
+
+/**
+ * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise after an exponential back-off with
+ * jitter. Any other error passes at once, and the last 429 after `throttleRetries` retries. It delays this request only; where many
+ * requests share a host, each of them is refused before it waits. The limiter of a run therefore holds all requests to the host.
+ *
+ * @example
+ * const page$ = defer(() => fetch(url)).pipe(
+ *   map((reply) => {
+ *     if (reply.status === 429) throw new ThrottledError(parseRetryAfter(reply.headers.get('retry-after'), Date.now()))
+ *     return reply
+ *   }),
+ *   retryAfter429({ throttleRetries: 5 }),
+ * )
+ */
+export const retryAfter429 = <T>(policy: Partial<ThrottlePolicy> = {}): MonoTypeOperatorFunction<T> => {
+  const whole = { ...DEFAULTS, ...policy }
+  return retry({
+    count: whole.throttleRetries,
+    delay: (error: unknown, attempt) =>
+      error instanceof ThrottledError ? timer(computeThrottlePause(error.retryAfterMs, attempt, whole)) : throwError(() => error),
+  })
+}
+
+/** The pause before a retry after a 429, in milliseconds. The first retry is number 1. */
+export const computeThrottlePause = (
+  retryAfterMs: number | undefined,
+  attempt: number,
+  { throttleMs, throttleMaxMs, random }: Omit<ThrottlePolicy, 'throttleRetries'>,
+): number => Math.min(retryAfterMs ?? throttleMs * 2 ** (attempt - 1) * (0.5 + random() / 2), throttleMaxMs)
+
+/** Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative; `undefined` if it is neither. */
+export const parseRetryAfter = (header: string | null | undefined, now: number): number | undefined => {
+  const text = header?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Number(text) * 1_000
+  const at = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+}

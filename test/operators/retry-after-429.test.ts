@@ -1,0 +1,145 @@
+import { defer, NEVER } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { HttpError, ThrottledError } from '../../src/model/errors.js'
+import { parseRetryAfter, retryAfter429, type ThrottlePolicy } from '../../src/operators/retry-after-429.js'
+import { marbles } from '../support/marbles.js'
+
+const retrying = (policy: Partial<ThrottlePolicy> = {}) =>
+  retryAfter429<string>({ throttleRetries: 2, throttleMs: 8, throttleMaxMs: 100, random: () => 0, ...policy })
+
+const unnamed = new ThrottledError(undefined)
+
+describe('retryAfter429', () => {
+  it(
+    'subscribes once to a source that answers, and completes with an empty one',
+    marbles((m) => {
+      const source = m.cold<string>('-a-(b|)')
+
+      m.expect(source.pipe(retrying())).toBeObservable('-a-(b|)')
+      m.expect(source).toHaveSubscriptions('^--!')
+      m.expect(m.cold<string>('--|').pipe(retrying())).toBeObservable('--|')
+    }),
+  )
+
+  it(
+    'waits with a source that never answers',
+    marbles((m) => m.expect(m.cold<string>('-').pipe(retrying())).toBeObservable('-')),
+  )
+
+  it(
+    'waits exactly as long as Retry-After, without jitter',
+    marbles((m) => {
+      const refused = m.cold<string>('-#', undefined, new ThrottledError(20))
+      const answer = m.cold<string>('-(a|)')
+      const attempts = [refused, answer]
+
+      m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying({ random: () => 0.7 }))).toBeObservable('-- 20ms (a|)')
+      m.expect(answer).toHaveSubscriptions('- 20ms ^!')
+    }),
+  )
+
+  it(
+    'retries at once after Retry-After: 0',
+    marbles((m) => {
+      const error = new ThrottledError(0)
+      m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('---#', undefined, error)
+    }),
+  )
+
+  it(
+    'never waits longer than throttleMaxMs',
+    marbles((m) => {
+      const refused = (ms?: number) => m.cold<string>('#', undefined, new ThrottledError(ms))
+      const once = { throttleRetries: 1, throttleMs: 5_000 }
+
+      m.expect(refused(900).pipe(retrying(once))).toBeObservable('100ms #', undefined, new ThrottledError(900))
+      m.expect(refused().pipe(retrying(once))).toBeObservable('100ms #', undefined, unnamed)
+    }),
+  )
+
+  it(
+    'without Retry-After, backs off twice as long each time, by half of it at least',
+    marbles((m) => {
+      const source = m.cold<string>('#', undefined, unnamed)
+
+      m.expect(source.pipe(retrying())).toBeObservable('4ms 8ms #', undefined, unnamed)
+      m.expect(source.pipe(retrying({ random: () => 0.5 }))).toBeObservable('6ms 12ms #', undefined, unnamed)
+      m.expect(source.pipe(retrying({ random: () => 1 }))).toBeObservable('8ms 16ms #', undefined, unnamed)
+    }),
+  )
+
+  it(
+    'passes the 429 after the last retry, and at once without retries',
+    marbles((m) => {
+      const source = m.cold<string>('-#', undefined, new ThrottledError(1))
+
+      m.expect(source.pipe(retrying({ throttleRetries: 3 }))).toBeObservable('-------#', undefined, new ThrottledError(1))
+      m.expect(source.pipe(retrying({ throttleRetries: 0 }))).toBeObservable('-#', undefined, new ThrottledError(1))
+    }),
+  )
+
+  it(
+    'passes any other error at once, also after a 429',
+    marbles((m) => {
+      const error = new HttpError(503)
+      const attempts = [m.cold<string>('-#', undefined, new ThrottledError(2)), m.cold<string>('-#', undefined, error)]
+
+      m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('-#', undefined, error)
+      m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable('----#', undefined, error)
+    }),
+  )
+
+  it(
+    'sends nothing after it was unsubscribed during the pause',
+    marbles((m) => {
+      const source = m.cold<string>('-#', undefined, new ThrottledError(20))
+
+      m.expect(source.pipe(retrying()), '---!').toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('^!')
+    }),
+  )
+
+  it(
+    'starts to count again for each subscription',
+    marbles((m) => {
+      const source = m.cold<string>('#', undefined, new ThrottledError(1)).pipe(retrying({ throttleRetries: 1 }))
+
+      m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
+      m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
+    }),
+  )
+
+  it(
+    'ends with the error of a throwing random',
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const throws = () => {
+        throw bug
+      }
+      m.expect(m.cold<string>('-#', undefined, unnamed).pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
+    }),
+  )
+})
+
+const NOW = Date.parse('2026-02-12T14:30:00Z')
+
+describe('Retry-After', () => {
+  it.each([
+    ['0', 0],
+    ['2', 2_000],
+    [' 120 ', 120_000],
+    ['99999999', 99_999_999_000],
+  ])('of %j is %i ms', (header, ms) => expect(parseRetryAfter(header, NOW)).toBe(ms))
+
+  it.each([
+    ['Thu, 12 Feb 2026 14:30:05 GMT', 5_000],
+    ['Thu, 12 Feb 2026 14:30:00 GMT', 0],
+    ['Thu, 12 Feb 2026 14:29:00 GMT', 0],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  ])('of the date %j is %i ms from now', (header, ms) => expect(parseRetryAfter(header, NOW)).toBe(ms))
+
+  it.each([undefined, '', ' ', '-5', '1.5', '1e3', '0x10', 'abc', 'soon', 'Feb', '2 seconds', 'NaN', 'Infinity', 'Thu, 99 Foo 2026'])(
+    'of %j is ignored',
+    (header) => expect(parseRetryAfter(header, NOW)).toBeUndefined(),
+  )
+})
