@@ -1,14 +1,13 @@
 import { defer, map, of, switchMap, tap } from 'rxjs'
-import { describeLag } from '../src/market/last-session.js'
-import { asBuffer } from '../src/model/bytes.js'
-import type { RowList } from '../src/model/outcome.js'
+import { describeLag } from '../src/market/candle-checks.js'
+import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
+import type { Candles } from '../src/model/candle.js'
 import type { Day } from '../src/model/trading-day.js'
 import type { StoredItem } from '../src/pipeline/journal.js'
 import { type CandlesPerItem, toFilePath } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import { filePerItem } from '../src/storage/file-per-item.js'
-import type { FileChunk, FileStore } from '../src/storage/file-store.js'
-import { csvText } from './csv-text.js'
+import type { FileStore } from '../src/storage/file-store.js'
 
 /**
  * Appends the new candles of each item to the stored ones that are older than the first new candle. A whole history replaces all stored
@@ -16,18 +15,13 @@ import { csvText } from './csv-text.js'
  */
 export const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: FileStore): Sink => {
   const { exchange, asOf } = context
-  const header = `${output.columns.join(',')}\n`
   const writeItems = filePerItem(({ item, rows, status, whole }) => {
     if (status !== 'success') return undefined
     const file = toFilePath(output, exchange, item)
-    const candles = rows as RowList<readonly unknown[]>
-    const [first] = candles
-    const from = Number(first?.[0])
-    const lines = candles.csv ?? csvText([...candles])
-    const before$ = whole
-      ? of(header)
-      : files.read(file).pipe(map((stored) => (stored === undefined ? header : selectOlder(from, asBuffer(stored), header))))
-    return { file, write$: before$.pipe(switchMap((before) => files.write(file, [before, lines], asOf))) }
+    const candles = rows as Candles
+    const stored$ = whole ? of(undefined) : files.read(file)
+    const chunks$ = stored$.pipe(map((stored) => (stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles))))
+    return { file, write$: chunks$.pipe(switchMap((chunks) => files.write(file, chunks, asOf))) }
   })
   return (items$) => items$.pipe(warnIfBehind(context), writeItems)
 }
@@ -49,24 +43,3 @@ const warnIfBehind =
       }
       return items$.pipe(tap({ next: count, complete: reportLateness }))
     })
-
-const LINE_FEED = 10
-
-/**
- * Returns the header and the stored rows before a timestamp, or the header alone if the stored one differs. Searches backwards, because
- * new candles overlap only the end.
- */
-const selectOlder = (from: number, stored: Buffer, header: string): FileChunk => {
-  if (stored.toString('latin1', 0, header.length) !== header) return header
-  const columns = header.split(',').length
-  let end = stored.length
-  while (end > header.length) {
-    const start = stored.lastIndexOf(LINE_FEED, end - 2) + 1
-    const cells = stored.toString('utf8', start, end).split(',').map(Number)
-    // A torn line may start with part of a timestamp, which would look like an older one.
-    const isWhole = stored[end - 1] === LINE_FEED && cells.length === columns && !cells.some(Number.isNaN)
-    if (isWhole && (cells[0] as number) < from) break
-    end = start
-  }
-  return stored.subarray(0, end)
-}

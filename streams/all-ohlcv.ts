@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createCandleEndpoint } from '../src/market/candles.js'
-import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle.js'
+import { CandleRow } from '../src/model/candle.js'
 import { requireSid } from '../src/model/stock.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
 import { createAdjustmentFinder, createPriceActionFinder } from '../src/pipeline/adjustments.js'
@@ -18,7 +18,6 @@ export const allOhlcv = defineStream({
   name: 'all-ohlcv',
   summary: 'daily candles of each stock',
   phase: 'candles',
-  position: 15,
   workers: 15,
   timeoutMs: 30_000,
   endpoints: [stockCandles],
@@ -35,7 +34,6 @@ export const allOhlcv = defineStream({
     {
       shape: 'candles-per-item',
       file: 'ohlcv_data/{SYMBOL}.csv',
-      columns: CANDLE_COLUMNS,
       tables: [
         {
           name: 'candles',

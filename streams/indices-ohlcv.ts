@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createCandleEndpoint } from '../src/market/candles.js'
-import { CANDLE_COLUMNS, CandleRow } from '../src/model/candle.js'
+import { CandleRow } from '../src/model/candle.js'
 import { readText } from '../src/model/row.js'
 import type { TableColumn } from '../src/model/row-schema.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
@@ -25,7 +25,6 @@ export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
   summary: 'daily candles of each index',
   phase: 'candles',
-  position: 16,
   workers: 15,
   timeoutMs: 30_000,
   endpoints: [indexCandles],
@@ -37,7 +36,6 @@ export const indicesOhlcv = defineStream({
     {
       shape: 'candles-per-item',
       file: 'ohlcv_data/indices/{INDEX}.csv',
-      columns: CANDLE_COLUMNS,
       tables: [
         {
           name: 'index_candles',

@@ -1,74 +1,175 @@
-import { CANDLE_COLUMNS, type Candle, MAX_EPOCH_SECONDS } from '../model/candle.js'
-import { thresholds } from './never-worse.js'
-import { epochToDayNumber } from './same-series.js'
+import { asBuffer } from '../model/bytes.js'
+import { CANDLE_COLUMNS, type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
+import { type Day, toDay } from '../model/trading-day.js'
 
-const HEADER_LINE = `${CANDLE_COLUMNS.join(',')}\n`
+const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
+const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
 
-// Accepts numbers as JavaScript prints them, so that every row that a run wrote is valid. A timestamp in milliseconds is not.
-const ROW_PATTERN = String.raw`([1-9]\d{0,9})(?:,-?\d+(?:\.\d+)?(?:e[+-]\d+)?){5}`
+/** The candles of a file as columns, in the order of the file. */
+export interface CandleArrays {
+  readonly length: number
+  /** Epoch seconds. */
+  readonly time: Float64Array
+  /** The day in India, in days since 1970; see `numberToDay`. */
+  readonly day: Int32Array
+  readonly open: Float64Array
+  readonly high: Float64Array
+  readonly low: Float64Array
+  readonly close: Float64Array
+  readonly volume: Float64Array
+}
 
-/** The end of a stored candle file, and whether new candles can be appended. */
+/** A candle file as it was read. Lines that are no candles are left out, whatever they contain. */
 export interface CandleFile {
-  /** The last complete rows, at most two, the newest last. */
-  readonly rows: readonly string[]
-  /** Why no candle can be appended. */
-  readonly fault?: string
-  /** Whether the last line is truncated; the lines before it are valid. */
+  readonly candles: CandleArrays
+  /** Whether the first line is the header; without it, every line is read as a candle. */
+  readonly hasHeader: boolean
+  /** The first complete line that is no candle. */
+  readonly badLine?: {
+    /** The number of the line in the file, from 1. */
+    readonly number: number
+    /** How many candles precede it. */
+    readonly candlesBefore: number
+    readonly isLast: boolean
+  }
+  /** Whether the last line has no line end, so that it may lack characters. It is left out. */
   readonly isTruncated: boolean
 }
 
-/** Checks a stored candle file in one pass: the header, then one row per day in ascending order. */
-export const checkCandles = (text: string): CandleFile => {
-  if (!text.startsWith(HEADER_LINE)) return { rows: [], fault: 'unexpected header', isTruncated: false }
-  const row = new RegExp(`${ROW_PATTERN}\n`, 'y')
-  let [before, last, end, newest] = [HEADER_LINE.length, HEADER_LINE.length, HEADER_LINE.length, 0]
-  row.lastIndex = end
-  while (row.test(text)) {
-    const time = readNumber(text, end)
-    if (time > MAX_EPOCH_SECONDS) return { rows: [], fault: 'impossible timestamp', isTruncated: false }
-    if (time <= newest) return { rows: [], fault: time === newest ? 'duplicate timestamp' : 'timestamps not in order', isTruncated: false }
-    before = last
-    last = end
-    end = row.lastIndex
-    newest = time
+/** Reads a candle file from its bytes: ten times faster than from text. */
+export const readCandleFile = (bytes: Buffer): CandleFile => {
+  const hasHeader = bytes.subarray(0, HEADER.length).equals(HEADER)
+  const columns = createArrays(countLines(bytes))
+  const cells = new Float64Array(CANDLE_COLUMNS.length)
+  let [at, line, length] = hasHeader ? [HEADER.length, 2, 0] : [0, 1, 0]
+  let badLine: CandleFile['badLine']
+  for (let end = bytes.indexOf(LINE_FEED, at); end >= 0; end = bytes.indexOf(LINE_FEED, at)) {
+    if (readLine(bytes, at, end, cells)) setCandle(columns, length++, cells)
+    else badLine ??= { number: line, candlesBefore: length, isLast: end === bytes.length - 1 }
+    at = end + 1
+    line += 1
   }
-  // An interrupted write can truncate the last line only.
-  const lineEnd = text.indexOf('\n', end)
-  if (lineEnd >= 0 && lineEnd < text.length - 1) return { rows: [], fault: 'malformed line', isTruncated: false }
-  const rows = [text.slice(before, last), text.slice(last, end)].filter((line) => line !== '').map((line) => line.trimEnd())
-  return { rows, isTruncated: end < text.length }
+  return { candles: { ...columns, length }, hasHeader, ...(badLine ? { badLine } : {}), isTruncated: at < bytes.length }
 }
 
-const readNumber = (text: string, from: number): number => {
-  let number = 0
-  for (let at = from; ; at += 1) {
-    const digit = text.charCodeAt(at) - 48
-    if (digit < 0 || digit > 9) return number
-    number = number * 10 + digit
-  }
+const countLines = (bytes: Buffer): number => {
+  let lines = 0
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1
+  return lines
 }
 
-/** The closes that can be read from a candle file, even a damaged one. */
-export interface StoredCloses {
-  readonly count: number
-  /** Epoch seconds; 0 if there is no candle. */
-  readonly newest: number
-  /** By the number of their day. */
-  readonly closes: ReadonlyMap<number, number>
-  /** The newest candles, by the number of their day. */
-  readonly recent: ReadonlyMap<number, Candle>
+const createArrays = (room: number): CandleArrays => ({
+  length: 0,
+  time: new Float64Array(room),
+  day: new Int32Array(room),
+  open: new Float64Array(room),
+  high: new Float64Array(room),
+  low: new Float64Array(room),
+  close: new Float64Array(room),
+  volume: new Float64Array(room),
+})
+
+const setCandle = ({ time, day, open, high, low, close, volume }: CandleArrays, index: number, cells: Float64Array): void => {
+  time[index] = cells[0] as number
+  day[index] = toDayNumber(cells[0] as number)
+  open[index] = cells[1] as number
+  high[index] = cells[2] as number
+  low[index] = cells[3] as number
+  close[index] = cells[4] as number
+  volume[index] = cells[5] as number
 }
 
-export const readCloses = (text: string): StoredCloses => {
-  const closes = new Map<number, number>()
-  const lines: string[] = []
-  let newest = 0
-  for (const [line, time] of text.matchAll(new RegExp(`^${ROW_PATTERN}$`, 'gm'))) {
-    if (Number(time) > MAX_EPOCH_SECONDS) continue
-    closes.set(epochToDayNumber(Number(time)), Number(line.split(',', 5)[4]))
-    newest = Math.max(newest, Number(time))
-    lines.push(line)
+// Numbers as JavaScript prints them, so that every line that a run wrote is valid.
+const NUMBER_PATTERN = /^-?\d+(?:\.\d+)?(?:e[+-]\d+)?$/
+
+/** Reads the numbers of a line into `cells`; false unless they are the six of a candle. A timestamp in milliseconds is not. */
+const readLine = (bytes: Buffer, from: number, end: number, cells: Float64Array): boolean => {
+  let start = from
+  for (let cell = 0; cell < cells.length; cell += 1) {
+    let at = start
+    let [digits, decimals, isPlain, hasPoint] = [0, 0, true, false]
+    for (; at < end && bytes[at] !== COMMA; at += 1) {
+      const byte = bytes[at] as number
+      if (byte >= ZERO && byte <= NINE) {
+        digits = digits * 10 + byte - ZERO
+        if (hasPoint) decimals += 1
+      } else if (byte === POINT && !hasPoint && at > start) hasPoint = true
+      else isPlain = false
+    }
+    if (at === start) return false
+    if (cell === 0 && !(isPlain && !hasPoint && bytes[start] !== ZERO && digits <= MAX_EPOCH_SECONDS)) return false
+    // Fast path: an integer below 2^53 divided by an exact power of ten equals `Number(text)`. Anything else uses `Number`.
+    const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length && !(hasPoint && decimals === 0)
+    const value = isExact ? digits / (POWERS[decimals] as number) : parseNumber(bytes.toString('latin1', start, at))
+    if (!Number.isFinite(value)) return false
+    cells[cell] = value
+    if (cell === cells.length - 1) return at === end
+    if (at >= end) return false
+    start = at + 1
   }
-  const recent = lines.slice(-thresholds.prices.newest).map((line) => line.split(',').map(Number) as unknown as Candle)
-  return { count: closes.size, newest, closes, recent: new Map(recent.map((candle) => [epochToDayNumber(candle[0]), candle])) }
+  return false
 }
+
+const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power)
+
+const parseNumber = (text: string): number => (NUMBER_PATTERN.test(text) ? Number(text) : Number.NaN)
+
+/** The candle at an index; `undefined` outside of the file. */
+export const candleAt = ({ length, time, open, high, low, close, volume }: CandleArrays, index: number): Candle | undefined =>
+  index < 0 || index >= length
+    ? undefined
+    : ([time, open, high, low, close, volume].map((column) => column[index] as number) as unknown as Candle)
+
+/**
+ * Why no candle can be appended to a file; `undefined` if its candles ascend, one per day or session, and only its last line is incomplete:
+ * an interrupted write can truncate no other line.
+ */
+export const findFileFault = ({ candles, hasHeader, badLine, isTruncated }: CandleFile): string | undefined => {
+  if (!hasHeader) return 'unexpected header'
+  const { time } = candles
+  const length = badLine?.candlesBefore ?? candles.length
+  for (let index = 1; index < length; index += 1) {
+    if (time[index] === time[index - 1]) return 'duplicate timestamp'
+    if ((time[index] as number) < (time[index - 1] as number)) return 'timestamps not in order'
+  }
+  return badLine !== undefined && (isTruncated || !badLine.isLast) ? 'malformed line' : undefined
+}
+
+/** The chunks of a file with the given candles only. */
+export const formatCandleFile = (candles: Candles): readonly (string | Uint8Array)[] => [HEADER, formatCandles(candles)]
+
+/**
+ * The chunks of a file in which new candles replace the stored ones from the first new timestamp on. Stored bytes without the header are
+ * dropped. Searches backwards, because new candles overlap only the end.
+ */
+export const formatAppended = (stored: Uint8Array, candles: Candles): readonly (string | Uint8Array)[] => {
+  const bytes = asBuffer(stored)
+  if (!bytes.subarray(0, HEADER.length).equals(HEADER)) return formatCandleFile(candles)
+  const from = candles.at(0)?.[0] ?? Number.POSITIVE_INFINITY
+  const cells = new Float64Array(CANDLE_COLUMNS.length)
+  let end = bytes.length
+  while (end > HEADER.length) {
+    const start = bytes.lastIndexOf(LINE_FEED, end - 2) + 1
+    // A truncated line may start with part of a timestamp, which would look like an older one.
+    const isWhole = bytes[end - 1] === LINE_FEED && readLine(bytes, start, end - 1, cells)
+    if (isWhole && (cells[0] as number) < from) break
+    end = start
+  }
+  return [bytes.subarray(0, end), formatCandles(candles)]
+}
+
+/** Numbers need no quotes in CSV. */
+const formatCandles = (candles: Candles): string | Uint8Array =>
+  candles.csv ?? Array.from(candles, (candle) => `${candle.join(',')}\n`).join('')
+
+const INDIA_OFFSET_SECONDS = 19_800
+const DAY_SECONDS = 86_400
+
+/** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
+export const toDayNumber = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / DAY_SECONDS)
+
+/** The calendar day of a day number. */
+export const numberToDay = (number: number): Day => toDay(number * DAY_SECONDS * 1_000)
+
+/** The day number of a calendar day. */
+export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)

@@ -55,21 +55,24 @@ export const thresholds = {
   /** A history whose prices are a multiple of the stored ones, without a corporate action that explains it. */
   rescale: {
     /** A factor within this share of 1 is no multiple: single corrections of the history. */
-    same: 0.01,
+    tolerance: 0.01,
     /** A recent stored close that changed by more than this share disagrees with the stored history, whatever the rest of it does. */
-    recent: 0.05,
+    recentChange: 0.05,
     /** A corporate action divides earlier prices; rounding may raise them up to this factor. */
-    raised: 1.2,
+    usualRise: 1.2,
     /** Refused for a single series from this multiple on: share consolidations reach 10 for 1. */
-    up: 20,
+    impossibleRise: 20,
     /** Refused for a single series below this: a split into 10 with a bonus of 4 for 1 makes 1/50. */
-    down: 1 / 60,
-    /** This many of the last `window` series: a provider error. Usual are a few of 2,775; after a year without the list of actions 8 %. */
+    impossibleFall: 1 / 60,
+    /**
+     * A provider error if `maxSuspects` of the last `window` compared series are suspect. Usual are a few of 2,775; after a year without the
+     * list of actions 8 %.
+     */
     window: 60,
-    many: 12,
-    /** If fewer are compared: at least this many, and this share of them. */
-    few: 5,
-    share: 0.2,
+    maxSuspects: 12,
+    /** If fewer series than `window` are compared: at least this many, and this share of them. */
+    minSuspects: 5,
+    suspectShare: 0.2,
   },
   /** Two series of one instrument have the same day-to-day moves, whatever the factor. Those of two stocks agree in about 5 %. */
   identity: {

@@ -3,7 +3,7 @@ import { thresholds } from './never-worse.js'
 
 /**
  * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
- * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `many` of them.
+ * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
  */
 export interface RescaleWatch {
   /** Counts work as active from subscription to end. */
@@ -17,7 +17,7 @@ export interface RescaleWatch {
 }
 
 export const createRescaleWatch = (): RescaleWatch => {
-  const { window, many, few, share } = thresholds.rescale
+  const { window, maxSuspects, minSuspects, suspectShare } = thresholds.rescale
   /** Waiting series, with the number of compared series at the start of their wait. */
   const waiters = new Map<Subject<boolean>, number>()
   let recent: readonly number[] = []
@@ -38,7 +38,7 @@ export const createRescaleWatch = (): RescaleWatch => {
   }
   const decide = (): void => {
     if (inWork > 0) return
-    areMany ||= recent.length >= few && recent.length >= share * Math.min(compared, window)
+    areMany ||= recent.length >= minSuspects && recent.length >= suspectShare * Math.min(compared, window)
     releaseWhere(() => true)
   }
   /** Deferred: the worker of the work that has ended takes its next item first. */
@@ -59,7 +59,7 @@ export const createRescaleWatch = (): RescaleWatch => {
     countSuspect: () => {
       compare()
       recent = [...recent, compared]
-      areMany ||= recent.length >= many
+      areMany ||= recent.length >= maxSuspects
       if (areMany) releaseWhere(() => true)
     },
     whenDecided: () =>

@@ -1,16 +1,17 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
-import { findCandleFault } from '../market/candle-faults.js'
-import { readCloses, type StoredCloses } from '../market/candle-file.js'
-import { thresholds } from '../market/never-worse.js'
-import type { RescaleWatch } from '../market/rescale-watch.js'
 import {
   compareSeries,
-  epochToDayNumber,
+  findCandleFault,
   isErrorFactor,
   isMultiple,
   isOtherInstrument,
   type SeriesComparison,
-} from '../market/same-series.js'
+  type StoredHistory,
+  toStoredHistory,
+} from '../market/candle-checks.js'
+import { readCandleFile, toDayNumber } from '../market/candle-file.js'
+import { thresholds } from '../market/never-worse.js'
+import type { RescaleWatch } from '../market/rescale-watch.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { addDays, toDay } from '../model/trading-day.js'
@@ -52,7 +53,7 @@ interface HistoryAnswer {
 }
 
 const acceptHistory = ({ rows, text, reason }: HistoryAnswer, { series, tools, watch }: ReplaceContext): Observable<ItemResult<Candle>> => {
-  const stored = readCloses(text)
+  const stored = toStoredHistory(readCandleFile(Buffer.from(text)).candles)
   const likeness = compareSeries(stored.closes, rows)
   const isOfAnother = isOtherInstrument(likeness)
   if (isOfAnother) {
@@ -70,7 +71,7 @@ const acceptHistory = ({ rows, text, reason }: HistoryAnswer, { series, tools, w
 
 const checkLength = (
   rows: Candles,
-  { count, newest }: StoredCloses,
+  { count, newest }: StoredHistory,
   { tools, remark }: { readonly tools: Tools; readonly remark: string },
 ): void => {
   const end = rows.at(-1)?.[0] ?? 0
@@ -80,11 +81,11 @@ const checkLength = (
 }
 
 /** The candles that the stored history lacks, and recent ones that became impossible or differ from it by more than 25 %. */
-const findNewCandles = (rows: Candles, { recent, newest }: StoredCloses, { factor }: SeriesComparison): readonly NewCandle[] => {
+const findNewCandles = (rows: Candles, { recent, newest }: StoredHistory, { factor }: SeriesComparison): readonly NewCandle[] => {
   const isChanged = (stored: number, now: number): boolean =>
     now !== stored && !(Math.abs(now / (stored * factor) - 1) <= thresholds.prices.changed)
   const isNew = ([, candle]: NewCandle): boolean => {
-    const stored = recent.get(epochToDayNumber(candle[0]))
+    const stored = recent.get(toDayNumber(candle[0]))
     if (stored === undefined) return candle[0] > newest
     if (findCandleFault(candle) !== undefined && findCandleFault(stored) === undefined) return true
     return PRICES.some((column) => isChanged(stored[column], candle[column]))
@@ -97,7 +98,7 @@ const CLOSE = 4
 
 interface Compared {
   readonly rows: Candles
-  readonly stored: StoredCloses
+  readonly stored: StoredHistory
   readonly likeness: SeriesComparison
   readonly reason: RefetchReason
 }
@@ -107,12 +108,10 @@ const describeLevelChange = ({ rows, stored: { recent }, likeness: { factor }, r
   if (isMultiple(factor)) return `${Number(factor.toPrecision(3))} times the stored prices`
   if (reason.isAdjusted) return undefined
   const changed = [...rows].slice(-2 * thresholds.prices.newest).find((candle) => {
-    const stored = recent.get(epochToDayNumber(candle[0]))
-    return stored !== undefined && stored[CLOSE] > 0 && Math.abs(candle[CLOSE] / stored[CLOSE] - 1) > thresholds.rescale.recent
+    const stored = recent.get(toDayNumber(candle[0]))
+    return stored !== undefined && stored[CLOSE] > 0 && Math.abs(candle[CLOSE] / stored[CLOSE] - 1) > thresholds.rescale.recentChange
   })
-  return (
-    changed && `a close of ${changed[CLOSE]} on ${toCandleDay(changed)} instead of ${recent.get(epochToDayNumber(changed[0]))?.[CLOSE]}`
-  )
+  return changed && `a close of ${changed[CLOSE]} on ${toCandleDay(changed)} instead of ${recent.get(toDayNumber(changed[0]))?.[CLOSE]}`
 }
 
 /**
@@ -122,16 +121,16 @@ const describeLevelChange = ({ rows, stored: { recent }, likeness: { factor }, r
 const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext): Observable<unknown> => {
   const { factor } = compared.likeness
   const change = describeLevelChange(compared)
-  const { raised } = thresholds.rescale
+  const { usualRise } = thresholds.rescale
   if (change === undefined) {
     watch.countUsual()
     return of(undefined)
   }
-  if (compared.reason.isAdjusted && factor <= raised && !isErrorFactor(factor)) return of(undefined)
+  if (compared.reason.isAdjusted && factor <= usualRise && !isErrorFactor(factor)) return of(undefined)
   watch.countSuspect()
   if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
   if (tools.accepts('rescale')) return of(undefined)
-  const action$ = factor > raised ? findAction(compared.stored, series) : of('not needed')
+  const action$ = factor > usualRise ? findAction(compared.stored, series) : of('not needed')
   return action$.pipe(
     switchMap((action) => {
       if (action === undefined) refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
@@ -143,5 +142,5 @@ const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext
   )
 }
 
-const findAction = ({ newest }: StoredCloses, { findPriceAction }: Series): Observable<string | undefined> =>
+const findAction = ({ newest }: StoredHistory, { findPriceAction }: Series): Observable<string | undefined> =>
   findPriceAction?.(addDays(toDay(newest * 1_000), -thresholds.prices.actionDays)) ?? of(undefined)

@@ -1,5 +1,5 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
-import { findImpossibleMove } from '../market/candle-faults.js'
+import { findImpossibleMove } from '../market/candle-checks.js'
 import { thresholds } from '../market/never-worse.js'
 import { createRescaleWatch, type RescaleWatch } from '../market/rescale-watch.js'
 import type { Candle, Candles } from '../model/candle.js'

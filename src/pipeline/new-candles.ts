@@ -1,5 +1,5 @@
 import { concatMap, defaultIfEmpty, from, ignoreElements, map, type Observable, of } from 'rxjs'
-import { findCandleFault, findImpossibleMove } from '../market/candle-faults.js'
+import { findCandleFault, findImpossibleMove } from '../market/candle-checks.js'
 import { thresholds } from '../market/never-worse.js'
 import type { Candle } from '../model/candle.js'
 import { addDays } from '../model/trading-day.js'

@@ -43,11 +43,10 @@ export interface DocumentPerItem extends Tabular {
   readonly document: (rows: readonly Row[], item: Item) => unknown
 }
 
-/** A CSV whose rows begin with an ascending timestamp. New rows replace the stored ones from the first new timestamp on. */
+/** A CSV file of candles per item, ascending by timestamp. New candles replace the stored ones from the first new timestamp on. */
 export interface CandlesPerItem extends Tabular {
   readonly shape: 'candles-per-item'
   readonly file: string
-  readonly columns: readonly string[]
 }
 
 /** Lines of text, each with `\n` at its end. */

@@ -1,10 +1,9 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
-import { type CandleFile, checkCandles } from '../market/candle-file.js'
+import { type CandleFile, candleAt, findFileFault, readCandleFile } from '../market/candle-file.js'
 import type { Candle } from '../model/candle.js'
 import { isRow, readText } from '../model/row.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { Tools } from './define-stream.js'
-import type { Tail } from './storage.js'
 
 /** A stored candle file to which later candles can be appended. */
 export interface StoredCandles {
@@ -35,11 +34,12 @@ export const readStoredCandles = (
       if (tail === undefined) return of(undefined)
       return readLastRunInstant(tools).pipe(
         switchMap((lastRunAsOf) => {
-          const end = checkCandles(toText(tail))
-          const isTrusted = tail.asOf === lastRunAsOf && end.fault === undefined && !end.isTruncated && end.rows.length > 0
-          const content$ = isTrusted ? of(end) : tools.stored.text(file).pipe(map((text) => checkCandles(text ?? '')))
           // A later time comes from an editor or a copy: no run has written the file since the last one.
-          return content$.pipe(map((content) => parseStoredCandles(content, Math.min(tail.asOf, lastRunAsOf))))
+          const asOf = Math.min(tail.asOf, lastRunAsOf)
+          const end = toStoredCandles([tail.header, ...tail.lines, ''].join('\n'), asOf)
+          const isIntact = end !== undefined && end.fault === undefined && !end.isTruncated
+          if (isIntact && tail.asOf === lastRunAsOf) return of(end)
+          return tools.stored.text(file).pipe(map((text = '') => toStoredCandles(text, asOf)))
         }),
       )
     }),
@@ -55,11 +55,14 @@ const readLastRunInstant = ({ shared, stored }: Pick<Tools, 'stored' | 'shared'>
     ),
   )
 
-const toText = ({ header, lines }: Tail): string => [header, ...lines, ''].join('\n')
-
-const parseStoredCandles = ({ rows, fault, isTruncated }: CandleFile, asOf: number): StoredCandles | DamagedCandles | undefined => {
+const toStoredCandles = (text: string, asOf: number): StoredCandles | DamagedCandles | undefined => {
+  const file = readCandleFile(Buffer.from(text))
+  const fault = findFileFault(file)
   if (fault !== undefined) return { fault }
-  const [last, before] = rows.map((row) => row.split(',').map(Number) as unknown as Candle).reverse()
+  const [last, before] = [1, 2].map((place) => candleAt(file.candles, file.candles.length - place))
+  const isTruncated = isLastLineIncomplete(file)
   if (last !== undefined) return { last, before, isTruncated, asOf }
   return isTruncated ? { fault: 'truncated only line' } : undefined
 }
+
+const isLastLineIncomplete = ({ isTruncated, badLine }: CandleFile): boolean => isTruncated || badLine !== undefined

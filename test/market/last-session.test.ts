@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeLag, findLastWeekday } from '../../src/market/last-session.js'
+import { describeLag, findLastWeekday } from '../../src/market/candle-checks.js'
 import { toInstant } from '../../src/model/trading-day.js'
 
 // 12 February 2026 is a Thursday.

@@ -5,7 +5,7 @@ import { thresholds } from '../../src/market/never-worse.js'
 import { createRescaleWatch } from '../../src/market/rescale-watch.js'
 import { marbles } from '../support/marbles.js'
 
-const { window, many, few } = thresholds.rescale
+const { window, maxSuspects: many, minSuspects: few } = thresholds.rescale
 
 /** Compares series one after the other, `workers` at a time, each for a frame; what became of those that disagree. */
 const watching = (count: number, disagrees: (place: number) => boolean, workers = 15) => {

@@ -9,7 +9,7 @@ import { contextOf, inFolder, inMemory, NOW, type Place, settled, sink, temporar
 
 const FILE = 'ohlcv_data/S0.csv'
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
-const output: Output = { shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv', columns: HEADER.trim().split(',') }
+const output: Output = { shape: 'candles-per-item', file: 'ohlcv_data/{SYMBOL}.csv' }
 
 const candle = (time: number, close = 1): readonly number[] => [time, 1, 2, 0.5, close, 100]
 const line = (time: number, close = 1): string => `${time},1,2,0.5,${close},100\n`

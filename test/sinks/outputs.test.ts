@@ -52,7 +52,7 @@ const kinds: readonly Kind[] = [
       ),
   },
   {
-    output: { shape: 'candles-per-item', file: 'ohlcv/{SYMBOL}.csv', columns: ['Timestamp', 'Open', 'High', 'Low', 'Close', 'Volume'] },
+    output: { shape: 'candles-per-item', file: 'ohlcv/{SYMBOL}.csv' },
     rowsOf: (rank) => [candle(rank)],
     files: (items) =>
       perItem(

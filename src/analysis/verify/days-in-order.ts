@@ -76,6 +76,7 @@ const sortCandles = (candles: CandleArrays, indices: readonly number[]): CandleA
   const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
   return {
     length: indices.length,
+    time: column(candles.time),
     day: Int32Array.from(indices, (index) => candles.day[index] as number),
     open: column(candles.open),
     high: column(candles.high),

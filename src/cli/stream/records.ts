@@ -1,5 +1,5 @@
 import { csv } from '../../http/answer.js'
-import type { Candle } from '../../model/candle.js'
+import { CANDLE_COLUMNS, type Candle } from '../../model/candle.js'
 import type { PublicOutcome } from '../../model/outcome.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockRecord } from '../../model/stock.js'
@@ -16,7 +16,7 @@ export const toRecords = (stream: StreamDefinition, { item, rows }: PublicOutcom
   const own = createOwnerFields(stream, item.value)
   switch (output.shape) {
     case 'candles-per-item':
-      return rows.map((candle) => own(toCandleRecord(candle as Candle, output.columns)))
+      return rows.map((candle) => own(toCandleRecord(candle as Candle)))
     case 'text':
       return csv([])(rows.join('\n')).map(own)
     default:
@@ -33,7 +33,7 @@ const createOwnerFields = ({ work }: StreamDefinition, value: unknown): ((record
   return work.parts.length > 1 ? (record) => ({ List: value, ...record }) : (record) => record
 }
 
-const toCandleRecord = (candle: Candle, columns: readonly string[]): Row => ({
+const toCandleRecord = (candle: Candle): Row => ({
   Date: toDay(candle[0] * 1_000),
-  ...Object.fromEntries(columns.map((column, index) => [column, candle[index]])),
+  ...Object.fromEntries(CANDLE_COLUMNS.map((column, index) => [column, candle[index]])),
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareSeries, epochToDayNumber, isErrorFactor, isMultiple, isOtherInstrument } from '../../src/market/same-series.js'
+import { compareSeries, isErrorFactor, isMultiple, isOtherInstrument } from '../../src/market/candle-checks.js'
+import { toDayNumber } from '../../src/market/candle-file.js'
 import type { Candle } from '../../src/model/candle.js'
 
 const DAY = 86_400
@@ -10,7 +11,7 @@ const paise = (price: number): number => Math.round(price * 100) / 100
 const seriesOf = (closes: readonly number[], stamp = 0): readonly Candle[] =>
   closes.map((close, place): Candle => [FIRST + place * DAY + stamp, close, close, close, close, 1])
 const stored = (closes: readonly number[]): ReadonlyMap<number, number> =>
-  new Map(seriesOf(closes).map(([time, , , , close]) => [epochToDayNumber(time), close]))
+  new Map(seriesOf(closes).map(([time, , , , close]) => [toDayNumber(time), close]))
 
 /** Closes that move by up to 3 % a day, always by enough to be compared. */
 const walk = fc

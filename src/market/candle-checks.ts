@@ -1,0 +1,134 @@
+import type { Candle } from '../model/candle.js'
+import { addDays, type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
+import { type CandleArrays, candleAt, toDayNumber } from './candle-file.js'
+import { thresholds } from './never-worse.js'
+
+const DAY_SECONDS = 86_400
+
+/** Why a candle is impossible; undefined if it is possible. */
+export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
+  const prices = `open ${open}, high ${high}, low ${low}, close ${close}`
+  if (![open, high, low, close, volume].every(Number.isFinite)) return `a value that is not a number: ${prices}, volume ${volume}`
+  if (low <= 0) return `a price that is not above zero: ${prices}`
+  if (low > Math.min(open, close) || high < Math.max(open, close)) return `open or close outside of low and high: ${prices}`
+  return volume < 0 ? `volume ${volume}` : undefined
+}
+
+/** A move to this multiple of the previous close or more, or to this share of it or less. */
+export interface MoveLimits {
+  readonly rise: number
+  readonly fall: number
+}
+
+/**
+ * A price move beyond the limits. By default one that the market cannot make: a provider error, unless a corporate action explains it.
+ * Undefined for other moves.
+ */
+export const findImpossibleMove = (before: Candle, candle: Candle, { rise, fall }: MoveLimits = thresholds.prices): string | undefined => {
+  const { minChange, restDays } = thresholds.prices
+  const close = before[4]
+  if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined
+  const isBeyond = (price: number): boolean => (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange
+  const price = [candle[4], candle[1], candle[2], candle[3]].find(isBeyond)
+  return price === undefined ? undefined : `from a close of ${close} to ${price}`
+}
+
+/** The stored history of a series, as far as its file can be read. */
+export interface StoredHistory {
+  /** The number of its days. */
+  readonly count: number
+  /** Epoch seconds of its newest candle; 0 if there is none. */
+  readonly newest: number
+  /** By the number of their day. */
+  readonly closes: ReadonlyMap<number, number>
+  /** Its last candles, by the number of their day. */
+  readonly recent: ReadonlyMap<number, Candle>
+}
+
+export const toStoredHistory = (candles: CandleArrays): StoredHistory => {
+  const closes = new Map<number, number>()
+  const recent = new Map<number, Candle>()
+  let newest = 0
+  for (let index = 0; index < candles.length; index += 1) {
+    closes.set(candles.day[index] as number, candles.close[index] as number)
+    newest = Math.max(newest, candles.time[index] as number)
+  }
+  for (let index = Math.max(0, candles.length - thresholds.prices.newest); index < candles.length; index += 1)
+    recent.set(candles.day[index] as number, candleAt(candles, index) as Candle)
+  return { count: closes.size, newest, closes, recent }
+}
+
+/** How an answered history compares with the stored one, by their closes. */
+export interface SeriesComparison {
+  /** The median ratio of answered to stored closes; 1 if no day is in both. */
+  readonly factor: number
+  /** Close-to-close moves that are in both series. */
+  readonly moves: number
+  /** How many of these moves are equal. A factor does not change them, not even one that applies up to some day only. */
+  readonly same: number
+}
+
+/** Rupees. Prices are rounded to paise before and after the multiplication. */
+const ROUNDING_RUPEES = 0.006
+/** Smaller moves may agree by chance. */
+const MIN_MOVE = 0.003
+const TOLERANCE = 0.001
+
+/** Compares stored closes, by day number, with an answered history, which must ascend. */
+export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Iterable<Candle>): SeriesComparison => {
+  const factors: number[] = []
+  let [moves, same, before, beforeNow] = [0, 0, 0, 0]
+  for (const [time, , , , now] of answered) {
+    const close = stored.get(toDayNumber(time))
+    if (close === undefined || close <= 0) continue
+    factors.push(now / close)
+    const noise = ROUNDING_RUPEES * (1 / before + 1 / beforeNow + 1 / close + 1 / now)
+    const move = close / before
+    // A price of zero makes the noise infinite, so its moves never count.
+    if (Math.abs(move - 1) > Math.max(MIN_MOVE, 3 * noise)) {
+      moves += 1
+      if (Math.abs(now / beforeNow / move - 1) <= TOLERANCE + noise) same += 1
+    }
+    before = close
+    beforeNow = now
+  }
+  return { factor: median(factors), moves, same }
+}
+
+const median = (values: readonly number[]): number => Float64Array.from(values).sort()[values.length >> 1] ?? 1
+
+/** Whether two histories are of different instruments; false if there are too few moves to decide. */
+export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean =>
+  moves >= thresholds.identity.minMoves && same < moves * thresholds.identity.share
+
+/** Whether the prices were multiplied. */
+export const isMultiple = (factor: number): boolean => Math.abs(factor - 1) > thresholds.rescale.tolerance
+
+/** Whether no corporate action can explain the factor. */
+export const isErrorFactor = (factor: number): boolean =>
+  factor >= thresholds.rescale.impossibleRise || factor <= thresholds.rescale.impossibleFall
+
+/** The last weekday whose session has ended at an instant (epoch milliseconds). Ignores holidays and special sessions on weekends. */
+export const findLastWeekday = (now: number): Day => {
+  const today = toDay(now)
+  const toWeekday = (day: Day): Day => (isWeekend(day) ? toWeekday(addDays(day, -1)) : day)
+  return toWeekday(now < toInstant(today, SESSION_END) ? addDays(today, -1) : today)
+}
+
+const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay())
+
+/** A market is current if half of its series are: some stocks are suspended, and some do not trade every day. */
+const CURRENT_SHARE = 0.5
+
+/** A text if candles end before the last session, else undefined. `newest` counts series by the day of their newest candle. */
+export const describeLag = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
+  const expected = findLastWeekday(now)
+  const all = [...newest.values()].reduce((sum, count) => sum + count, 0)
+  const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
+  if (all === 0 || behind <= all * CURRENT_SHARE) return undefined
+  const last = [...newest.keys()].reduce((one, other) => (one > other ? one : other))
+  const which = behind === all ? 'all' : `${formatThousands(behind)} of`
+  return `${which} ${formatThousands(all)} series end before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
+}
+
+const formatThousands = (count: number): string => count.toLocaleString('en-US')
