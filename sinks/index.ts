@@ -1,3 +1,8 @@
+/**
+ * Where outputs are stored: a folder, the memory, NDJSON; the exports to DuckDB, Parquet and PostgreSQL; the types of a storage of your own.
+ *
+ * @module scripstream/sinks
+ */
 export type { Item, ItemOutcome, RowList } from '../src/model/outcome.js'
 export type { Row } from '../src/model/row.js'
 export type { Journal, JournalFacts, StoredItem } from '../src/pipeline/journal.js'
@@ -10,7 +15,7 @@ export {
   type TextFile,
   toFilePath,
 } from '../src/pipeline/output.js'
-export type { CompleteRun, RunRecord, Session, SessionRequest } from '../src/pipeline/session.js'
+export type { CompleteRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from '../src/pipeline/session.js'
 export type { Sink, SinkContext, Storage, Stored, Tail } from '../src/pipeline/storage.js'
 export type { FileChunk, FileStore } from '../src/storage/file-store.js'
 export { memorySession } from '../src/storage/memory-session.js'

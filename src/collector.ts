@@ -19,15 +19,13 @@ import { callbackStorage } from './storage/callback-storage.js'
 
 export type { RunOptions }
 
-type Streams = readonly StreamDefinition[]
-
 /** The row type of each stream, by the stream's name. */
-export type RowsOf<S extends Streams> = {
+export type RowsOf<S extends readonly StreamDefinition[]> = {
   readonly [One in S[number] as One['name']]: One extends StreamDefinition<string, infer R> ? R : never
 }
 
 /** The parts of a collector. Only `settings` is required. */
-export interface CollectorOptions<S extends Streams = Streams> {
+export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S
@@ -87,8 +85,9 @@ export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols'
  * @throws UsageError that names each wrong setting
  * @example createCollector({ settings: { out: './data' } }).run().subscribe((report) => console.log(report.outcome))
  */
-export const createCollector = <const S extends Streams = typeof allStreams>(options: CollectorOptions<S>): Collector<RowsOf<S>> =>
-  createUntypedCollector(options) as Collector<RowsOf<S>>
+export const createCollector = <const S extends readonly StreamDefinition[] = typeof allStreams>(
+  options: CollectorOptions<S>,
+): Collector<RowsOf<S>> => createUntypedCollector(options) as Collector<RowsOf<S>>
 
 const createUntypedCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
   const settings = parseSettings(given)

@@ -2,12 +2,23 @@
  * The collector, and everything to write your own stream. Further entry points: `scripstream/streams` (built-in streams), `/sinks` (storage),
  * `/operators`, `/simulator` (the built-in provider), `/testing` (streams on virtual time), `/fleet` (several machines). This module does not
  * load the last four.
+ *
+ * @module scripstream
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
 export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
-export type { Ask } from './http/ask.js'
-export { type AnyEndpoint, type Endpoint, type EndpointDefinition, exactly, get, type HeaderSet, post } from './http/endpoint.js'
+export type { Ask, AskOptions } from './http/ask.js'
+export {
+  type AnswerInspector,
+  type AnyEndpoint,
+  type Endpoint,
+  type EndpointDefinition,
+  exactly,
+  get,
+  type HeaderSet,
+  post,
+} from './http/endpoint.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
 export { type RefusalCode, RefusedError, refusals } from './market/never-worse.js'
 export { assertSameIsin } from './market/same-isin.js'
@@ -28,7 +39,7 @@ export {
   UsageError,
   type Verdict,
 } from './model/errors.js'
-export type { RunEvent, StreamStart } from './model/event.js'
+export type { BackoffReason, RunEvent, StreamStart } from './model/event.js'
 export type { CandleColumns, Random, SampleIndex, SampleMarket, SampleSplit, SampleStock } from './model/market.js'
 export {
   createResult,
@@ -40,6 +51,7 @@ export {
   skippedResult,
 } from './model/outcome.js'
 export type {
+  Drift,
   FleetMember,
   FleetState,
   ItemCounts,

@@ -1,3 +1,8 @@
+/**
+ * Streams on scripted answers and virtual time, for marble tests.
+ *
+ * @module scripstream/testing
+ */
 import { asyncScheduler, defer, filter, map, type Observable, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../sinks/memory.js'
 import { createCollector } from './collector.js'

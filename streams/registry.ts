@@ -1,3 +1,8 @@
+/**
+ * The built-in streams: all of them as `streams`, each one by its name, and the types of their rows.
+ *
+ * @module scripstream/streams
+ */
 import type { StreamDefinition } from '../src/pipeline/define-stream.js'
 import { isStream, sortByPosition } from '../src/pipeline/registry.js'
 import * as scripts from './index.js'

@@ -1,4 +1,8 @@
-/** Runs on several machines: `fleet` is the engine of a collector, `fleetWorker` works for it. Needs `bullmq` and `ioredis`. */
+/**
+ * Runs on several machines: `fleet` is the engine of a collector, `fleetWorker` works for it. Needs `bullmq` and `ioredis`.
+ *
+ * @module scripstream/fleet
+ */
 export { fleet, reachFleet } from './driver.js'
 export type { FleetOptions } from './options.js'
 export { fleetWorker, type WorkerNews, type WorkerOptions, workerName } from './worker.js'

@@ -20,6 +20,7 @@ import type { HttpReply, HttpRequest, Transport } from './transport.js'
  */
 export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskOptions) => Observable<Answer>
 
+/** How to send one request; nothing is required. */
 export interface AskOptions {
   /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
   readonly failFast?: boolean

@@ -82,6 +82,7 @@ export interface StreamStart {
   readonly hosts?: readonly Host[]
 }
 
+/** Why a host gets no requests for now: it answers 429, it answers pages instead of data, or it is down. */
 export type BackoffReason = 'refuses' | 'pages' | 'down'
 
 export type Emit = (event: RunEvent) => void

@@ -1,3 +1,8 @@
+/**
+ * The RxJS operators of the graph, each usable by itself.
+ *
+ * @module scripstream/operators
+ */
 export { barrier } from './barrier.js'
 export { catchItemFailure } from './catch-item-failure.js'
 export { type Deadline, deadline, type Transfer } from './deadline.js'

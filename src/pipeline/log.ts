@@ -1,10 +1,8 @@
 import type { RunEvent } from '../model/event.js'
 import { isLost } from '../model/outcome.js'
 
-type Level = 'debug' | 'info' | 'warn'
-
 /** The part of a pino logger that a run uses; any logger of that shape works. */
-export type Log = Readonly<Record<Level, (fields: object, message: string) => void>>
+export type Log = Readonly<Record<'debug' | 'info' | 'warn', (fields: object, message: string) => void>>
 
 /** Logs the start and end of streams, retries, lost and rewritten items, warnings, and the state of hosts. */
 export const logEvent = (log: Log, event: RunEvent): void => {
@@ -15,7 +13,7 @@ export const logEvent = (log: Log, event: RunEvent): void => {
   log[level](report === undefined ? others : { outcome: report.outcome, durationMs: report.durationMs }, type)
 }
 
-const toLevel = (event: RunEvent): Level | undefined => {
+const toLevel = (event: RunEvent): keyof Log | undefined => {
   switch (event.type) {
     case 'run-started':
     case 'stream-started':

@@ -4,14 +4,14 @@ import { createFaults, Fault } from './faults.js'
 import { createRateLimits, Limits } from './limits.js'
 import { createRandom } from './random.js'
 
-const Latency = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
+const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */
-export type Latency = Readonly<z.output<typeof Latency>>
+export type Latency = Readonly<z.output<typeof LatencySchema>>
 
 /** Changes to a running simulator; absent fields stay as they are. */
 export const Control = z.strictObject({
   faults: z.array(Fault).readonly().optional(),
-  latencyMs: Latency.optional(),
+  latencyMs: LatencySchema.optional(),
   /** The rate limit of each host from now on; the token buckets start full. */
   limits: Limits.optional(),
   /** The market's "now" from now on: epoch milliseconds, or ISO 8601 with an offset. */

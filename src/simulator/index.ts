@@ -1,3 +1,8 @@
+/**
+ * The provider, simulated on loopback, with faults, latency and rate limits.
+ *
+ * @module scripstream/simulator
+ */
 export type { Control, Latency } from './conditions.js'
 export { Fault } from './faults.js'
 export { Limits } from './limits.js'
