@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
 import type { Table } from '../src/model/table.js'
+import { fileCalls } from '../src/storage/file-calls.js'
 import { getErrorCode } from '../src/storage/file-error.js'
 import { quoteName, quoteText } from '../src/tables/sql.js'
 import { duplicateKeys, selectUnique } from './deduplicate.js'
@@ -63,7 +64,7 @@ const moveTables = async (tables: readonly Table[], source: string, target: stri
       await rm(backupPath(target, table), { recursive: true, force: true })
       await moveIfPresent(join(target, table.name), backupPath(target, table))
       moved.push(table)
-      await rename(join(source, table.name), join(target, table.name))
+      await fileCalls.rename(join(source, table.name), join(target, table.name))
     }
   } catch (error) {
     for (const table of moved) {
@@ -88,7 +89,7 @@ const restoreBackup = async (target: string, table: Table): Promise<void> => {
 }
 
 const moveIfPresent = (from: string, to: string): Promise<void> =>
-  rename(from, to).catch((error: unknown) => {
+  fileCalls.rename(from, to).catch((error: unknown) => {
     if (getErrorCode(error) !== 'ENOENT') throw error
   })
 

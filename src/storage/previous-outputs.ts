@@ -1,6 +1,7 @@
-import { constants, copyFileSync, linkSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isRow } from '../model/row.js'
+import { fileCalls } from './file-calls.js'
 import { describeFileError, getErrorCode } from './file-error.js'
 import { forEachYielding, listMatchingFiles } from './run-snapshot.js'
 import { statFile } from './stat-file.js'
@@ -76,10 +77,10 @@ const NO_LINK_CODES: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOP
 const linkOrCopy = (from: string, to: string): void => {
   if (statFile(from) === undefined) return
   try {
-    linkSync(from, to)
+    fileCalls.linkSync(from, to)
   } catch (error) {
     if (!NO_LINK_CODES.includes(getErrorCode(error))) throw error
-    copyFileSync(from, to, constants.COPYFILE_FICLONE)
+    fileCalls.copyFileSync(from, to, constants.COPYFILE_FICLONE)
   }
 }
 

@@ -1,8 +1,9 @@
 import * as files from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listReadableOutputs, shareFiles, toEarlierFolder } from '../../src/fleet/earlier-outputs.js'
 import { planRun } from '../../src/pipeline/plan.js'
+import { fileCalls } from '../../src/storage/file-calls.js'
 import { streams } from '../../streams/registry.js'
 import { filesIn, temporaryFolder } from '../sinks/support.js'
 import { createSettings } from './support.js'
@@ -66,23 +67,13 @@ describe('sharing stored outputs', () => {
 })
 
 describe('a shared folder on another disk', () => {
-  afterEach(() => {
-    vi.doUnmock('node:fs')
-    vi.resetModules()
-  })
-
   it('gets copies with the modification times of the originals', async () => {
-    const actual = await vi.importActual<typeof import('node:fs')>('node:fs')
-    vi.resetModules()
-    vi.doMock('node:fs', () => ({
-      ...actual,
-      link: (_from: string, _to: string, done: (error: Error) => void) =>
-        done(Object.assign(new Error('EXDEV: cross-device link not permitted'), { code: 'EXDEV' })),
-    }))
-    const { shareFiles: shareAcross } = await import('../../src/fleet/earlier-outputs.js')
+    onTestFinished(() => void vi.restoreAllMocks())
+    const failure = Object.assign(new Error('EXDEV: cross-device link not permitted'), { code: 'EXDEV' })
+    vi.spyOn(fileCalls, 'link').mockRejectedValue(failure)
     const out = stored(TEXTS)
     const run = join(temporaryFolder(), 'run')
-    await shareAcross(out, ['ohlcv_data/*.csv', 'never.json'], run)
+    await shareFiles(out, ['ohlcv_data/*.csv', 'never.json'], run)
     expect(filesIn(toEarlierFolder(run))).toEqual({ 'ohlcv_data/A.csv': 'a', 'ohlcv_data/M&M.csv': 'm', '.scripstream/report.json': '{}' })
     const [one, other] = [out, toEarlierFolder(run)].map((folder) => files.statSync(join(folder, 'ohlcv_data/A.csv')))
     expect(other?.ino).not.toBe(one?.ino)

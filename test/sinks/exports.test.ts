@@ -7,14 +7,10 @@ import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
+import { fileCalls } from '../../src/storage/file-calls.js'
 import { openDuckDb } from '../../src/tables/duckdb.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
-
-vi.mock('node:fs/promises', async (original) => {
-  const all = await original<typeof import('node:fs/promises')>()
-  return { ...all, rename: vi.fn(all.rename) }
-})
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const DAY = 1_093_372_200
@@ -172,16 +168,12 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
 
   it('undoes the renames after an error', async () => {
     const { out, place, before } = await moved()
-    // Another test file of this process may have loaded the module with a mock of its own.
-    vi.resetModules()
-    const { parquet: mocked } = await import('../../sinks/parquet.js')
-    const { rename } = await import('node:fs/promises')
-    const failing = vi.mocked(rename).mockImplementation(async (from, to) => {
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(fileCalls, 'rename').mockImplementation(async (from, to) => {
       if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
       renameSync(from, to)
     })
-    await expect(loaded(mocked(place, { streams }), out)).rejects.toThrow(/EIO/)
-    failing.mockReset()
+    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(/EIO/)
     expect(treeOf(place)).toEqual(before)
   })
 

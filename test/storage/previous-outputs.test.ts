@@ -1,17 +1,11 @@
-import { copyFileSync, linkSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { fileCalls } from '../../src/storage/file-calls.js'
+import { savePreviousOutputs as keepPrevious, readPreviousOutputs as previousOutputs } from '../../src/storage/previous-outputs.js'
 import { filesIn, temporaryFolder } from '../sinks/support.js'
 
-vi.mock('node:fs', async (original) => {
-  const all = await original<typeof import('node:fs')>()
-  return { ...all, linkSync: vi.fn(all.linkSync), copyFileSync: vi.fn(all.copyFileSync) }
-})
-
-// Earlier tests loaded these modules without the mock.
-vi.resetModules()
-const { savePreviousOutputs: keepPrevious, readPreviousOutputs: previousOutputs } = await import('../../src/storage/previous-outputs.js')
-const { linkSync: link, copyFileSync: copy } = await vi.importActual<typeof import('node:fs')>('node:fs')
+const { linkSync: link, copyFileSync: copy } = fileCalls
 
 /** Makes a call fail with a code, from the second file on. */
 const failing =
@@ -39,23 +33,21 @@ const folderToKeep = async (): Promise<{
   return { root, state, keep }
 }
 
-beforeEach(() => {
-  vi.mocked(linkSync).mockImplementation(link)
-  vi.mocked(copyFileSync).mockImplementation(copy)
-})
+afterEach(() => void vi.restoreAllMocks())
 
 describe('the previous outputs for diff', () => {
   it('are saved as hard links, without candles', async () => {
+    const copied = vi.spyOn(fileCalls, 'copyFileSync')
     const { root, state } = await folderToKeep()
     const kept = await previousOutputs(state)
     expect(Object.keys(filesIn(kept?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(2)
-    expect(copyFileSync).not.toHaveBeenCalled()
+    expect(copied).not.toHaveBeenCalled()
   })
 
   it.each(['EXDEV', 'EPERM', 'EMLINK'])('are copied where the system cannot link (%s)', async (code) => {
     const { root, state, keep } = await folderToKeep()
-    vi.mocked(linkSync).mockImplementation(failing(link, code))
+    vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, code))
     expect(await keep()).toBeUndefined()
     const kept = await previousOutputs(state)
     expect(filesIn(kept?.root ?? '')).toMatchObject({ 'one.json': 'one.json', 'news/A.json': 'news/A.json', 'news/B.json': 'news/B.json' })
@@ -63,12 +55,12 @@ describe('the previous outputs for diff', () => {
   })
 
   it.each([
-    ['linking', () => vi.mocked(linkSync).mockImplementation(failing(link, 'ENOSPC'))],
+    ['linking', () => vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, 'ENOSPC'))],
     [
       'copying',
       () => {
-        vi.mocked(linkSync).mockImplementation(failing(link, 'EXDEV'))
-        vi.mocked(copyFileSync).mockImplementation(failing(copy, 'ENOSPC'))
+        vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, 'EXDEV'))
+        vi.spyOn(fileCalls, 'copyFileSync').mockImplementation(failing(copy, 'ENOSPC'))
       },
     ],
   ])('are deleted with a warning if the disk is full while %s', async (_, fill) => {
