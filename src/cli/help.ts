@@ -1,5 +1,5 @@
 import type { SettingRow } from '../config.js'
-import { Fault, faultModes } from '../simulator/faults.js'
+import { Fault, faultModes } from '../simulator/conditions.js'
 import { wrap } from './text.js'
 
 export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>

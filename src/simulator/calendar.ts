@@ -1,7 +1,6 @@
 import type { Random } from '../model/market.js'
 import { type Day, toDay, toInstant } from '../model/trading-day.js'
 import { createRandom } from './random.js'
-import { lowerBound } from './search.js'
 
 /** The trading days of the market, past and future, oldest first. */
 export interface TradingCalendar {
@@ -70,3 +69,15 @@ const listDates = (year: number): readonly CalendarDate[] => {
 }
 
 const twoDigits = (number: number) => String(number).padStart(2, '0')
+
+/** The first index of an ascending list whose value is not below `value`; the length of the list if no value is. */
+export const lowerBound = <T extends number | string>(list: readonly T[], value: T): number => {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((list[middle] as T) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}

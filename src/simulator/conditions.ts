@@ -1,8 +1,81 @@
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
-import { createFaults, Fault } from './faults.js'
-import { createRateLimits, Limits } from './limits.js'
+import { hosts } from '../model/settings.js'
 import { createRandom } from './random.js'
+
+const RateLimit = z.strictObject({
+  perSecond: z.number().positive().describe('requests a second that are served in the long run'),
+  burst: z.number().min(1).describe('requests that are served at once after a pause'),
+  retryAfter: z.union([z.number(), z.string()]).optional().describe('sent as Retry-After with the 429; a number is seconds'),
+})
+type Limit = Readonly<z.output<typeof RateLimit>>
+
+/** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
+export const Limits = z.partialRecord(z.enum([...hosts, '*']), RateLimit).readonly()
+export type Limits = Readonly<z.output<typeof Limits>>
+
+/** Takes a token out of a host's bucket; returns the exceeded limit if the bucket is empty. */
+export const createRateLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
+  const buckets = new Map<string, { readonly tokens: number; readonly at: number }>()
+  return (host) => {
+    const limit = limits[host as keyof Limits] ?? limits['*']
+    if (limit === undefined) return undefined
+    const at = now()
+    const bucket = buckets.get(host) ?? { tokens: limit.burst, at }
+    const tokens = Math.min(limit.burst, bucket.tokens + (Math.max(0, at - bucket.at) * limit.perSecond) / 1_000)
+    buckets.set(host, { tokens: tokens < 1 ? tokens : tokens - 1, at })
+    return tokens < 1 ? limit : undefined
+  }
+}
+
+/** What can go wrong with an answer: its status, its connection, a truncated, wrong or missing body, or a delay. */
+export const faultModes = ['status', 'reset', 'truncate', 'html', 'empty', 'garbage', 'null', 'no-body', 'hang', 'drip', 'slow'] as const
+
+/** A fault, and the requests that it hits. */
+export const Fault = z.strictObject({
+  on: z.string().min(1).describe('name of an endpoint, or * for all'),
+  mode: z.enum(faultModes),
+  status: z.int().min(200).max(599).optional().describe('of the mode status; 500 if absent'),
+  retryAfter: z.union([z.number(), z.string()]).optional().describe('sent as Retry-After with the mode status; a number is seconds'),
+  rate: z.number().min(0).max(1).optional().describe('share of the items that it hits, the same ones each time'),
+  times: z.int().min(1).optional().describe('how often it hits an item; always if absent'),
+  items: z.array(z.string()).optional().describe('hits only requests that contain one of these texts: an ISIN, a symbol, a Sid'),
+  ms: z.int().min(0).optional().describe('delay of the mode slow (1,000 if absent), and between two bytes of the mode drip (500)'),
+})
+export type Fault = Readonly<z.output<typeof Fault>>
+
+/** A request, as far as faults select by it. */
+export interface FaultTarget {
+  /** Name of the endpoint. */
+  readonly name: string
+  /** Identifies the item among the requests of one endpoint. */
+  readonly key: string
+  /** Every text and number in the request, as text. */
+  readonly texts: readonly string[]
+}
+
+/** Finds the first fault that hits a request, and counts the hit. */
+const createFaults = (seed: number, faults: readonly Fault[]): ((target: FaultTarget) => Fault | undefined) => {
+  const hits = new Map<string, number>()
+  return (target) => {
+    for (const [index, fault] of faults.entries()) {
+      if (!isAimedAt(fault, target) || !isSelected(seed, fault, target)) continue
+      if (fault.times === undefined) return fault
+      const item = [index, target.name, target.key].join('\u0000')
+      const before = hits.get(item) ?? 0
+      if (before >= fault.times) continue
+      hits.set(item, before + 1)
+      return fault
+    }
+    return undefined
+  }
+}
+
+const isAimedAt = ({ on, items }: Fault, { name, texts }: FaultTarget) =>
+  (on === '*' || on === name) && (items === undefined || items.some((item) => texts.includes(item)))
+
+const isSelected = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
+  rate >= 1 || createRandom(seed, 'fault', mode, name, key).next() < rate
 
 const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */

@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
-import { createAnswerCache, createJsonAnswer } from './answers.js'
-import type { createConditions } from './conditions.js'
+import { createAnswerCache, createJsonAnswer, type SimulatedAnswer } from './answers.js'
+import type { createConditions, Fault } from './conditions.js'
 import type { createRequestLog } from './request-log.js'
-import { respond, runAfter } from './respond.js'
 import { collectTexts, createRouter, type IncomingRequest, type RouteResult } from './router.js'
 
 interface HandlerOptions {
@@ -61,4 +60,85 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
     }
   }
   return (request: IncomingRequest, response: ServerResponse): void => answer(routeSafely(request), request, response)
+}
+
+interface Reply {
+  readonly response: ServerResponse
+  readonly answer: SimulatedAnswer
+  /** Called once, right before the last byte of the answer is written or the connection is destroyed. */
+  readonly done?: ((status: number | string) => void) | undefined
+}
+
+/** Sends the answer, or what the fault turns it into. */
+export const respond = (reply: Reply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
+
+/** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */
+const runAfter = (response: ServerResponse, ms: number, run: () => void): void => {
+  if (ms <= 0) run()
+  else if (!response.closed) {
+    const cancel = () => clearTimeout(timer)
+    const timer = setTimeout(() => {
+      response.off('close', cancel)
+      run()
+    }, ms).unref()
+    response.once('close', cancel)
+  }
+}
+
+const send = ({ response, answer, done }: Reply) => {
+  writeHead(response, answer)
+  done?.(answer.status)
+  response.end(answer.body)
+}
+
+const writeHead = (response: ServerResponse, { status, type, body }: SimulatedAnswer) =>
+  response.writeHead(status, { 'content-type': type, 'content-length': body.length })
+
+const sendText = (reply: Reply, type: string, text: string) => send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
+
+const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
+  status: (reply, { status = 500, retryAfter }) => {
+    if (retryAfter !== undefined) reply.response.setHeader('retry-after', String(retryAfter))
+    const body = Buffer.from(JSON.stringify({ message: `status ${status}` }))
+    send({ ...reply, answer: { status, type: 'application/json', body } })
+  },
+  reset: ({ response, done }) => {
+    done?.('reset')
+    response.socket?.resetAndDestroy()
+  },
+  truncate: ({ response, answer, done }) => {
+    writeHead(response, answer)
+    response.write(answer.body.subarray(0, answer.body.length >> 1), () => {
+      done?.('truncated')
+      response.destroy()
+    })
+  },
+  html: (reply) => sendText(reply, 'text/html', '<!DOCTYPE html><html><body><h1>Service temporarily unavailable</h1></body></html>'),
+  // The usual shape without rows: a CSV table still has its header line.
+  empty: (reply) => {
+    const { type, body } = reply.answer
+    const isTable = type === 'text/csv'
+    sendText(reply, type, isTable ? `${body.toString().split('\n', 1)[0]}\n` : '{"data":[]}')
+  },
+  garbage: (reply) => sendText(reply, reply.answer.type, '{"data": [1, {"Sym": nul'),
+  null: (reply) => sendText(reply, reply.answer.type, 'null'),
+  'no-body': (reply) => sendText(reply, reply.answer.type, ''),
+  hang: () => {},
+  drip: (reply, { ms = 500 }) => {
+    writeHead(reply.response, reply.answer)
+    drip(reply, ms, 0)
+  },
+  slow: (reply, { ms = 1_000 }) => runAfter(reply.response, ms, () => send(reply)),
+}
+
+const drip = (reply: Reply, ms: number, sent: number) => {
+  const { response, answer, done } = reply
+  const next = sent + 1
+  if (next < answer.body.length) {
+    response.write(answer.body.subarray(sent, next))
+    runAfter(response, ms, () => drip(reply, ms, next))
+  } else {
+    done?.(answer.status)
+    response.end(answer.body.subarray(sent))
+  }
 }

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { AnyEndpoint } from '../http/endpoint.js'
-import { countPlaceholders, createPathReader, type PathReader } from './path-template.js'
 
 /** A request as it arrived. */
 export interface IncomingRequest {
@@ -66,7 +65,7 @@ const chooseEndpoint = (
   request: IncomingRequest,
   key: string,
 ): RouteResult => {
-  let closest: { endpoint: AnyEndpoint; issues: readonly Issue[] } | undefined
+  let closest: { endpoint: AnyEndpoint; issues: readonly string[] } | undefined
   for (const { endpoint, values } of candidates) {
     const parsed = endpoint.input.safeParse(values)
     if (parsed.success) {
@@ -77,18 +76,13 @@ const chooseEndpoint = (
     if (closest === undefined || issues.length < closest.issues.length) closest = { endpoint, issues }
   }
   const issue = closest?.issues[0]
-  return closest && issue ? createRefusal(closest.endpoint, key, `${issue.field}: ${issue.message}`) : { kind: 'unknown' }
+  return closest && issue ? createRefusal(closest.endpoint, key, issue) : { kind: 'unknown' }
 }
 
-interface Issue {
-  readonly field: string
-  readonly message: string
-}
-
-const listIssues = (error: z.ZodError): readonly Issue[] =>
+const listIssues = (error: z.ZodError): readonly string[] =>
   error.issues.flatMap((issue) => {
     const fields = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
-    return fields.map((path) => ({ field: path.map(String).join('.') || 'body', message: issue.message }))
+    return fields.map((path) => `${path.map(String).join('.') || 'body'}: ${issue.message}`)
   })
 
 const findWrongHeader = ({ headers }: AnyEndpoint, sent: IncomingHttpHeaders): string | undefined => {
@@ -103,3 +97,43 @@ const createRefusal = (endpoint: AnyEndpoint, key: string, what: string): RouteR
   key,
   message: `${endpoint.name}: ${what}`,
 })
+
+type Values = Readonly<Record<string, string>>
+
+/** Reads the values of a path's placeholders; undefined if the path does not match. */
+type PathReader = (path: string, query: string) => Values | undefined
+
+/** Matches URLs against a template. Placeholders are lazy and may span segments; the query has the template's parameters, in any order. */
+const createPathReader = (template: string): PathReader => {
+  const [path = '', query = ''] = template.split('?')
+  const readPath = createTextReader(path)
+  const wanted = [...new URLSearchParams(query)].map(([name, value]) => ({ name, read: createTextReader(value) }))
+  return (actualPath, actualQuery) => {
+    const actual = new URLSearchParams(actualQuery)
+    if (actual.size !== wanted.length) return undefined
+    const found = [
+      readPath(actualPath, decodeURIComponent),
+      ...wanted.map(({ name, read }) => read(actual.get(name) ?? '', (value) => value)),
+    ]
+    return found.some((values) => values === undefined) ? undefined : Object.assign({}, ...found)
+  }
+}
+
+const countPlaceholders = (template: string): number => template.split('{').length - 1
+
+const createTextReader = (template: string) => {
+  const pattern = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+?)')
+  const whole = new RegExp(`^${pattern}$`)
+  return (text: string, convert: (value: string) => string): Values | undefined => {
+    const match = whole.exec(text)
+    return match ? convertValues(match.groups ?? {}, convert) : undefined
+  }
+}
+
+const convertValues = (groups: Values, convert: (value: string) => string): Values | undefined => {
+  try {
+    return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, convert(value)]))
+  } catch {
+    return undefined // an invalid percent escape matches no endpoint
+  }
+}

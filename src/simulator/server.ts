@@ -6,13 +6,11 @@ import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
 import { type Host, hosts } from '../model/settings.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
-import { Control, createConditions, type Latency } from './conditions.js'
-import type { Fault } from './faults.js'
-import { createHandler } from './handler.js'
-import { Limits } from './limits.js'
+import type { Fault } from './conditions.js'
+import { Control, createConditions, type Latency, Limits } from './conditions.js'
+import { createHandler, respond } from './handler.js'
 import { createTimeline } from './market.js'
 import { createRequestLog, type SimulatorStats } from './request-log.js'
-import { respond } from './respond.js'
 
 /** Options of the simulator; only `endpoints` is required. */
 export interface SimulatorOptions {

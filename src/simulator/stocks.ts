@@ -1,7 +1,5 @@
 import type { SampleSplit, SampleStock } from '../model/market.js'
 import { addDays, type Day } from '../model/trading-day.js'
-import { createCompanies, MAX_COMPANIES } from './companies.js'
-import { createIsin, ISIN_COUNT } from './isin.js'
 import { createPermutation, createRandom } from './random.js'
 
 const MIN_SID = 1_001
@@ -49,4 +47,91 @@ const createSplit = (seed: number, rank: number): { readonly split?: SampleSplit
   return {
     split: { ...random.pick<Omit<SampleSplit, 'on'>>(splitKinds), on: rank === 4 ? firstSplit : addDays(firstSplit, random.int(1, 600)) },
   }
+}
+
+export interface Company {
+  readonly symbol: string
+  readonly name: string
+}
+
+/** Creates `count` companies (at most `companyCount`) with distinct symbols, awkward symbols first. A longer list starts like a shorter one. */
+const createCompanies = (seed: number, count: number): readonly Company[] => {
+  const companies = awkwardCompanies.slice(0, count).map(([symbol, name]) => ({ symbol, name }))
+  const usedSymbols = new Set(awkwardCompanies.map(([symbol]) => symbol))
+  const order = createPermutation(combinations, createRandom(seed, 'companies').int(0, combinations - 1))
+  for (let index = 0; companies.length < count; index++) {
+    const words = pickWords(order(index))
+    const symbol = createUniqueSymbol(words, usedSymbols)
+    usedSymbols.add(symbol)
+    companies.push({ symbol, name: words.join(' ') })
+  }
+  return companies
+}
+
+const createUniqueSymbol = ([family, trade, form]: Words, usedSymbols: ReadonlySet<string>) => {
+  const stem = `${family.slice(0, 6)}${trade.slice(0, 4)}`.toUpperCase()
+  const longer = `${family.slice(0, 5)}${trade.slice(0, 3)}${form.slice(0, 2)}`.toUpperCase()
+  let symbol = usedSymbols.has(stem) ? longer : stem
+  for (let number = 2; usedSymbols.has(symbol); number++) symbol = `${longer}${number}`
+  return symbol
+}
+
+// Symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits.
+const awkwardCompanies: readonly (readonly [symbol: string, name: string])[] = [
+  ['M&M', 'Mahindra & Mahindra'],
+  ['BAJAJ-AUTO', 'Bajaj Auto'],
+  ['360ONE', '360 One WAM'],
+  ['M&MFIN', 'Mahindra & Mahindra Financial Services'],
+  ['J&KBANK', 'Jammu & Kashmir Bank'],
+  ['20MICRONS', '20 Microns'],
+  ['NAM-INDIA', 'Nippon Life India AMC'],
+  ['ARE&M', 'Amara Raja Energy & Mobility'],
+  ['GVT&D', 'GE Vernova T&D'],
+  ['3MINDIA', '3M India'],
+  ['63MOONS', '63 Moons Technologies'],
+]
+
+const familyNames =
+  'Aarohan Abhinav Adarsh Akshaya Amrit Anand Ankur Apex Arihant Ashoka Avanti Balaji Bharat Bhaskar Brahma Chandra Coromandel Deccan Devika Dhanuka Divya Eastern Ekta Everest Ganga Garuda Girnar Godavari Gokul Gujarat Himalaya Hindustan Indus Jagat Janaki Jaya Jindal Kalyani Kamal Kaveri Kerala Kiran Konark Krishna Lakshmi Madhav Mahavir Malabar Manas Maratha Meghna Mithila Mysore Nalanda Nandi Narmada Navin Nilgiri Omkar Orissa Padma Pallava Prakash Punjab Rajdhani Ratna Royal Sagar Sahyadri Sankalp Saraswati Shakti Shiva Sonata Surya Swastik Tamil Triveni Udaipur Ujjwal Vaibhav Vardhman Vijay Vindhya'.split(
+    ' ',
+  )
+const tradeNames =
+  'Agro Alloys Apparel Auto Bearings Biotech Breweries Cables Capital Castings Cements Ceramics Chemicals Coatings Cold Cotton Dairy Diagnostics Distilleries Electricals Energy Explosives Fasteners Fertilisers Finance Foods Forgings Gases Glass Granites Healthcare Hotels Housing Infra Jewels Laminates Leather Logistics Metals Minerals Motors Organics Packaging Paints Papers Petro Pharma Pipes Plastics Polymers Power Realty Rubber Securities Shipping Silks Software Spinning Steels Sugars Telecom Textiles Tools Tyres Wires'.split(
+    ' ',
+  )
+const companyForms = 'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')
+
+type Words = readonly [family: string, trade: string, form: string]
+
+const combinations = familyNames.length * tradeNames.length * companyForms.length
+const MAX_COMPANIES = 50_000
+
+const pickWords = (number: number): Words => {
+  const family = familyNames[number % familyNames.length] ?? ''
+  const trade = tradeNames[Math.floor(number / familyNames.length) % tradeNames.length] ?? ''
+  const form = companyForms[Math.floor(number / (familyNames.length * tradeNames.length))] ?? ''
+  return [family, trade, form]
+}
+
+const letterA = 'A'.charCodeAt(0)
+
+/** An Indian equity ISIN, check digit included. Distinct numbers from 0 to `isinCount - 1` give distinct ISINs. */
+const createIsin = (number: number): string => {
+  const digits = String(number % 1_000).padStart(3, '0')
+  const letter = String.fromCharCode(letterA + (Math.floor(number / 1_000) % 26))
+  const issue = String(1 + Math.floor(number / 26_000)).padStart(2, '0')
+  const body = `INE${digits}${letter}01${issue}`
+  return `${body}${computeCheckDigit(body)}`
+}
+
+const ISIN_COUNT = 26_000 * 99
+
+/** The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled. */
+export const computeCheckDigit = (body: string): number => {
+  const digits = [...body].map((character) => Number.parseInt(character, 36)).join('')
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const weighted = Number(digit) * (index % 2 === 0 ? 2 : 1)
+    return total + (weighted > 9 ? weighted - 9 : weighted)
+  }, 0)
+  return (10 - (sum % 10)) % 10
 }

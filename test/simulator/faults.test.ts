@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Fault, faultModes } from '../../src/simulator/faults.js'
+import { Fault, faultModes } from '../../src/simulator/conditions.js'
 import { requestNote, sendRequest, serve } from './support.js'
 
 const table = { headers: { 'user-agent': 'Mozilla/5.0' } }

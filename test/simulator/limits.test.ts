@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRateLimits } from '../../src/simulator/limits.js'
+import { createRateLimits } from '../../src/simulator/conditions.js'
 import { requestNote, sendPost, sendRequest, serve } from './support.js'
 
 describe('a rate limit of the simulator', () => {
