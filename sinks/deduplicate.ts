@@ -1,6 +1,6 @@
 import { listColumns, type Table } from '../src/model/table.js'
-import type { DuckDb } from '../src/tables/duckdb.js'
-import { quoteName, quoteText } from '../src/tables/sql.js'
+import type { DuckDb } from '../src/storage/duckdb.js'
+import { quoteName, quoteText } from '../src/storage/duckdb.js'
 
 type Connection = DuckDb['connection']
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
 import { listColumns, type Table } from '../src/model/table.js'
-import { quoteName, quoteText } from '../src/tables/sql.js'
+import { quoteName, quoteText } from '../src/storage/duckdb.js'
 import { deduplicate, duplicateKeys } from './deduplicate.js'
 import { defineExport, type ExportContext, loadTables } from './define-export.js'
 import type { Export, ExportOptions, LoadedTable } from './export.js'

@@ -5,7 +5,7 @@ import { CollectError, formatError, StorageError, UsageError } from '../src/mode
 import { createRedactor } from '../src/model/redact.js'
 import type { SqlType } from '../src/model/row-schema.js'
 import { listColumns, type Table } from '../src/model/table.js'
-import { quoteName, quoteText } from '../src/tables/sql.js'
+import { quoteName, quoteText } from '../src/storage/duckdb.js'
 import { duplicateKeys, selectUnique } from './deduplicate.js'
 import { defineExport, type ExportContext, loadTables } from './define-export.js'
 import type { Export, ExportOptions, LoadedTable } from './export.js'

@@ -44,9 +44,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   market: ['model', 'operators', 'http'],
   simulator: ['model', 'src/http/endpoint.ts'],
   pipeline: ['model', 'operators', 'limiter', 'http', 'market'],
-  tables: ['model'],
   storage: PIPELINE_AND_BELOW,
-  sinks: [...PIPELINE_AND_BELOW, 'storage', 'tables'],
+  sinks: [...PIPELINE_AND_BELOW, 'storage'],
   streams: PIPELINE_AND_BELOW,
   telemetry: ['model', 'pipeline'],
   analysis: ['model', 'market', 'pipeline', 'storage', 'sinks'],
@@ -55,7 +54,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: [...REGISTRY_AND_BELOW, 'analysis'],
   testing: [...REGISTRY_AND_BELOW, 'collector'],
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
-  cli: [...REGISTRY_AND_BELOW, 'tables', 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index'],
+  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index'],
 }
 
 const layerOf = (file: string): string => {
@@ -202,8 +201,9 @@ describe('the checks of the repository', () => {
     ['src/simulator/a.ts', '../operators/b.js'],
     ['src/pipeline/a.ts', '../simulator/b.js'],
     ['src/pipeline/a.ts', '../../streams/b.js'],
-    ['src/tables/a.ts', '../pipeline/b.js'],
-    ['streams/a.ts', '../src/tables/b.js'],
+    ['src/storage/a.ts', '../analysis/b.js'],
+    ['sinks/a.ts', '../src/analysis/b.js'],
+    ['streams/a.ts', '../src/storage/b.js'],
     ['sinks/a.ts', '../streams/b.js'],
     ['streams/a.ts', '../sinks/b.js'],
     ['streams/a.ts', '../src/collector.js'],

@@ -21,7 +21,7 @@ import { Settings } from '../../src/model/settings.js'
 import { once } from '../../src/pipeline/work.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith } from '../tables/support.js'
+import { folderWith } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, defineTestStream } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { writeRunSnapshot } from '../../src/storage/run-snapshot.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith, duckdb as isThere } from '../tables/support.js'
+import { folderWith, duckdb as isThere } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 const FILES = ['A', 'B', 'C'].map((symbol) => `ohlcv_data/${symbol}.csv`)

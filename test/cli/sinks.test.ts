@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readTarget } from '../../src/cli/export/targets.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
-import { duckdb } from '../tables/support.js'
+import { duckdb } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 describe('a target', () => {

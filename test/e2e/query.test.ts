@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { duckdb } from '../tables/support.js'
+import { duckdb } from '../analysis/support.js'
 import { emptyFolder, main } from './command.js'
 
 /** Runs a query in a shell with a pipe, a file or nothing as stdin; the command is `"$@"`. */

@@ -7,10 +7,10 @@ import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
+import { openDuckDb } from '../../src/storage/duckdb.js'
 import { fileCalls } from '../../src/storage/file-calls.js'
-import { openDuckDb } from '../../src/tables/duckdb.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith, duckdb as isThere, treeOf } from '../tables/support.js'
+import { folderWith, duckdb as isThere, treeOf } from '../analysis/support.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const DAY = 1_093_372_200

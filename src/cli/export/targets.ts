@@ -35,7 +35,7 @@ export const createExport = async (
   { kind, location }: Target,
   { schema, streams }: ExportOptions & { readonly schema?: string | undefined },
 ): Promise<Export> => {
-  const { loadDuckDb } = await import('../../tables/duckdb.js')
+  const { loadDuckDb } = await import('../../storage/duckdb.js')
   await loadDuckDb()
   switch (kind) {
     case 'duckdb':

@@ -24,7 +24,8 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     let interrupt = (): void => undefined
     const answer = async (): Promise<void> => {
       const { out } = resolveSettings(flags, io, dependencies)
-      const { runQuery, toQueryError } = await import('../../tables/query.js')
+      const { runQuery } = await import('../../analysis/query.js')
+      const { toQueryError } = await import('../../storage/duckdb.js')
       const query = await runQuery(flags.sql, { out, tables: listTables(dependencies.streams) }, (stop) => (interrupt = stop))
       try {
         if (!subscriber.closed) await printResult(query.result, flags, io)

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
+import { runQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
-import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/registry.js'
 
 /** Whether DuckDB is available: not every system has a binary. */

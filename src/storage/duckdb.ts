@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { formatError, UsageError } from '../model/errors.js'
+import { DamagedFileError, formatError, UsageError } from '../model/errors.js'
 
 export interface DuckDb {
   readonly connection: DuckDBConnection
@@ -42,3 +42,24 @@ export const loadDuckDb = async (): Promise<typeof import('@duckdb/node-api')> =
     )
   }
 }
+
+/** Converts DuckDB's error; keeps its message with the line and the position. */
+export const toQueryError = (error: unknown): unknown => {
+  if (!(error instanceof Error) || error.name !== 'Error') return error
+  if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFileError(formatError(error), { cause: error })
+  return new UsageError(
+    error.message
+      .replace('Failed to extract statements: ', '')
+      .trim()
+      .replace(/\n{2,}/g, '\n'),
+    { cause: error },
+  )
+}
+
+/** SQL literals: a text, a name, a list. */
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteList = (texts: readonly string[]): string => `[${texts.map(quoteText).join(', ')}]`
+
+/** The JSON path of a key; a text that starts with `$` already is a path. */
+export const toJsonPath = (key: string): string => quoteText(key.startsWith('$') ? key : `$."${key}"`)

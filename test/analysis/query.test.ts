@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runQuery } from '../../src/analysis/query.js'
 import { DamagedFileError } from '../../src/model/errors.js'
 import { createFileNames } from '../../src/model/file-name.js'
 import { listColumns, type Table } from '../../src/model/table.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
-import { runQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/registry.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 

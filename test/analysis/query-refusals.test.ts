@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkStatement } from '../../src/analysis/query.js'
 import { UsageError } from '../../src/model/errors.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
-import { openDuckDb } from '../../src/tables/duckdb.js'
-import { parseStatement } from '../../src/tables/statement.js'
+import { openDuckDb } from '../../src/storage/duckdb.js'
 import { streams } from '../../streams/registry.js'
 import { duckdb, folderWith, rowsOf, treeOf } from './support.js'
 
@@ -30,6 +30,7 @@ const writing = [
   `COPY candles TO '${inOut('ohlcv_data/M&M.csv')}'`,
   `COPY candles TO '${outside}' (FORMAT parquet, PARTITION_BY (symbol))`,
   `EXPLAIN ANALYZE COPY candles TO '${inOut('ohlcv_data/M&M.csv')}'`,
+  `EXPLAIN ANALYZE COPY candles TO '${inOut('ohlcv_data/M&M.csv')}' (USE_TMP_FILE false)`,
   `EXPLAIN (ANALYZE, FORMAT json) COPY candles TO '${inOut('ohlcv_data/M&M.csv')}'`,
   `/* x */ explain -- y\n analyze copy candles to '${inOut('ohlcv_data/M&M.csv')}'`,
   `EXPORT DATABASE '${join(outside, 'db')}'`,
@@ -66,6 +67,7 @@ const writing = [
   'CALL pragma_version()',
   `CALL enable_logging(storage = 'file', storage_path = '${outside}')`,
   `FROM enable_logging('QueryLog', storage = 'file', storage_path = '${outside}')`,
+  `FROM enable_logging('QueryLog', storage_path = '${inOut('ohlcv_data/M&M.csv')}')`,
   'FROM enable_profiling()',
   'FROM force_checkpoint()',
   'INSTALL httpfs',
@@ -78,9 +80,18 @@ const writing = [
   ' -- nothing',
 ]
 
+/** What every refusal of a statement says: what to write instead, or where the parser stopped. */
+const WRONG =
+  /query is read-only; use one SELECT|query takes one statement|the statement is missing; use|\(\) is not permitted: query|Parser Error/
+
+/** What every refusal of a file or a function says. */
+const REFUSAL = /(\(\) is not permitted|is not a table): query reads only the tables of the folder; "scripstream query" lists them$/
+
 const elsewhere = [
   `FROM read_csv('${secret}')`,
   `FROM '${secret}'`,
+  "FROM read_csv('/etc/passwd')",
+  "FROM '/etc/passwd'",
   `FROM "${secret}"`,
   `FROM read_text('${secret}')`,
   `FROM read_blob('${secret}')`,
@@ -111,7 +122,6 @@ const elsewhere = [
   `PIVOT (FROM read_csv('${secret}')) ON a IN ('secret') USING count(*)`,
   "FROM 'https://localhost/x.csv'",
   "FROM read_csv('s3://bucket/x.csv')",
-  "SELECT getenv('HOME')",
   'FROM duckdb_secrets()',
   'FROM duckdb_logs()',
 ]
@@ -124,7 +134,11 @@ describe.skipIf(!duckdb)('query', () => {
   })
 
   it.each(elsewhere)('reaches nothing outside the folder by %s', async (sql) => {
-    await expect(rowsOf(sql, out)).rejects.toThrow(UsageError)
+    await expect(rowsOf(sql, out)).rejects.toThrow(REFUSAL)
+  })
+
+  it('knows no function that reads the environment', async () => {
+    await expect(rowsOf("SELECT getenv('HOME')", out)).rejects.toThrow(/function with name getenv does not exist/i)
   })
 
   it.each([
@@ -189,13 +203,13 @@ describe.skipIf(!duckdb)('query', () => {
 describe.skipIf(!duckdb)('the check of a statement alone', () => {
   it.each([...writing])('refuses %s before the database does', async (sql) => {
     const { connection, close } = await openDuckDb()
-    await expect(parseStatement(connection, sql, listTables(streams))).rejects.toThrow()
+    await expect(checkStatement(connection, sql, listTables(streams))).rejects.toThrow(WRONG)
     close()
   })
 
   it.each(elsewhere.filter((sql) => /FROM [\w.]+\(/.test(sql)))('refuses the function in %s before the database does', async (sql) => {
     const { connection, close } = await openDuckDb()
-    await expect(parseStatement(connection, sql, listTables(streams))).rejects.toThrow(/\(\) is not permitted/)
+    await expect(checkStatement(connection, sql, listTables(streams))).rejects.toThrow(REFUSAL)
     close()
   })
 
