@@ -18,8 +18,8 @@ import { defineStream } from '../../src/pipeline/define-stream.js'
 import { perStock } from '../../src/pipeline/work.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
-import { createTestDependencies, createTestIo } from '../cli/support.js'
 import { duckdb } from '../analysis/support.js'
+import { createTestDependencies, createTestIo } from '../cli/support.js'
 
 const Rating = row({
   agency: column(z.string(), { about: 'who rated the stock', sql: 'agency', required: true, key: true }),
