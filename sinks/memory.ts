@@ -1,8 +1,9 @@
-import { defer, from, type Observable, of } from 'rxjs'
+import { concat, defer, from, NEVER, type Observable, of } from 'rxjs'
 import type { Row } from '../src/model/row.js'
+import type { Session } from '../src/pipeline/session.js'
 import type { Storage } from '../src/pipeline/storage.js'
 import { createTail } from '../src/storage/create-tail.js'
-import { memorySession } from '../src/storage/memory-session.js'
+import { createJournal, type LineStore } from '../src/storage/journal.js'
 import { parseRecords } from '../src/storage/stored-records.js'
 import { createStorage } from './create-storage.js'
 
@@ -28,13 +29,27 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
       }),
     write: (file, parts, asOf) =>
       defer(() => {
-        // Copy each chunk at once: the buffer of a large one may be reused for the next.
-        const text = Buffer.concat(
-          Array.from(parts, (part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))),
-        ).toString()
+        const text = Buffer.concat(Array.from(parts, (part) => (typeof part === 'string' ? Buffer.from(part) : part))).toString()
         if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
     begin: memorySession,
   })
+}
+
+/** A session whose journals are in memory, so no run can be resumed. */
+export const memorySession: Storage['begin'] = ({ choose, streams }) =>
+  defer(() => {
+    const session: Session = {
+      record: choose(undefined),
+      isContinued: false,
+      journals: new Map(streams.map((facts) => [facts.stream, createJournal(facts, linesInMemory)])),
+      finish: () => of(undefined),
+    }
+    return concat(of(session), NEVER)
+  })
+
+const linesInMemory: LineStore<readonly string[]> = {
+  append: (_, records) => of(records ?? []),
+  read: (records, index) => records[index] as string,
 }

@@ -31,9 +31,8 @@ export interface Journal {
   /** Carries a record of the previous file over to the new one. Emits once it is written. */
   readonly carry: (rank: number, record: Row) => Observable<void>
   /**
-   * The noted and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. Parts
-   * may have any size; a part of 1 MiB or more is valid only until the next one is read. A later note replaces the earlier records of an
-   * item. Call it once: it releases the records, so that a stream that has ended holds no memory.
+   * The noted and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. A later
+   * note replaces the earlier records of an item. Call it once: it releases the records, so that a stream that has ended holds no memory.
    */
   readonly takeRecords: () => Iterable<string | Uint8Array>
 }

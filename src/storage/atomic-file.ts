@@ -5,8 +5,11 @@ import { basename, dirname, join } from 'node:path'
 import { asBuffer } from '../model/bytes.js'
 import { fileCalls } from './file-calls.js'
 import { getErrorCode } from './file-error.js'
-import { type FileChunk, MIN_LARGE_CHUNK_BYTES } from './file-store.js'
+import type { FileChunk } from './file-store.js'
 import { statFile } from './stat-file.js'
+
+/** Files are written and compared in chunks of at least this size. */
+const CHUNK_BYTES = 1 << 20
 
 export interface WriteOptions {
   /** The modification time of the file, epoch milliseconds: the instant for which its content is valid. */
@@ -25,12 +28,10 @@ export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8
  * unchanged and no temporary file. A target with the same bytes is not touched. Resolves to the size in bytes.
  */
 export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
-  const chunks = toBuffers(parts)
+  const chunks = joinChunks(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
-  if (first.length >= MIN_LARGE_CHUNK_BYTES) return writeAndRename(path, concatIterables([first], chunks), writing)
-  const second = chunks.next().value
-  if (second !== undefined) return writeAndRename(path, concatIterables([first, second], chunks), writing)
-  return !writing.isNew && hasSameBytes(path, first) ? first.length : writeAndRename(path, [first], writing)
+  if (first.length < CHUNK_BYTES && !writing.isNew && hasSameBytes(path, first)) return first.length
+  return writeAndRename(path, prepend(first, chunks), writing)
 }
 
 const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted }: WriteOptions): Promise<number> => {
@@ -40,7 +41,7 @@ const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, is
     const bytes = await writeChunks(fd, chunks, asOf).finally(() => fileCalls.close(fd))
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
-    if (bytes >= MIN_LARGE_CHUNK_BYTES && (await haveSameContent(temporary, path))) await rm(temporary)
+    if (bytes >= CHUNK_BYTES && (await haveSameContent(temporary, path))) await rm(temporary)
     else await fileCalls.rename(temporary, path)
     return bytes
   } catch (error) {
@@ -73,8 +74,8 @@ const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | 
   return bytes
 }
 
-/** Joins short chunks until they are large enough, and passes large ones on unchanged. A short file is a single buffer. */
-function* toBuffers(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
+/** Joins short chunks, so that all of them have at least 1 MiB except the last one. */
+function* joinChunks(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
   let chunk: Buffer[] = []
   let length = 0
   const flush = (): Buffer => {
@@ -85,19 +86,18 @@ function* toBuffers(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
   }
   for (const part of parts) {
     const bytes = toBuffer(part)
-    if (bytes.length >= MIN_LARGE_CHUNK_BYTES && length > 0) yield flush()
     chunk.push(bytes)
     length += bytes.length
-    if (length >= MIN_LARGE_CHUNK_BYTES) yield flush()
+    if (length >= CHUNK_BYTES) yield flush()
   }
   if (length > 0) yield flush()
 }
 
 const toBuffer = (part: FileChunk): Buffer => (typeof part === 'string' ? Buffer.from(part) : asBuffer(part))
 
-function* concatIterables<T>(first: Iterable<T>, second: Iterable<T>): Generator<T> {
-  yield* first
-  yield* second
+function* prepend<T>(first: T, others: Iterable<T>): Generator<T> {
+  yield first
+  yield* others
 }
 
 const hasSameBytes = (path: string, bytes: Buffer): boolean => statFile(path)?.size === bytes.length && readFileSync(path).equals(bytes)
@@ -106,7 +106,7 @@ const haveSameContent = async (one: string, other: string): Promise<boolean> => 
   if (statFile(one)?.size !== statFile(other)?.size) return false
   const handles = await Promise.all([open(one), open(other)])
   try {
-    const buffers = handles.map(() => Buffer.alloc(MIN_LARGE_CHUNK_BYTES))
+    const buffers = handles.map(() => Buffer.alloc(CHUNK_BYTES))
     for (;;) {
       const [bytesRead, otherBytesRead] = await Promise.all(
         handles.map(async (handle, index) => (await handle.read(buffers[index] as Buffer)).bytesRead),

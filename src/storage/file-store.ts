@@ -3,11 +3,8 @@ import type { Row } from '../model/row.js'
 import type { Session, SessionRequest } from '../pipeline/session.js'
 import type { Tail } from '../pipeline/storage.js'
 
-/** A chunk of a file: text or bytes. Bytes of 1 MiB or more are valid only until the next chunk is requested. */
+/** A chunk of a file: text or bytes. */
 export type FileChunk = string | Uint8Array
-
-/** The size in bytes from which a chunk is large. */
-export const MIN_LARGE_CHUNK_BYTES = 1 << 20
 
 /** The file system calls that the sinks need. Paths are relative, with `/`. Each call emits once, except `records` and `owners`. */
 export interface FileStore {

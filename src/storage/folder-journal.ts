@@ -4,20 +4,14 @@ import { join } from 'node:path'
 import { firstValueFrom, map } from 'rxjs'
 import { isRow } from '../model/row.js'
 import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
-import { appendRecords, createJournal, type EarlierItem, type JournalLine } from './create-journal.js'
 import { getErrorCode, toStorageError } from './file-error.js'
-import { type FileSpool, type LinePosition, openFileSpool } from './file-spool.js'
-import type { RecordGroup } from './record-groups.js'
+import { appendRecords, createJournal, type JournalContent, type JournalLine } from './journal.js'
+import { createJournalFile, type JournalFile, type RecordsPlace } from './journal-file.js'
 import { statFile } from './stat-file.js'
 
 export interface OpenJournal {
   readonly journal: Journal
   readonly close: () => void
-}
-
-interface JournalContent {
-  readonly earlier: Map<string, EarlierItem>
-  readonly groups: Map<string, RecordGroup<LinePosition>>
 }
 
 /**
@@ -26,17 +20,17 @@ interface JournalContent {
  */
 export const openJournal = async (path: string, facts: JournalFacts, root: string): Promise<OpenJournal> => {
   const temporary = `${path}.next`
-  const spool = openFileSpool(temporary)
-  const found: JournalContent = { earlier: new Map(), groups: new Map() }
+  const lines = createJournalFile(temporary)
+  const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
   try {
     for await (const line of readJournalLines(path))
-      if (isJournalLine(line) && areFilesUnchanged(line.files, root)) await copyLine(line, { facts, spool, found })
+      if (isJournalLine(line) && areFilesUnchanged(line.files, root)) await copyLine(line, { facts, lines, found })
     await rename(temporary, path)
   } catch (error) {
-    spool.close()
+    lines.close()
     throw toStorageError(error, 'written', path)
   }
-  return { journal: createJournal(facts, spool, found), close: spool.close }
+  return { journal: createJournal(facts, lines, found), close: lines.close }
 }
 
 /** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
@@ -56,20 +50,20 @@ export const readStoredItems = async (path: string, root: string): Promise<Reado
 
 interface CopyContext {
   readonly facts: JournalFacts
-  readonly spool: FileSpool
-  readonly found: JournalContent
+  readonly lines: JournalFile
+  readonly found: JournalContent<RecordsPlace>
 }
 
 const copyLine = async (
   { rows = [], ...line }: JournalLine & { readonly rows?: readonly unknown[] },
-  { facts, spool, found: { earlier, groups } }: CopyContext,
+  { facts, lines, found: { earlier, records } }: CopyContext,
 ): Promise<void> => {
   const written = firstValueFrom(
-    facts.carriesRows ? appendRecords(line, rows, facts, spool) : spool.append(line, undefined).pipe(map(() => undefined)),
+    facts.carriesRows ? appendRecords(line, rows, facts, lines) : lines.append(line, undefined).pipe(map(() => undefined)),
   )
-  spool.flush()
-  const group = await written
-  if (group) groups.set(line.item, group)
+  lines.flush()
+  const copied = await written
+  if (copied) records.set(line.item, copied)
   // An item that may lack rows is fetched again; its records stay valid until then.
   const { item, status, files, remark } = line
   if (line.degraded !== undefined) earlier.delete(item)

@@ -9,7 +9,7 @@ export const RECORD_SEPARATOR = Buffer.from(',\n')
 /** Formats a JSON array with one record per line, in chunks. `records` are JSON texts. */
 export const arrayText = (records: Iterable<string>): Iterable<FileChunk> => encloseInArray(separateRecords(records))
 
-/** The same for chunks that already have separators between the records. Large chunks are not copied. */
+/** The same for chunks that already have separators between the records. */
 export function* encloseInArray(parts: Iterable<FileChunk>): Generator<FileChunk> {
   let isFirst = true
   for (const part of parts) {

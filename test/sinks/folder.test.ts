@@ -1,13 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
-import { MIN_LARGE_CHUNK_BYTES } from '../../src/storage/file-store.js'
 import { contextOf, filesIn, inFolder, NOW, settled, sink, temporaryFolder } from './support.js'
 
 function* failingAfter(text: string): Generator<string> {
@@ -28,26 +26,6 @@ describe('writing a file', () => {
     const parts = ['a'.repeat(700_000), '₹'.repeat(900_000), '', 'end']
     expect(await writeFileAtomically(path, parts, { asOf: NOW })).toBe(700_000 + 2_700_000 + 3)
     expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
-  })
-
-  it('writes a large chunk before it requests the next one, which may reuse the buffer', async () => {
-    const sizes = fc.array(fc.oneof(fc.nat(9), fc.integer({ min: MIN_LARGE_CHUNK_BYTES - 2, max: MIN_LARGE_CHUNK_BYTES + 2 })), {
-      maxLength: 6,
-    })
-    const path = join(temporaryFolder(), 'a.txt')
-    await fc.assert(
-      fc.asyncProperty(sizes, async (lengths) => {
-        const memory = Buffer.alloc(MIN_LARGE_CHUNK_BYTES + 2)
-        const parts = function* (): Generator<Buffer> {
-          for (const [place, length] of lengths.entries())
-            yield length < MIN_LARGE_CHUNK_BYTES ? Buffer.alloc(length, place) : memory.fill(place).subarray(0, length)
-        }
-        const bytes = Buffer.concat(lengths.map((length, place) => Buffer.alloc(length, place)))
-        expect(await writeFileAtomically(path, parts(), { asOf: NOW })).toBe(bytes.length)
-        expect(readFileSync(path).equals(bytes)).toBe(true)
-      }),
-      { numRuns: 40 },
-    )
   })
 
   it('writes texts and bytes in order, and does not touch a file with the same content', async () => {

@@ -9,7 +9,7 @@ import type { Session } from '../../src/pipeline/session.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { fileCalls } from '../../src/storage/file-calls.js'
 import { toStorageError } from '../../src/storage/file-error.js'
-import { openFileSpool } from '../../src/storage/file-spool.js'
+import { createJournalFile } from '../../src/storage/journal-file.js'
 import { filesIn, temporaryFolder } from '../sinks/support.js'
 
 interface Handle {
@@ -109,22 +109,22 @@ describe('a failure of the file system', () => {
   })
 
   it.skipIf(!existsSync(FULL))('ends the run if the journal does not fit on the disk (needs /dev/full)', async () => {
-    const spool = openFileSpool(FULL)
-    const appending = lastValueFrom(spool.append({ item: 'A' }, undefined))
-    spool.flush()
+    const lines = createJournalFile(FULL)
+    const appending = lastValueFrom(lines.append({ item: 'A' }, undefined))
+    lines.flush()
     await expect(appending).rejects.toThrow(StorageError)
     await expect(appending).rejects.toThrow(`${FULL} cannot be written: the disk is full`)
-    spool.close()
+    lines.close()
   })
 
   it('ignores lines of a closed journal', async () => {
     const path = join(temporaryFolder(), 'news.ndjson')
-    const spool = openFileSpool(path)
-    const appending = spool.append({ item: 'A' }, undefined).subscribe({ next: () => expect.fail('it was written') })
-    spool.close()
-    spool.close()
+    const lines = createJournalFile(path)
+    const appending = lines.append({ item: 'A' }, undefined).subscribe({ next: () => expect.fail('it was written') })
+    lines.close()
+    lines.close()
     const other = openSync(join(temporaryFolder(), 'other'), 'w')
-    spool.flush()
+    lines.flush()
     expect([readFileSync(path, 'utf8'), fstatSync(other).size]).toEqual(['', 0])
     closeSync(other)
     appending.unsubscribe()

@@ -1,19 +1,16 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { Observable } from 'rxjs'
-import { type ByteRange, readByteRanges } from './byte-ranges.js'
-import type { JournalSpool } from './create-journal.js'
 import { toStorageError } from './file-error.js'
-import { RECORD_SEPARATOR } from './json-lines.js'
-import type { RecordPosition } from './record-groups.js'
+import type { LineStore } from './journal.js'
 
 /** Where the records of a line are in the file: consecutive, with one byte between two. */
-export interface LinePosition {
+export interface RecordsPlace {
   readonly at: number
   /** The end of each record, relative to `at`. */
   readonly ends: readonly number[]
 }
 
-export interface FileSpool extends JournalSpool<LinePosition> {
+export interface JournalFile extends LineStore<RecordsPlace> {
   /** Writes the pending lines. */
   readonly flush: () => void
   /** Discards the pending lines. */
@@ -31,7 +28,7 @@ interface PendingLine {
  * cache, which takes no longer than a hand-over to another thread. The `ndjson` package cannot format them, because the position of each
  * record in its line must be known.
  */
-export const openFileSpool = (path: string): FileSpool => {
+export const createJournalFile = (path: string): JournalFile => {
   const fd = openSync(path, 'w+')
   let end = 0
   const waiting: PendingLine[] = []
@@ -60,9 +57,12 @@ export const openFileSpool = (path: string): FileSpool => {
         })
         scheduled ??= setImmediate(flush)
       }),
-    *read(records) {
+    read: ({ at, ends }, index) => {
       if (!isOpen) throw new Error(`${path} is closed`)
-      yield* readByteRanges({ fd, path }, toByteRanges(records), RECORD_SEPARATOR)
+      const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
+      const record = Buffer.allocUnsafe((ends[index] as number) - start)
+      if (readSync(fd, record, 0, record.length, at + start) < record.length) throw new Error(`${path} is shorter than it was when written`)
+      return record
     },
     flush,
     close: () => {
@@ -84,18 +84,11 @@ const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): vo
   for (const { done } of batch) done()
 }
 
-function* toByteRanges(records: Iterable<RecordPosition<LinePosition>>): Generator<ByteRange, undefined> {
-  for (const [{ at, ends }, index] of records) {
-    const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
-    yield { at: at + start, length: (ends[index] as number) - start }
-  }
-}
-
 interface FormattedLine {
   readonly text: string
   /** In bytes. */
   readonly length: number
-  readonly place: LinePosition
+  readonly place: RecordsPlace
 }
 
 /** Formats a line with its records, and computes their positions in the file if the line starts at `start`. */

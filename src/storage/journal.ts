@@ -1,0 +1,132 @@
+import { map, type Observable, of } from 'rxjs'
+import { type ItemOutcome, isLost } from '../model/outcome.js'
+import type { Row } from '../model/row.js'
+import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
+import type { FileChunk } from './file-store.js'
+import { RECORD_SEPARATOR } from './json-lines.js'
+
+/** A line of a journal: one item, identified by its file name, which is unique within the stream. */
+export interface JournalLine {
+  readonly item: string
+  readonly status: ItemOutcome['status']
+  readonly files: StoredItem['files']
+  /** Why the item may lack rows; a later run fetches it again. */
+  readonly degraded?: string
+  readonly remark?: string
+}
+
+/** Where the lines of a journal are stored. A `Place` locates the records of one line. */
+export interface LineStore<Place> {
+  /** Appends a line with records, each a JSON text; emits their place once the line is written. */
+  readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
+  /** Reads a record by its index in its line. */
+  readonly read: (place: Place, index: number) => FileChunk
+}
+
+/** The records of one line, with their sort keys if they are sorted. */
+export interface LineRecords<Place> {
+  readonly place: Place
+  readonly count: number
+  readonly keys: readonly string[] | undefined
+}
+
+/** An item that an unfinished run stored. */
+export type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark'> & Pick<StoredItem, 'files'>
+
+/** What a journal has at its start: the items of an unfinished run, and their records by item. */
+export interface JournalContent<Place> {
+  readonly earlier: Map<string, EarlierItem>
+  readonly records: Map<string, LineRecords<Place>>
+}
+
+/** Creates the journal of a stream. Records stay in the store; only their places and sort keys are in memory. */
+export const createJournal = <Place>(
+  facts: JournalFacts,
+  store: LineStore<Place>,
+  { earlier, records }: JournalContent<Place> = { earlier: new Map(), records: new Map() },
+): Journal => {
+  // Records are stored by item name: the rank of an item may have changed since an unfinished run.
+  const ranks = new Map<string, number>()
+  const carried: RankedLine<Place>[] = []
+  return {
+    findStored: (item) => {
+      const found = earlier.get(item.fileName)
+      if (found === undefined) return undefined
+      ranks.set(item.fileName, item.rank)
+      const { files, ...outcome } = found
+      return { settled: { item, ...outcome }, files }
+    },
+    note: (kept) => {
+      if (isLost(kept.settled)) return of(kept)
+      const { item, rows } = kept.settled
+      if (!facts.carriesRows) return store.append(toJournalLine(kept), undefined).pipe(map(() => kept))
+      return appendRecords(toJournalLine(kept), [...rows], facts, store).pipe(
+        map((line) => {
+          ranks.set(item.fileName, item.rank)
+          records.set(item.fileName, line)
+          return kept
+        }),
+      )
+    },
+    carry: (rank, record) =>
+      appendRecords({ rank, status: 'carried' }, [record], facts, store).pipe(map((line) => void carried.push({ rank, line }))),
+    takeRecords: () => {
+      const noted = [...ranks].flatMap(([item, rank]) => {
+        const line = records.get(item)
+        return line === undefined ? [] : [{ rank, line }]
+      })
+      const lines = [...noted, ...carried.splice(0)].sort((one, other) => one.rank - other.rank).map(({ line }) => line)
+      for (const known of [ranks, records]) known.clear()
+      return readSorted(lines, store)
+    },
+  }
+}
+
+interface RankedLine<Place> {
+  readonly rank: number
+  readonly line: LineRecords<Place>
+}
+
+/** Appends a line with rows; emits their place once the line is written. */
+export const appendRecords = <Place>(
+  line: object,
+  rows: readonly unknown[],
+  { newestBy }: JournalFacts,
+  { append }: LineStore<Place>,
+): Observable<LineRecords<Place>> => {
+  const keys = newestBy && (rows as readonly Row[]).map(newestBy)
+  return append(
+    line,
+    rows.map((row) => JSON.stringify(row)),
+  ).pipe(map((place) => ({ place, count: rows.length, keys })))
+}
+
+const toJournalLine = ({ settled: { item, status, degraded, remark }, files }: StoredItem): JournalLine => ({
+  ...{ item: item.fileName, status, files },
+  ...(degraded === undefined ? {} : { degraded }),
+  ...(remark === undefined ? {} : { remark }),
+})
+
+/** Reads all records, separated, sorted by key, greatest first; records with the same key stay in the order of the lines. */
+function* readSorted<Place>(lines: readonly LineRecords<Place>[], { read }: LineStore<Place>): Generator<FileChunk, undefined> {
+  const total = lines.reduce((sum, { count }) => sum + count, 0)
+  // Records are numbered, because an object for each would need more memory than anything else in a run.
+  const [lineOf, indexOf] = [new Uint32Array(total), new Uint32Array(total)]
+  let next = 0
+  for (const [number, { count }] of lines.entries())
+    for (let index = 0; index < count; index += 1) {
+      lineOf[next] = number
+      indexOf[next] = index
+      next += 1
+    }
+  const getLine = (record: number): LineRecords<Place> => lines[lineOf[record] as number] as LineRecords<Place>
+  const keyOf = (record: number): string => getLine(record).keys?.[indexOf[record] as number] ?? ''
+  const order = Uint32Array.from(lineOf.keys())
+  if (lines.some(({ keys }) => keys !== undefined)) order.sort((one, other) => compareTexts(keyOf(other), keyOf(one)) || one - other)
+  for (const [position, record] of order.entries()) {
+    if (position > 0) yield RECORD_SEPARATOR
+    yield read(getLine(record).place, indexOf[record] as number)
+  }
+}
+
+const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
