@@ -54,6 +54,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: [...REGISTRY_AND_BELOW, 'analysis'],
   testing: [...REGISTRY_AND_BELOW, 'collector'],
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
+  // Examples import the package by its name only.
+  examples: [],
   cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index'],
 }
 
@@ -188,7 +190,8 @@ describe('the repository', () => {
     const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
     expect(undici).toEqual(['src/http/undici.ts'])
     // Metrics are served on loopback during a run.
-    expect(httpClients(sources).filter((file) => !['http', 'simulator'].includes(layerOf(file)))).toEqual(['src/cli/metrics-server.ts'])
+    const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
+    expect(others).toEqual(['src/cli/metrics-server.ts'])
   })
 })
 
@@ -219,6 +222,7 @@ describe('the checks of the repository', () => {
     ['src/index.ts', './fleet/b.js'],
     ['src/pipeline/a.ts', '../fleet/b.js'],
     ['src/fleet/a.ts', '../collector.js'],
+    ['src/examples/a.ts', '../index.js'],
     ['src/fleet/a.ts', '../cli/b.js'],
     ['elsewhere/a.ts', './b.js'],
   ])('detect that %s must not import %s', (file, target) => {

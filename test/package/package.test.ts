@@ -34,7 +34,16 @@ describe('the package', () => {
     ]
     expect(bundled).toEqual(expect.arrayContaining(['dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']))
     const pages = ['analysis', 'cli', 'fleet', 'pipeline'].map((folder) => `src/${folder}/README.md`)
-    expect(rest.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json', ...pages])
+    const examples = rest.filter((file) => /^src\/examples\/\d\d-[a-z-]+\.ts$/.test(file))
+    expect(examples.length).toBeGreaterThan(5)
+    expect(rest.filter((file) => !examples.includes(file)).sort()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'package.json',
+      ...pages,
+    ])
     expect(bundled.length + rest.length).toBe(others.length)
     expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
   })

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
@@ -32,8 +33,19 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
 const toBenchFile = (name: string): string => fileURLToPath(new URL(`../bench/${name}`, import.meta.url))
 const results = readResults(toBenchFile('results.json'))
 
+const EXAMPLES = new URL('../../src/examples/', import.meta.url)
+const readExample = (file: string): string => readFileSync(new URL(file, EXAMPLES), 'utf8')
+
+/** A line for each example: its file, and its first comment. */
+const listExamples = (): string =>
+  readdirSync(EXAMPLES)
+    .filter((file) => file.endsWith('.ts'))
+    .sort()
+    .map((file) => `- [\`${file}\`](../examples/${file}): ${/^\/\*\* (.+) \*\/$/m.exec(readExample(file))?.[1] ?? ''}`)
+    .join('\n')
+
 /** The generated blocks of the pages, by the name of their markers. */
-export const blocks = (example: string): Readonly<Record<string, string>> => ({
+export const blocks = (): Readonly<Record<string, string>> => ({
   graph: [
     '```mermaid',
     'flowchart LR',
@@ -56,7 +68,8 @@ export const blocks = (example: string): Readonly<Record<string, string>> => ({
   speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
   outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
-  example: `\`\`\`ts\n${example.trim()}\n\`\`\``,
+  example: `\`\`\`ts\n${readExample('01-one-stream.ts').trim()}\n\`\`\``,
+  examples: listExamples(),
 })
 
 const marks = (name: string) => [`<!-- ${name} -->`, `<!-- /${name} -->`] as const

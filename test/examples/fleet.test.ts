@@ -4,9 +4,9 @@ import { Subject } from 'rxjs'
 import { serveSimulator } from 'scripstream/simulator'
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
+import { collect, work } from '../../src/examples/10-fleet.js'
 import { emptyFolder } from '../e2e/command.js'
 import { markNeedsRedis, noRedis, createTestFleet as ownFleet } from '../fleet/support.js'
-import { collect, work } from './fleet-host.js'
 
 it.skipIf(noRedis)(markNeedsRedis('runs a collector and a worker in one process'), async () => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 5 })

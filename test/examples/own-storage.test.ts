@@ -7,7 +7,7 @@ import { serveSimulator } from 'scripstream/simulator'
 import { marketNews, masterData, streams } from 'scripstream/streams'
 import { createScriptedProvider, scriptedUrls } from 'scripstream/testing'
 import { expect, it, onTestFinished } from 'vitest'
-import { type Post, postTo, webhook } from './webhook.js'
+import { type Post, postTo, webhook } from '../../src/examples/04-own-storage.js'
 
 /** A webhook that answers with a status and records the posts. */
 const hook = async (

@@ -1,3 +1,4 @@
+/** A storage of your own: outputs are posted to a webhook, with back-pressure. */
 import { catchError, concatMap, map, type Observable, of, throwError } from 'rxjs'
 import { fromFetch } from 'rxjs/fetch'
 import { StorageError } from 'scripstream'

@@ -5,7 +5,7 @@ import { createCollector } from 'scripstream'
 import { type Fault, type Simulator, serveSimulator } from 'scripstream/simulator'
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
-import { newsRoute } from './news-host.js'
+import { newsRoute } from '../../src/examples/05-watchlist-server.js'
 
 const host = async (faults: readonly Fault[] = [], everyMs = 60_000): Promise<{ provider: Simulator; url: string }> => {
   const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 20, faults })

@@ -1,3 +1,4 @@
+/** A route of a server: the news of a watchlist as server-sent events, with `node:http` or Express. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { distinct, exhaustMap, mergeMap, timer } from 'rxjs'
 import type { Collector } from 'scripstream'
