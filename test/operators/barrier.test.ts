@@ -27,18 +27,6 @@ describe('barrier', () => {
   )
 
   it(
-    'subscribes all branches at the same time, and each once',
-    marbles((m) => {
-      const one = m.cold<string>('  -a|')
-      const other = m.cold<string>('-b|')
-
-      m.expect(barrier([one, other])).toBeObservable('--(x|)', { x: ['a', 'b'] })
-      m.expect(one).toHaveSubscriptions('             ^-!')
-      m.expect(other).toHaveSubscriptions('           ^-!')
-    }),
-  )
-
-  it(
     'errors if a branch fails, and unsubscribes the others',
     marbles((m) => {
       const bug = new TypeError('a bug')
@@ -75,18 +63,6 @@ describe('barrier', () => {
 
       m.expect(barrier([twice])).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
       m.expect(twice).toHaveSubscriptions('^--!')
-    }),
-  )
-
-  it(
-    'waits for a branch that never ends',
-    marbles((m) => {
-      const endless = m.cold<string>('-a')
-      const other = m.cold<string>('  -b|')
-
-      m.expect(barrier([endless, other])).toBeObservable('-')
-      m.expect(endless).toHaveSubscriptions('             ^')
-      m.expect(other).toHaveSubscriptions('               ^-!')
     }),
   )
 

@@ -35,29 +35,6 @@ describe('recover', () => {
     }),
   )
 
-  it(
-    'completes with an empty source',
-    marbles((m) => {
-      const source = m.cold<string>(' --|')
-      const instead = m.cold<string>('-i-|')
-      const expected = '              --|'
-
-      m.expect(source.pipe(catchItemFailure(() => instead))).toBeObservable(expected)
-      m.expect(source).toHaveSubscriptions('^-!')
-      m.expect(instead).toHaveSubscriptions([])
-    }),
-  )
-
-  it(
-    'waits with a source that never answers',
-    marbles((m) => {
-      const source = m.cold<string>('-')
-
-      m.expect(source.pipe(catchItemFailure(() => of('i')))).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('                        ^')
-    }),
-  )
-
   for (const error of losses)
     it(
       `goes on with something else after a loss, which it is told: ${error.message}`,

@@ -141,18 +141,6 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'waits for a tier that never answers',
-    marbles((m) => {
-      const sheet = m.cold<string>('-')
-      const page = m.cold<string>(' (b|)')
-
-      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable('-')
-      m.expect(sheet).toHaveSubscriptions('^')
-      m.expect(page).toHaveSubscriptions([])
-    }),
-  )
-
-  it(
     'unsubscribes the active tier when it is unsubscribed, and tries no other',
     marbles((m) => {
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))

@@ -32,11 +32,6 @@ describe('mergePulled', () => {
   )
 
   it(
-    'completes with an empty source',
-    marbles((m) => m.expect(m.cold('--|').pipe(mergeMapPool(() => of(1), 2))).toBeObservable('--|')),
-  )
-
-  it(
     'passes on an error of the source, and of the work',
     marbles((m) => {
       const failure = new Error('broken')

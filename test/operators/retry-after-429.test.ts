@@ -22,11 +22,6 @@ describe('retryAfter429', () => {
   )
 
   it(
-    'waits with a source that never answers',
-    marbles((m) => m.expect(m.cold<string>('-').pipe(retrying())).toBeObservable('-')),
-  )
-
-  it(
     'waits exactly as long as Retry-After, without jitter',
     marbles((m) => {
       const refused = m.cold<string>('-#', undefined, new ThrottledError(20))

@@ -23,27 +23,6 @@ describe('retryFailures', () => {
   )
 
   it(
-    'completes with an empty source',
-    marbles((m) => {
-      const source = m.cold<string>('--|')
-      const expected = '             --|'
-
-      m.expect(source.pipe(retrying())).toBeObservable(expected)
-      m.expect(source).toHaveSubscriptions('^-!')
-    }),
-  )
-
-  it(
-    'waits with a source that never answers',
-    marbles((m) => {
-      const source = m.cold<string>('-')
-
-      m.expect(source.pipe(retrying())).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('            ^')
-    }),
-  )
-
-  it(
     'retries after a back-off that doubles, then passes on the last error',
     marbles((m) => {
       const error = new HttpError(503)

@@ -42,49 +42,6 @@ describe('sortDescending', () => {
   )
 
   it(
-    'completes with an empty source',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('--|')
-
-      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('--|')
-      m.expect(source).toHaveSubscriptions('                        ^-!')
-    }),
-  )
-
-  it(
-    'waits with a source that never emits',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('-')
-
-      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('                        ^')
-    }),
-  )
-
-  it(
-    'passes on an error',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('-a-#', { a: [old] }, bug)
-
-      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-a-#', { a: [old] }, bug)
-      m.expect(source).toHaveSubscriptions('                        ^--!')
-    }),
-  )
-
-  it(
-    'unsubscribes the source when it is unsubscribed',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('-a-b-|', { a: [old], b: [recent] })
-      const unsub = '                         --!'
-      const subs = '                          ^-!'
-      const expected = '                      -a-'
-
-      m.expect(source.pipe(sortDescending(byDate)), unsub).toBeObservable(expected, { a: [old] })
-      m.expect(source).toHaveSubscriptions(subs)
-    }),
-  )
-
-  it(
     'ends with the error of a key that throws',
     marbles((m) => {
       const source = m.cold<readonly Deal[]>('-a-|', { a: [old] })

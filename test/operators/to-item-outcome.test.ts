@@ -109,26 +109,4 @@ describe('settle', () => {
       m.expect(work).toHaveSubscriptions('^--!')
     }),
   )
-
-  it(
-    'waits for work that never completes',
-    marbles((m) => {
-      const work = m.cold<ItemResult>('-a-', { a: createResult([1]) })
-
-      m.expect(work.pipe(toItemOutcome(item))).toBeObservable('-')
-      m.expect(work).toHaveSubscriptions('              ^')
-    }),
-  )
-
-  it(
-    'unsubscribes the work when it is unsubscribed',
-    marbles((m) => {
-      const work = m.cold<ItemResult>('----a|', { a: createResult([1]) })
-      const unsub = '             --!'
-      const subs = '              ^-!'
-
-      m.expect(work.pipe(toItemOutcome(item)), unsub).toBeObservable('-')
-      m.expect(work).toHaveSubscriptions(subs)
-    }),
-  )
 })

@@ -49,62 +49,6 @@ describe('uniqueBy', () => {
   )
 
   it(
-    'emits an empty list for an empty source',
-    marbles((m) => {
-      const source = m.cold<Filing>('--|')
-      const expected = '             --(x|)'
-
-      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [] })
-      m.expect(source).toHaveSubscriptions('^-!')
-    }),
-  )
-
-  it(
-    'emits nothing while the source goes on',
-    marbles((m) => {
-      const source = m.cold<Filing>('a-b-', rows)
-
-      m.expect(source.pipe(uniqueBy(byId))).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('                ^')
-    }),
-  )
-
-  it(
-    'passes on an error without the rows before it',
-    marbles((m) => {
-      const source = m.cold<Filing>('a-#', rows, bug)
-      const expected = '             --#'
-
-      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, undefined, bug)
-      m.expect(source).toHaveSubscriptions('^-!')
-    }),
-  )
-
-  it(
-    'unsubscribes the source when it is unsubscribed',
-    marbles((m) => {
-      const source = m.cold<Filing>('a-b-|', rows)
-      const unsub = '--!'
-      const subs = ' ^-!'
-
-      m.expect(source.pipe(uniqueBy(byId)), unsub).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions(subs)
-    }),
-  )
-
-  it(
-    'starts again with each subscription',
-    marbles((m) => {
-      const source = m.cold<Filing>('a-b|', rows)
-      const unique = source.pipe(uniqueBy(byId))
-
-      m.expect(unique, '^').toBeObservable(' ---(x|)', { x: [rows.a, rows.b] })
-      m.expect(unique, '-^').toBeObservable('----(x|)', { x: [rows.a, rows.b] })
-      m.expect(source).toHaveSubscriptions(['^--!', '-^--!'])
-    }),
-  )
-
-  it(
     'ends with the error of a key that throws',
     marbles((m) => {
       const source = m.cold<Filing>('-a-b|', rows)

@@ -1,0 +1,105 @@
+import { EmptyError, map, type Observable, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { createResult, type ItemResult } from '../../src/model/outcome.js'
+import { barrier } from '../../src/operators/barrier.js'
+import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
+import { deadline } from '../../src/operators/deadline.js'
+import { firstThatAnswers } from '../../src/operators/first-that-answers.js'
+import { mergeMapPool } from '../../src/operators/merge-map-pool.js'
+import { retryAfter429 } from '../../src/operators/retry-after-429.js'
+import { retryFailures } from '../../src/operators/retry-failures.js'
+import { secondPass } from '../../src/operators/second-pass.js'
+import { sortDescending } from '../../src/operators/sort-descending.js'
+import { toItemOutcome } from '../../src/operators/to-item-outcome.js'
+import { uniqueBy } from '../../src/operators/unique-by.js'
+import { marbles } from '../support/marbles.js'
+
+interface Operator {
+  readonly name: string
+  readonly apply: (source: Observable<ItemResult>) => Observable<unknown>
+  /** What comes of a source that ends without a value, as marbles; if absent, the same. `e` is an empty list. */
+  readonly ofEmpty?: '--(e|)' | '--#'
+}
+
+const values: { readonly a: ItemResult } = { a: createResult([{ n: 1 }]) }
+const item = { key: 'A', rank: 0, fileName: 'A', value: {} }
+const policy = { retries: 2, throttleRetries: 2, backoffMs: 8, maxPauseMs: 0, throttleMs: 8, throttleMaxMs: 8, random: () => 0 }
+
+const operators: readonly Operator[] = [
+  { name: 'barrier', apply: (source) => barrier([source]), ofEmpty: '--#' },
+  { name: 'catchItemFailure', apply: (source) => source.pipe(catchItemFailure(() => of(values.a))) },
+  { name: 'deadline', apply: (source) => source.pipe(deadline({ idleMs: 60_000 })) },
+  { name: 'firstThatAnswers', apply: (source) => firstThatAnswers([{ name: 'only', ask: () => source }]) },
+  { name: 'mergeMapPool', apply: (source) => source.pipe(mergeMapPool((value) => of(value), 2)) },
+  { name: 'retryAfter429', apply: (source) => source.pipe(retryAfter429()) },
+  { name: 'retryFailures', apply: (source) => source.pipe(retryFailures(policy)) },
+  {
+    name: 'secondPass',
+    apply: (source) =>
+      source.pipe(
+        secondPass(
+          (_: ItemResult): string | undefined => undefined,
+          () => of(values.a),
+        ),
+      ),
+  },
+  {
+    name: 'sortDescending',
+    apply: (source) =>
+      source.pipe(
+        map(({ rows }): readonly unknown[] => [...rows]),
+        sortDescending(() => ''),
+      ),
+  },
+  { name: 'toItemOutcome', apply: (source) => source.pipe(toItemOutcome(item)), ofEmpty: '--#' },
+  { name: 'uniqueBy', apply: (source) => source.pipe(uniqueBy(() => 'key')), ofEmpty: '--(e|)' },
+]
+
+describe.each(operators)('$name', ({ apply, ofEmpty = '--|' }) => {
+  it('ends with a source that has no value, with an error or an empty list where it promises a value', () =>
+    marbles((m) => {
+      const source = m.cold<ItemResult>('--|')
+
+      m.expect(apply(source)).toBeObservable(ofEmpty, { e: [] }, new EmptyError())
+      m.expect(source).toHaveSubscriptions('^-!')
+    })())
+
+  it('waits with a source that never emits', () =>
+    marbles((m) => {
+      const source = m.cold<ItemResult>('-')
+
+      m.expect(apply(source), '1s !').toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('^ 999ms !')
+    })())
+
+  it('passes on an unexpected error at once, and unsubscribes its source', () =>
+    marbles((m) => {
+      const bug = new TypeError('a bug')
+      const source = m.cold<ItemResult>('--#', undefined, bug)
+
+      m.expect(apply(source)).toBeObservable('--#', undefined, bug)
+      m.expect(source).toHaveSubscriptions('^-!')
+    })())
+
+  it('unsubscribes its source when it is unsubscribed', () =>
+    marbles((m) => {
+      const source = m.cold<ItemResult>('----(a|)', values)
+
+      m.expect(apply(source), '--!').toBeObservable('-')
+      m.expect(source).toHaveSubscriptions('^-!')
+    })())
+
+  it('starts again with each subscription', () =>
+    marbles((m) => {
+      const source = m.cold<ItemResult>('--(a|)', values)
+      const applied = apply(source)
+      const seen: unknown[] = []
+      applied.subscribe((value) => seen.push(value))
+      m.cold('-x').subscribe(() => applied.subscribe((value) => seen.push(value)))
+      m.flush()
+
+      m.expect(source).toHaveSubscriptions(['^-!', '-^-!'])
+      expect(seen).toHaveLength(2)
+      expect(seen[1]).toStrictEqual(seen[0])
+    })())
+})
