@@ -7,7 +7,7 @@ import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
 import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
-import { Settings, type SettingsInput } from './model/settings.js'
+import { explainIssue, Settings, type SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 import type { Engine } from './pipeline/engine.js'
 import type { Log } from './pipeline/log.js'
@@ -128,5 +128,5 @@ const createUntypedCollector = ({ settings: given, streams = allStreams, storage
 const parseSettings = (given: SettingsInput): Settings => {
   const { data, error } = Settings.safeParse(given)
   if (data) return data
-  throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+  throw new UsageError(error.issues.map((issue) => `${issue.path.join('.')}: ${explainIssue(issue)}`).join('; '))
 }

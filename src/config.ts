@@ -2,10 +2,19 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { limitNames } from './analysis/verify/verification.js'
+import { readEnvironment } from './model/environment.js'
 import { formatError, UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
-import { environmentNames, hosts, Settings, type SettingsInput } from './model/settings.js'
-import { didYouMean, findClosest, findNearMatch } from './model/text.js'
+import {
+  builtInHosts,
+  environmentNames,
+  explainIssue,
+  Settings,
+  type SettingsInput,
+  toAddressSetting,
+  toAddressVariable,
+} from './model/settings.js'
+import { didYouMean } from './model/text.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 
 const CONFIG_FILE = 'scripstream.config.json'
@@ -28,7 +37,11 @@ interface SettingsLayer {
 
 /** The effective settings: flag > environment > file > default. @throws UsageError that names a wrong value, its source and the remedy */
 export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): Settings => {
-  const layers = [readFileLayer(configFile), readEnvironmentLayer(env), { values: flags, formatName: (setting: string) => `--${setting}` }]
+  const layers = [
+    readFileLayer(configFile),
+    { values: readEnvironment(env, streams), formatName: formatVariable },
+    { values: flags, formatName: (setting: string) => `--${setting}` },
+  ]
   for (const layer of layers) checkLayer(layer, streams)
   return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
 }
@@ -62,25 +75,28 @@ const checkLayer = ({ values, formatName }: SettingsLayer, streams: readonly Str
 
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
   const [setting = '', host] = path.map(String)
-  return setting === 'urls' && host !== undefined && isRow(values.urls) ? `urls.${host}` : setting
+  return isAddress(setting) && host !== undefined && isRow(values[setting]) ? `${setting}.${host}` : setting
 }
+
+/** Whether a setting contains base addresses. */
+const isAddress = (setting: unknown): boolean => setting === 'urls' || setting === 'hosts'
 
 const describeIssue = (issue: z.core.$ZodIssue, values: Row): string => {
   if (issue.code === 'unrecognized_keys') {
     const [first = ''] = issue.keys
-    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? hosts : Object.keys(Settings.shape))} "scripstream run --help" shows all`
+    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape))} "scripstream run --help" shows all`
   }
   const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
   const where =
-    issue.path.length > 1 && issue.code !== 'invalid_key' && issue.path[0] !== 'urls' ? ` (${issue.path.slice(1).join('.')})` : ''
-  return `is ${formatValue(given, String(issue.path[0]))}${where}: ${issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
+    issue.path.length > 1 && issue.code !== 'invalid_key' && !isAddress(issue.path[0]) ? ` (${issue.path.slice(1).join('.')})` : ''
+  return `is ${formatValue(given, String(issue.path[0]))}${where}: ${explainIssue(issue).replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
 }
 
 /** A wrong value as text; values that may identify the user are not shown. */
 const formatValue = (given: unknown, setting: string): string => {
   if (['headers', 'sheetId', 'asmTabId', 'gsmTabId'].includes(setting)) return 'wrong (value not shown)'
   const text = JSON.stringify(given)
-  return setting === 'urls' ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
+  return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }
 
 const readFileLayer = (given: string | undefined): SettingsLayer => {
@@ -101,68 +117,9 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
 /** Omits the part of the file that Node's message quotes, because it may be a secret. */
 const describeSyntaxError = ({ message }: SyntaxError): string => `it is not JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
 
-const readEnvironmentLayer = (env: NonNullable<SettingsSources['env']>): SettingsLayer => {
-  const values: Record<string, unknown> = {}
-  const urls: Record<string, string> = {}
-  for (const [setting, variable] of Object.entries(environmentNames)) {
-    const text = env[variable]?.trim() ?? ''
-    if (text === '') continue
-    if (setting.startsWith('urls.')) urls[setting.slice('urls.'.length)] = text
-    else values[setting] = parseValue(setting, text)
-  }
-  return { values: { ...values, urls }, formatName: (setting) => environmentNames[setting] ?? setting }
-}
-
-/** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
-const parseValue = (setting: string, text: string): unknown => {
-  switch (setting) {
-    case 'fetchOhlcv':
-    case 'forceUpdate':
-      return /^(true|1|yes|on)$/i.test(text) ? true : /^(false|0|no|off)$/i.test(text) ? false : text
-    case 'workers':
-    case 'timeoutsMs':
-    case 'verify':
-      return Object.fromEntries(
-        text
-          .split(',')
-          .map((pair) => pair.split('=').map((part) => part.trim()))
-          .map(([name = '', value = '']) => [name, parseNumber(value)]),
-      )
-    case 'headers':
-      return parseJson(text)
-    case 'newsLimit':
-    case 'retries':
-    case 'backoffMs':
-    case 'throttleMs':
-    case 'throttleMaxMs':
-    case 'throttleRetries':
-    case 'throttleGiveUpMs':
-    case 'downMs':
-      return parseNumber(text)
-    default:
-      return text
-  }
-}
-
-const parseNumber = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
-/** A warning for each variable that looks like a misspelt one of ours. */
-export const findMisspeltVariables = (env: Readonly<Record<string, string | undefined>>): readonly string[] => {
-  const known = [...Object.values(environmentNames), 'SCRIPSTREAM_ENGINE', 'SCRIPSTREAM_BLOBS']
-  return Object.keys(env)
-    .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
-    .flatMap((name) => {
-      const near = name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known)
-      return near === undefined ? [] : [`unknown variable ${name} is ignored. Did you mean ${near}?`]
-    })
+const formatVariable = (setting: string): string => {
+  const [group, host] = setting.split('.')
+  return isAddress(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[setting] ?? setting)
 }
 
 /** A row of the settings table in the README and `--help`. */
@@ -176,13 +133,10 @@ export interface SettingRow {
 export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape).flatMap(([name, schema]) => {
   const value: unknown = Settings.parse({})[name as keyof Settings]
   const row = { default: value === undefined || isRow(value) ? '' : String(value), description: schema.description ?? '' }
+  if (name === 'hosts') return [{ name: 'hosts.<name>', env: toAddressVariable('<name>'), ...row }]
   if (name !== 'urls') return [{ name, env: environmentNames[name] ?? '', ...row }]
-  return Object.entries(environmentNames)
-    .filter(([setting]) => setting.startsWith('urls.'))
-    .map(([setting, env]) => ({
-      name: setting,
-      env,
-      default: '',
-      description: `base address of the ${setting.slice(5)} service; may include a path`,
-    }))
+  return builtInHosts.map((host) => ({
+    ...{ name: toAddressSetting(host), env: toAddressVariable(host), default: '' },
+    description: `base address of the ${host} service; may include a path`,
+  }))
 })

@@ -9,7 +9,7 @@ import { createCollector } from './collector.js'
 import type { HttpReply, Transport } from './http/transport.js'
 import { type Item, type PublicOutcome, skippedResult } from './model/outcome.js'
 import type { ScriptReport } from './model/report.js'
-import { type Host, hosts, type SettingsInput } from './model/settings.js'
+import { type BuiltInHost, builtInHosts, type Host, isBuiltInHost, type SettingsInput } from './model/settings.js'
 import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 import { defineStream, type StreamDefinition } from './pipeline/define-stream.js'
@@ -42,7 +42,9 @@ export interface ScriptedProvider {
 }
 
 /** The addresses by which a scripted provider distinguishes the services. */
-export const scriptedUrls = Object.fromEntries(hosts.map((host) => [host, `http://${host}`])) as Readonly<Record<Host, string>>
+export const scriptedUrls = Object.fromEntries(builtInHosts.map((host) => [host, `http://${host}`])) as Readonly<
+  Record<BuiltInHost, string>
+>
 
 /** A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket. */
 export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
@@ -51,7 +53,7 @@ export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
     defer(() => {
       const { hostname, pathname, search } = new URL(url)
       const posted: unknown = body === undefined ? undefined : JSON.parse(body)
-      const one: ScriptedRequest = { host: hostname as Host, path: pathname + search, body: posted, headers, at: asyncScheduler.now() }
+      const one: ScriptedRequest = { host: hostname, path: pathname + search, body: posted, headers, at: asyncScheduler.now() }
       asked.push(one)
       return answers(one).pipe(map(toReply))
     })
@@ -98,7 +100,7 @@ export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, .
   const leading =
     source === undefined ? [] : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
   const collector = createCollector({
-    settings: { urls: scriptedUrls, sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
+    settings: { urls: scriptedUrls, hosts: scriptOwnHosts(stream), sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
     streams: [...leading, stream],
     storage: memory(files),
     transport: provider.transport,
@@ -115,6 +117,9 @@ export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, .
     requests: provider.requests,
   }
 }
+
+const scriptOwnHosts = ({ endpoints }: StreamDefinition): Record<string, string> =>
+  Object.fromEntries(endpoints.flatMap(({ host }) => (isBuiltInHost(host) ? [] : [[host, `http://${host}`]])))
 
 const createStock = (symbol: string, index: number): Stock => ({
   Symbol: symbol,

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { findMisspeltVariables, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
+import { loadSettings, type SettingsSources, settingRows } from '../src/config.js'
+import { findMisspeltVariables } from '../src/model/environment.js'
 import { UsageError } from '../src/model/errors.js'
-import { hosts, type SettingsInput } from '../src/model/settings.js'
+import { builtInHosts, type SettingsInput } from '../src/model/settings.js'
 import { streams } from '../streams/registry.js'
 
 const fileOf = (content: unknown): string => {
@@ -32,6 +33,7 @@ describe('settings', () => {
   it('have the interface document’s values as defaults', () => {
     expect(load()).toEqual({
       urls: {},
+      hosts: {},
       exchange: 'NSE',
       out: './data',
       fetchOhlcv: true,
@@ -75,7 +77,7 @@ describe('settings', () => {
     })
   })
 
-  it.each(hosts)('read the address of %s from its variable', (host) => {
+  it.each(builtInHosts)('read the address of %s from its variable', (host) => {
     expect(load({ env: { [`SCRIPSTREAM_${host.toUpperCase()}_URL`]: 'https://x/y' } }).urls).toEqual({ [host]: 'https://x/y' })
   })
 
@@ -242,7 +244,7 @@ describe('the table of settings', () => {
     const names = settingRows.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
     for (const { env, description } of settingRows) expect([env, description]).not.toContain('')
-    for (const host of hosts) expect(names).toContain(`urls.${host}`)
+    for (const host of builtInHosts) expect(names).toContain(`urls.${host}`)
     expect(settingRows.find(({ name }) => name === 'newsLimit')).toMatchObject({ env: 'NEWS_LIMIT', default: '50' })
   })
 })
@@ -266,7 +268,7 @@ describe('a typing error', () => {
       PATH: '/bin',
       NEWS_API: 'x',
     }
-    expect(findMisspeltVariables(env)).toEqual([
+    expect(findMisspeltVariables(env, streams)).toEqual([
       'unknown variable SCRIPSTREAM_RETRY is ignored. Did you mean SCRIPSTREAM_RETRIES?',
       'unknown variable SCRISTREAM_OUT is ignored. Did you mean SCRIPSTREAM_OUT?',
       'unknown variable FETCH_OHLVC is ignored. Did you mean FETCH_OHLCV?',

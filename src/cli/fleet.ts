@@ -20,7 +20,7 @@ import {
   tap,
   throttleTime,
 } from 'rxjs'
-import { findMisspeltVariables } from '../config.js'
+import { findMisspeltVariables } from '../model/environment.js'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
@@ -138,7 +138,7 @@ export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
   defer(() => {
     const location = resolveFleet(flags, io.env)
     if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
-    for (const line of findMisspeltVariables(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
+    for (const line of findMisspeltVariables(io.env, dependencies.streams)) io.stderr.write(`warning: ${clean(line)}\n`)
     const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
     const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
     const signal$ = io.signal$.pipe(share())

@@ -1,6 +1,6 @@
 import { refusalCodes, refusals } from '../market/never-worse.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
-import { environmentNames } from '../model/settings.js'
+import { toAddressVariable } from '../model/settings.js'
 import { stripBrackets } from '../model/text.js'
 import { countItems } from './problems.js'
 import { clean } from './text.js'
@@ -88,7 +88,7 @@ const applyHint = ({ pattern, format }: Hint, reasons: readonly string[]): reado
   if (parts.length === 0) return []
   const hosts = [...new Set(parts.flatMap((part) => /\b(?:GET|POST) (\w+) \//.exec(part)?.[1] ?? []))]
   const services = hosts.length === 0 ? 'the provider' : hosts.join(', ')
-  const addresses = hosts.length === 0 ? 'its address' : hosts.map((host) => environmentNames[`urls.${host}`] ?? host).join(', ')
+  const addresses = hosts.length === 0 ? 'its address' : hosts.map(toAddressVariable).join(', ')
   const text = format(services, addresses)
   return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
 }

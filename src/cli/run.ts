@@ -1,5 +1,5 @@
 import { concatMap, defer, finalize, forkJoin, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
-import { findMisspeltVariables } from '../config.js'
+import { findMisspeltVariables } from '../model/environment.js'
 import { createRunStats } from '../model/run-stats.js'
 import type { Settings } from '../model/settings.js'
 import { concludeRun } from './conclude-run.js'
@@ -21,7 +21,7 @@ import { clean, wrap } from './text.js'
 /** Runs the graph, shows the progress, and prints the outcome. */
 export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
   defer(() => {
-    for (const line of findMisspeltVariables(io.env)) io.stderr.write(`warning: ${clean(line)}\n`)
+    for (const line of findMisspeltVariables(io.env, dependencies.streams)) io.stderr.write(`warning: ${clean(line)}\n`)
     const settings = resolveSettings(flags, io, dependencies)
     resolveFleet(flags.fleet, io.env)
     if (flags.sinks.length === 0) return startOrRetry(flags, settings, io, dependencies)

@@ -1,7 +1,8 @@
 import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs'
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
-import { Fault, Limits } from '../simulator/conditions.js'
+import { listEndpointHosts } from '../model/settings.js'
+import { createLimitsSchema, Fault } from '../simulator/conditions.js'
 import type { Simulator } from '../simulator/index.js'
 import type { Command, ProcessIo } from './dependencies.js'
 import { formatQuantity } from './format.js'
@@ -31,7 +32,7 @@ export const simulateCommand: Command<SimulateFlags> = (
     const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
     const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
     const faultList = faults === undefined ? [] : readFaults(faults, new Set(endpoints.map(({ name }) => name)))
-    const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, Limits)
+    const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, createLimitsSchema(listEndpointHosts(endpoints)))
     const options = { endpoints, stocks, seed, latencyMs, faults: faultList, limits, port, asOf, exchange }
     return whileServing(
       () => dependencies.serveSimulator(options),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { from, lastValueFrom, race, Subscription, timer } from 'rxjs'
 import { toHostAddress } from '../limiter/limiter-registry.js'
 import { formatError } from '../model/errors.js'
-import { hosts } from '../model/settings.js'
+import { findAddress, listHosts } from '../model/settings.js'
 import type { PlannedStream } from '../pipeline/plan.js'
 import type { RunServices } from '../pipeline/run.js'
 import type { FleetAddress } from './address.js'
@@ -63,7 +63,9 @@ export const connectDriver = async (options: DriverOptions, run: RunServices, pl
 
 /** Emits the back-off of an address, or its end, as an event of the hosts that have this address. */
 const emitBackoff = ({ address, ms }: HostBackoff, run: RunServices): void => {
-  const affected = hosts.filter((host) => run.settings.urls[host] !== undefined && toHostAddress(run.settings, host) === address)
+  const affected = listHosts(run.settings).filter(
+    (host) => findAddress(run.settings, host) !== undefined && toHostAddress(run.settings, host) === address,
+  )
   const at = run.clock()
   if (affected.length === 0) return
   run.emit(

@@ -11,8 +11,8 @@ const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>>
  * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https to http. The headers of the
  * settings are removed: they are for the original address. Any other redirect is returned as the answer.
  */
-export const createRedirect = ({ urls, headers }: Settings): Redirect => {
-  const origins = new Set(Object.values(urls).map((url) => new URL(url).origin))
+export const createRedirect = ({ urls, hosts, headers }: Settings): Redirect => {
+  const origins = new Set([...Object.values(urls), ...Object.values(hosts)].map((url) => new URL(url).origin))
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   return (reply, request, hop) => {
     if (hop >= MAX_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined

@@ -1,5 +1,5 @@
 import { UsageError } from '../model/errors.js'
-import type { Settings } from '../model/settings.js'
+import { findAddress, type Settings, toAddressSetting } from '../model/settings.js'
 import { type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
 import type { HttpRequest } from './transport.js'
 
@@ -11,8 +11,8 @@ export const createRequestBuilder = <Input>(
   settings: Settings,
   timeoutMs: number,
 ): ((input: Input) => HttpRequest) => {
-  const base = settings.urls[host]?.replace(/\/+$/, '')
-  if (base === undefined) throw new UsageError(`urls.${host} is not set; ${name} needs it`)
+  const base = findAddress(settings, host)?.replace(/\/+$/, '')
+  if (base === undefined) throw new UsageError(`${toAddressSetting(host)} is not set; ${name} needs it`)
   const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings) }
   const own = lowerCaseNames(settings.headers)
   if (method === 'POST') {

@@ -1,4 +1,4 @@
-import { type Host, hosts, type Settings } from '../model/settings.js'
+import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
 import { type BackoffStatus, createHostLimiters, type HostLimiter, type HostLimiters } from './host-limiter.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
 
@@ -12,7 +12,8 @@ export interface LimiterRegistry {
 }
 
 /** The identity of a host: its base address, or the service name if none is set. */
-export const toHostAddress = ({ urls }: Pick<Settings, 'urls'>, host: Host): string => urls[host]?.replace(/\/+$/, '') ?? host
+export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: Host): string =>
+  findAddress(settings, host)?.replace(/\/+$/, '') ?? host
 
 /** Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept requests again. */
 export type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
@@ -24,7 +25,7 @@ export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => 
     const address = toHostAddress(settings, host)
     const known = all.get(address)
     if (known) return known.limiters
-    const sharing = hosts.filter((other) => toHostAddress(settings, other) === address)
+    const sharing = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
     const limiters = createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(sharing, status, endpoint) })
     all.set(address, { host, limiters })
     return limiters

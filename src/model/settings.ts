@@ -1,13 +1,22 @@
 import { z } from 'zod'
 
 /** The services of the interface document, each with its own base address. */
-export const hosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
-/** The name of a service, as in `urls.news`. */
-export type Host = (typeof hosts)[number]
+export const builtInHosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
+export type BuiltInHost = (typeof builtInHosts)[number]
+
+/** The name of a service: a built-in one, as in `urls.news`, or one of your own, as in `hosts.options`. */
+export type Host = BuiltInHost | (string & {})
+
+export const isBuiltInHost = (name: string): name is BuiltInHost => (builtInHosts as readonly string[]).includes(name)
 
 const BaseUrl = z
   .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
   .regex(/^[^?#@]*$/, 'must have neither a query nor credentials; use headers for credentials')
+/** The name becomes part of a variable's name, of a metric's label and of the simulator's paths. */
+const OwnHost = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]*$/, 'is not a host name; use lower-case letters, digits and _')
+  .refine((name) => !isBuiltInHost(name), 'is a built-in host; set its address in urls')
 const integerSchema = (least: number, most: number) => {
   const error = `must be a whole number from ${least} to ${most}`
   return z.int({ error }).min(least, { error }).max(most, { error })
@@ -16,7 +25,8 @@ const booleanSchema = z.boolean({ error: 'must be true or false' })
 
 /** All settings. `--help` and the README show the descriptions. */
 export const Settings = z.strictObject({
-  urls: z.partialRecord(z.enum(hosts), BaseUrl).default({}).describe('base address of each service; may include a path'),
+  urls: z.partialRecord(z.enum(builtInHosts), BaseUrl).default({}).describe('base address of each service; may include a path'),
+  hosts: z.record(OwnHost, BaseUrl).default({}).describe('base addresses of further services, which streams of your own use'),
   sheetId: z.string().min(1).optional().describe('id of the surveillance spreadsheet'),
   asmTabId: z.string().min(1).optional().describe('tab id of the ASM list in the spreadsheet'),
   gsmTabId: z.string().min(1).optional().describe('tab id of the GSM list in the spreadsheet'),
@@ -59,12 +69,33 @@ export const Settings = z.strictObject({
     .describe('allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
+/** What is wrong with a setting; for a wrong name in a record, what is wrong with the name. */
+export const explainIssue = (issue: z.core.$ZodIssue): string =>
+  (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message
+
 /** Settings as the user gives them; absent ones get their defaults. */
 export type SettingsInput = z.input<typeof Settings>
 
-/** The environment variable of each setting; an address is `urls.<host>`. */
+/** The base address of a service; undefined if it is not set. */
+export const findAddress = ({ urls, hosts }: Pick<Settings, 'urls' | 'hosts'>, host: Host): string | undefined =>
+  isBuiltInHost(host) ? urls[host] : hosts[host]
+
+/** The names of all services: the built-in ones, and those of the settings. */
+export const listHosts = ({ hosts }: Pick<Settings, 'hosts'>): readonly Host[] => [...builtInHosts, ...Object.keys(hosts)]
+
+/** The built-in services, and those that endpoints name. */
+export const listEndpointHosts = (endpoints: readonly { readonly host: Host }[]): readonly Host[] => [
+  ...new Set<Host>([...builtInHosts, ...endpoints.map(({ host }) => host)]),
+]
+
+/** The setting with the base address of a service. */
+export const toAddressSetting = (host: Host): string => `${isBuiltInHost(host) ? 'urls' : 'hosts'}.${host}`
+
+/** The environment variable with the base address of a service. */
+export const toAddressVariable = (host: Host): string => `SCRIPSTREAM_${host.toUpperCase()}_URL`
+
+/** The environment variable of each setting but `urls` and `hosts`. */
 export const environmentNames: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(hosts.map((host) => [`urls.${host}`, `SCRIPSTREAM_${host.toUpperCase()}_URL`])),
   sheetId: 'SCRIPSTREAM_SHEET_ID',
   asmTabId: 'SCRIPSTREAM_ASM_TAB_ID',
   gsmTabId: 'SCRIPSTREAM_GSM_TAB_ID',

@@ -21,8 +21,8 @@ export const createIdentity = ({
   pairs,
   variant,
 }: IdentityInput): Required<Pick<RunRecord, 'configuration' | 'settings' | 'streams'>> => {
-  const { exchange, urls, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
-  const addresses = Object.entries(urls)
+  const { exchange, urls, hosts, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
+  const addresses = Object.entries({ ...urls, ...hosts })
     .map(([host, url]) => `${host} ${variant === undefined ? url : withoutLocalPort(url)}`)
     .sort()
   const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)

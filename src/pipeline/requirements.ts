@@ -1,20 +1,37 @@
 import { UsageError } from '../model/errors.js'
-import { environmentNames, type Settings } from '../model/settings.js'
+import {
+  builtInHosts,
+  environmentNames,
+  findAddress,
+  type Host,
+  isBuiltInHost,
+  type Settings,
+  toAddressSetting,
+  toAddressVariable,
+} from '../model/settings.js'
+import { findClosest } from '../model/text.js'
 import type { PlannedStream } from './plan.js'
 
 /** Throws a `UsageError` that names every unset setting that the planned streams need. */
 export const checkRequirements = (plan: readonly PlannedStream[], settings: Settings): void => {
+  /** The streams that need an unset setting, by the line that names it. */
   const missing = new Map<string, string[]>()
   for (const { stream, state } of plan) {
     if (state !== 'waiting') continue
-    const addresses = stream.endpoints.filter(({ host }) => settings.urls[host] === undefined).map(({ host }) => `urls.${host}`)
+    const hosts = stream.endpoints.map(({ host }) => host).filter((host) => findAddress(settings, host) === undefined)
     const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
-    for (const setting of new Set([...addresses, ...others])) missing.set(setting, [...(missing.get(setting) ?? []), stream.name])
+    const lines = [...hosts.map(describeHost), ...others.map((setting) => `${environmentNames[setting]} (${setting})`)]
+    for (const line of new Set(lines)) missing.set(line, [...(missing.get(line) ?? []), stream.name])
   }
   if (missing.size === 0) return
-  const lines = [...missing].map(([setting, users]) => `  ${environmentNames[setting]} (${setting}), needed by ${users.join(', ')}`)
+  const lines = [...missing].map(([line, users]) => `  ${line}, needed by ${users.join(', ')}`)
   throw new UsageError(
     `not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json. ` +
       'To try it without a provider: scripstream run --simulate',
   )
+}
+
+const describeHost = (host: Host): string => {
+  const meant = isBuiltInHost(host) ? undefined : findClosest(host, builtInHosts)
+  return `${toAddressVariable(host)} (${toAddressSetting(host)}${meant === undefined ? '' : `, or did you mean the built-in host ${meant}?`})`
 }

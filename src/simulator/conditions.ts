@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
-import { hosts } from '../model/settings.js'
 import { createRandom } from './random.js'
 
 const RateLimit = z.strictObject({
@@ -11,14 +10,16 @@ const RateLimit = z.strictObject({
 type Limit = Readonly<z.output<typeof RateLimit>>
 
 /** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
-export const Limits = z.partialRecord(z.enum([...hosts, '*']), RateLimit).readonly()
-export type Limits = Readonly<z.output<typeof Limits>>
+export type Limits = Readonly<Record<string, Limit | undefined>>
+
+/** The schema of the limits of these hosts. */
+export const createLimitsSchema = (hosts: readonly string[]): z.ZodType<Limits> => z.partialRecord(z.enum([...hosts, '*']), RateLimit)
 
 /** Takes a token out of a host's bucket; returns the exceeded limit if the bucket is empty. */
 export const createRateLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>()
   return (host) => {
-    const limit = limits[host as keyof Limits] ?? limits['*']
+    const limit = limits[host] ?? limits['*']
     if (limit === undefined) return undefined
     const at = now()
     const bucket = buckets.get(host) ?? { tokens: limit.burst, at }
@@ -81,18 +82,20 @@ const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */
 export type Latency = Readonly<z.output<typeof LatencySchema>>
 
+/** The schema of changes to a running simulator of these hosts; absent fields stay as they are. */
+export const createControlSchema = (hosts: readonly string[]) =>
+  z.strictObject({
+    faults: z.array(Fault).readonly().optional(),
+    latencyMs: LatencySchema.optional(),
+    /** The rate limit of each host from now on; the token buckets start full. */
+    limits: createLimitsSchema(hosts).optional(),
+    /** The market's "now" from now on: epoch milliseconds, or ISO 8601 with an offset. */
+    asOf: z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
+    /** Resets all counts, including how often each fault has hit. */
+    reset: z.boolean().optional(),
+  })
 /** Changes to a running simulator; absent fields stay as they are. */
-export const Control = z.strictObject({
-  faults: z.array(Fault).readonly().optional(),
-  latencyMs: LatencySchema.optional(),
-  /** The rate limit of each host from now on; the token buckets start full. */
-  limits: Limits.optional(),
-  /** The market's "now" from now on: epoch milliseconds, or ISO 8601 with an offset. */
-  asOf: z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
-  /** Resets all counts, including how often each fault has hit. */
-  reset: z.boolean().optional(),
-})
-export type Control = Readonly<z.input<typeof Control>>
+export type Control = Readonly<z.input<ReturnType<typeof createControlSchema>>>
 
 interface ConditionOptions {
   readonly seed: number
@@ -124,7 +127,7 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
       const { min, max } = typeof latencyMs === 'number' ? { min: latencyMs * 0.75, max: latencyMs * 1.25 } : latencyMs
       return max === 0 ? 0 : min + (max - min) * createRandom(seed, 'latency', ...key).next()
     },
-    change: (control: z.output<typeof Control>): void => {
+    change: (control: z.output<ReturnType<typeof createControlSchema>>): void => {
       latencyMs = control.latencyMs ?? latencyMs
       asOf = control.asOf ?? asOf
       if (control.limits !== undefined) takeToken = createRateLimits(control.limits, Date.now)

@@ -3,7 +3,7 @@
  *
  * @module scripstream/simulator
  */
-export { type Control, Fault, type Latency, Limits } from './conditions.js'
+export { type Control, Fault, type Latency, type Limits } from './conditions.js'
 export { createMarket, type MarketOptions } from './market.js'
 export type { EndpointStats, SimulatorStats } from './request-log.js'
 export { type Simulator, type SimulatorOptions, serveSimulator } from './server.js'

@@ -4,10 +4,17 @@ import { text } from 'node:stream/consumers'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
-import { type Host, hosts } from '../model/settings.js'
+import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, toAddressVariable } from '../model/settings.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
-import type { Fault } from './conditions.js'
-import { Control, createConditions, type Latency, Limits } from './conditions.js'
+import {
+  type Control,
+  createConditions,
+  createControlSchema,
+  createLimitsSchema,
+  type Fault,
+  type Latency,
+  type Limits,
+} from './conditions.js'
 import { createHandler, respond } from './handler.js'
 import { createTimeline } from './market.js'
 import { createRequestLog, type SimulatorStats } from './request-log.js'
@@ -37,7 +44,8 @@ export interface Simulator {
   readonly origin: string
   /** The settings with which a collector uses this simulator. */
   readonly settings: {
-    readonly urls: Readonly<Record<Host, string>>
+    readonly urls: Readonly<Record<BuiltInHost, string>>
+    readonly hosts: Readonly<Record<string, string>>
     readonly sheetId: string
     readonly asmTabId: string
     readonly gsmTabId: string
@@ -68,10 +76,12 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
   const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
   const start = typeof asOf === 'number' ? asOf : asOf()
   const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
-  const conditions = createConditions({ seed, latencyMs, faults, limits: Limits.parse(limits), asOf, marketAt })
+  const hosts = listEndpointHosts(options.endpoints)
+  const conditions = createConditions({ seed, latencyMs, faults, limits: createLimitsSchema(hosts).parse(limits), asOf, marketAt })
   const ledger = createRequestLog()
+  const schema = createControlSchema(hosts)
   const control = (change: Control) => {
-    const checked = Control.parse(change)
+    const checked = schema.parse(change)
     conditions.change(checked)
     if (checked.reset) ledger.reset()
   }
@@ -91,7 +101,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
   const origin = await listenOnLoopback(server, options.port ?? 0)
   return {
     origin,
-    ...describeAddresses(origin, conditions.market()),
+    ...describeAddresses(origin, hosts, conditions.market()),
     get market() {
       return conditions.market()
     },
@@ -110,15 +120,22 @@ const applyControl = (control: (change: Control) => void, body: string): Simulat
   }
 }
 
-const describeAddresses = (origin: string, { sheet }: SampleMarket) => ({
+const listAddresses = (origin: string, hosts: readonly string[]): Record<string, string> =>
+  Object.fromEntries(hosts.map((host) => [host, `${origin}/${host}`]))
+
+const describeAddresses = (origin: string, hosts: readonly string[], { sheet }: SampleMarket) => ({
   settings: {
-    urls: Object.fromEntries(hosts.map((host) => [host, `${origin}/${host}`])) as Record<Host, string>,
+    urls: listAddresses(origin, builtInHosts) as Record<BuiltInHost, string>,
+    hosts: listAddresses(
+      origin,
+      hosts.filter((host) => !isBuiltInHost(host)),
+    ),
     sheetId: sheet.id,
     asmTabId: sheet.asmTabId,
     gsmTabId: sheet.gsmTabId,
   },
   environment: [
-    ...hosts.map((host) => `SCRIPSTREAM_${host.toUpperCase()}_URL=${origin}/${host}`),
+    ...hosts.map((host) => `${toAddressVariable(host)}=${origin}/${host}`),
     `SCRIPSTREAM_SHEET_ID=${sheet.id}`,
     `SCRIPSTREAM_ASM_TAB_ID=${sheet.asmTabId}`,
     `SCRIPSTREAM_GSM_TAB_ID=${sheet.gsmTabId}`,

@@ -13,7 +13,7 @@ const SLOW = ['bench', 'chaos', 'crash', 'e2e', 'fleet', 'fuzz', 'package']
 const listRegistryTests = (): readonly string[] =>
   readdirSync(join(copy.root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts') && !SLOW.some((folder) => file.startsWith(`${folder}/`)))
-    .filter((file) => /from '.*(streams\/index|scripstream\/streams|readme)\b/.test(readFileSync(join(copy.root, 'test', file), 'utf8')))
+    .filter((file) => /from '.*(streams\/registry|scripstream\/streams|readme)\b/.test(readFileSync(join(copy.root, 'test', file), 'utf8')))
     .map((file) => `test/${file}`)
 
 describe('the guide "Add a stream in ten minutes"', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hosts } from '../../src/model/settings.js'
+import { builtInHosts } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { endpoints, requestNote, sendPost, sendRequest, serve } from './support.js'
@@ -10,7 +10,7 @@ describe('the simulator', () => {
   it('listens on loopback and lists a URL with its own prefix for each host', async () => {
     const { origin, settings, environment, market } = await serve()
     expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    for (const host of hosts) {
+    for (const host of builtInHosts) {
       expect(settings.urls[host]).toBe(`${origin}/${host}`)
       expect(environment).toContain(`SCRIPSTREAM_${host.toUpperCase()}_URL=${origin}/${host}`)
     }

@@ -17,7 +17,7 @@ import type { AnyEndpoint } from '../../http/endpoint.js'
 import { formatError, isItemError, NothingAnsweredError } from '../../model/errors.js'
 import type { Item } from '../../model/outcome.js'
 import type { Row } from '../../model/row.js'
-import { environmentNames } from '../../model/settings.js'
+import { findAddress, toAddressVariable } from '../../model/settings.js'
 import type { StreamDefinition, Tools } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/once-per-run.js'
 import { MASTER } from '../../pipeline/work.js'
@@ -169,7 +169,7 @@ const probeEndpoint = (
 
 /** The missing setting that an endpoint needs, if any. */
 const findMissingSetting = ({ host, input: schema }: AnyEndpoint, input: unknown, { settings }: ProbeContext): string | undefined => {
-  if (settings.urls[host] === undefined) return environmentNames[`urls.${host}`]
+  if (findAddress(settings, host) === undefined) return toAddressVariable(host)
   return schema.safeParse(input).success ? undefined : 'a required setting (see settings above)'
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { defer, forkJoin, from, map, type Observable, type ObservedValueOf, of, switchMap } from 'rxjs'
-import { hosts } from '../../model/settings.js'
+import { findAddress, listHosts } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/once-per-run.js'
@@ -48,8 +48,8 @@ const estimateRun = (running: readonly StreamDefinition[], input: PlanInput, fol
       }))
       const latency = input.latency ?? estimateLatency(facts)
       const streams = facts.map((one) => estimateStream(one, latency))
-      const services = hosts.flatMap((service) => {
-        const [own, url] = [streams.filter((stream) => stream.service === service), settings.urls[service]]
+      const services = listHosts(settings).flatMap((service) => {
+        const [own, url] = [streams.filter((stream) => stream.service === service), findAddress(settings, service)]
         return own.length === 0 ? [] : [{ service, at: url === undefined ? null : new URL(url).host, requests: sumBy(own, 'requests') }]
       })
       return {

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { hosts } from '../../../src/model/settings.js'
+import { builtInHosts } from '../../../src/model/settings.js'
 import { streams } from '../../../streams/registry.js'
 import { createAfter } from './after.js'
 import { createAnswers } from './answers.js'
@@ -117,7 +117,7 @@ const start = async (): Promise<ProviderReady> => {
 const createEnvironment = (origin: string): Readonly<Record<string, string>> => {
   const { sheet } = createBenchTimeline(0)(Date.parse(FIRST_RUN_AT))
   return {
-    ...Object.fromEntries(hosts.map((host) => [`SCRIPSTREAM_${host.toUpperCase()}_URL`, `${origin}/${host}`])),
+    ...Object.fromEntries(builtInHosts.map((host) => [`SCRIPSTREAM_${host.toUpperCase()}_URL`, `${origin}/${host}`])),
     SCRIPSTREAM_SHEET_ID: sheet.id,
     SCRIPSTREAM_ASM_TAB_ID: sheet.asmTabId,
     SCRIPSTREAM_GSM_TAB_ID: sheet.gsmTabId,

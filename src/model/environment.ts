@@ -1,0 +1,80 @@
+import { isRow, type Row } from './row.js'
+import { environmentNames, type Host, isBuiltInHost, listEndpointHosts, Settings, toAddressVariable } from './settings.js'
+import { findClosest, findNearMatch } from './text.js'
+
+/** Streams, as far as their endpoints name hosts. */
+type Streams = readonly { readonly endpoints: readonly { readonly host: Host }[] }[]
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The settings in environment variables; empty variables do not count. */
+export const readEnvironment = (env: Environment, streams: Streams): Row => {
+  const values: Record<string, unknown> = {}
+  for (const [setting, variable] of Object.entries(environmentNames)) {
+    const text = env[variable]?.trim() ?? ''
+    if (text !== '') values[setting] = parseValue(setting, text)
+  }
+  const addresses = listStreamHosts(streams).flatMap((host) => {
+    const text = env[toAddressVariable(host)]?.trim() ?? ''
+    return text === '' ? [] : [[host, text] as const]
+  })
+  return {
+    ...values,
+    urls: Object.fromEntries(addresses.filter(([host]) => isBuiltInHost(host))),
+    hosts: Object.fromEntries(addresses.filter(([host]) => !isBuiltInHost(host))),
+  }
+}
+
+const listStreamHosts = (streams: Streams): readonly Host[] => listEndpointHosts(streams.flatMap(({ endpoints }) => endpoints))
+
+const defaults: Row = Settings.parse({})
+
+/** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
+const parseValue = (setting: string, text: string): unknown => {
+  const usual = defaults[setting]
+  if (setting === 'headers') return parseJson(text)
+  if (setting === 'streams') return splitTrimmed(text, ',')
+  if (typeof usual === 'boolean') return parseBoolean(text)
+  if (typeof usual === 'number') return parseNumber(text)
+  if (isRow(usual)) return parsePairs(text)
+  return text
+}
+
+const splitTrimmed = (text: string, separator: string): readonly string[] => text.split(separator).map((part) => part.trim())
+
+const parseBoolean = (text: string): boolean | string =>
+  /^(true|1|yes|on)$/i.test(text) ? true : /^(false|0|no|off)$/i.test(text) ? false : text
+
+const parseNumber = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+/** Reads `market-news=10,all-ohlcv=8`. */
+const parsePairs = (text: string): Row =>
+  Object.fromEntries(
+    splitTrimmed(text, ',')
+      .map((pair) => splitTrimmed(pair, '='))
+      .map(([name = '', value = '']) => [name, parseNumber(value)]),
+  )
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** A warning for each variable that looks like a misspelt one of ours. */
+export const findMisspeltVariables = (env: Environment, streams: Streams): readonly string[] => {
+  const known = [
+    ...Object.values(environmentNames),
+    ...listStreamHosts(streams).map(toAddressVariable),
+    'SCRIPSTREAM_ENGINE',
+    'SCRIPSTREAM_BLOBS',
+  ]
+  return Object.keys(env)
+    .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
+    .flatMap((name) => {
+      const near = name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known)
+      return near === undefined ? [] : [`unknown variable ${name} is ignored. Did you mean ${near}?`]
+    })
+}
