@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { streams } from '../streams/registry.js'
 import { blocks, listBlocks, withBlocks } from './support/readme.js'
 
 const ROOT = new URL('../', import.meta.url)
@@ -10,6 +11,7 @@ const pages = [
   'src/analysis/README.md',
   'src/pipeline/README.md',
   'src/fleet/README.md',
+  'streams/README.md',
   'test/bench/README.md',
 ]
 const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8')
@@ -29,6 +31,12 @@ it('shows each generated block on exactly one page', () => {
 it.each(pages)('%s links to files that exist', (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
   expect(links.filter((link) => !existsSync(new URL(link, new URL(page, ROOT))))).toEqual([])
+})
+
+it('names the stream and the workers of each Python script', () => {
+  const rows = [...read('streams/README.md').matchAll(/\[`(\S+)`\]\(\1\.ts\) \| .+, (\d+) \|$/gm)]
+  expect(rows).toHaveLength(16)
+  for (const [, name, workers] of rows) expect(streams.find((stream) => stream.name === name)?.workers).toBe(Number(workers))
 })
 
 it('keeps the README within 200 lines', () => {
