@@ -7,8 +7,7 @@ import { parseOptions } from './options.js'
 import { openFront } from './provider/front.js'
 import { createLine } from './provider/line.js'
 import { createOutages } from './provider/outage.js'
-import { createPadding } from './provider/padding.js'
-import { createJsonResponse } from './provider/template.js'
+import { createJsonResponse, createPadding } from './provider/template.js'
 import { formatOutages, mergeTrouble, type OutageRow } from './report/trouble.js'
 
 const connectError = async (port: number): Promise<string | undefined> => {

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { concat, EMPTY, NEVER, type Observable, of, Subject } from 'rxjs'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Dependencies } from '../../src/cli/dependencies.js'
@@ -173,35 +172,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
     expect(err).toMatch(/^error: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check /)
     expect(out + err).not.toContain(SECRET)
   })
-
-  test('rejects a Redis that may lose data, and names the settings', async () => {
-    const port = await redisWith('redis_version:7.0.15\r\naof_enabled:0\r\nmaxmemory_policy:allkeys-lru')
-    const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
-    expect(code).toBe(2)
-    for (const told of ['set "appendonly yes"', 'set "maxmemory-policy noeviction"', '--allow-volatile']) expect(err).toContain(told)
-  })
-
-  test('rejects a Redis that is too old', async () => {
-    const port = await redisWith('redis_version:6.2.1\r\naof_enabled:1\r\nmaxmemory_policy:noeviction')
-    const { code, err } = await typed([command, '--engine', `redis://127.0.0.1:${port}`, '--blobs', 'x'], real)
-    expect([code, err]).toEqual([2, `error: Redis at redis://127.0.0.1:${port} is 6.2.1: a fleet needs Redis 7 or newer\n`])
-  })
 })
-
-/** A server that answers `INFO` as a Redis would, and all else with OK. */
-const redisWith = async (facts: string): Promise<number> => {
-  const server = createServer((socket) => {
-    socket.on('data', (bytes) => {
-      const commands = [...String(bytes).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)].map(([, name = '']) => name.toLowerCase())
-      for (const name of commands) socket.write(name === 'info' ? `$${facts.length}\r\n${facts}\r\n` : '+OK\r\n')
-    })
-    socket.on('error', () => undefined)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 describe('the password of a fleet', () => {
   const args = ['run', '--engine', `redis://u:${SECRET}@10.0.0.5:6379`, '--blobs', '/mnt/market']

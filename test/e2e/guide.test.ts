@@ -1,7 +1,64 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { copyWithStream, readGuide } from './guide.js'
+
+const ROOT = join(import.meta.dirname, '../..')
+const COPIED = [
+  'src',
+  'streams',
+  'sinks',
+  'test',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'biome.json',
+  '.gitignore',
+  'LICENSE',
+  'SECURITY.md',
+]
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+
+/** The code blocks of the guide "Add a stream in ten minutes", in their order. */
+interface Guide {
+  readonly stream: string
+  readonly registryLine: string
+  readonly commands: string
+  readonly test: string
+  readonly testCommands: string
+}
+
+const readGuide = (): Guide => {
+  const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
+  const [, section = ''] = /\n## Add a stream in ten minutes\n(.*?)\n## /s.exec(page) ?? []
+  const blocks = [...section.matchAll(/```(?:ts|sh)\n(.*?)```/gs)].map(([, text = '']) => text)
+  if (blocks.length !== 5) throw new Error(`the guide has ${blocks.length} code blocks instead of 5`)
+  const [stream = '', registryLine = '', commands = '', test = '', testCommands = ''] = blocks
+  return { stream, registryLine, commands, test, testCommands }
+}
+
+/** A copy of the repository in a temporary folder, with the stream of the guide added. */
+const copyWithStream = ({ stream, registryLine, test }: Guide) => {
+  const root = mkdtempSync(join(tmpdir(), 'scripstream-guide-'))
+  for (const name of [...COPIED, ...PAGES]) cpSync(join(ROOT, name), join(root, name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  writeFileSync(join(root, 'streams/promoter-pledges.ts'), stream)
+  writeFileSync(join(root, 'test/streams/promoter-pledges.test.ts'), test)
+  const index = join(root, 'streams/index.ts')
+  // In alphabetical order.
+  writeFileSync(
+    index,
+    readFileSync(index, 'utf8').replace(/^export .*surveillance-lists.*$/m, (line) => registryLine + line),
+  )
+  return {
+    root,
+    /** Runs a script of the guide; stops at the first command that fails. */
+    run: (script: string): string =>
+      execFileSync('sh', ['-e', '-c', script], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 2 ** 26 }),
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  }
+}
 
 const guide = readGuide()
 const copy = copyWithStream(guide)

@@ -112,14 +112,6 @@ describe('price bands', () => {
 describe('listing-dates', () => {
   const listed = 'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING\r\nALPHA, Alpha "A" Ltd ,EQ,06-OCT-2008\r\n'
 
-  it('keeps the exchange’s lines as published, each ended by a line feed', async () => {
-    const { text, asked, script } = await collect({ stream: 'listing-dates', answer: () => listed })
-    expect(text('nse_equity_list.csv')).toBe(listed.replaceAll('\r', ''))
-    expect(pathsOf(asked)).toEqual(['/archive/content/equities/EQUITY_L.csv'])
-    expect(asked[0]?.headers['user-agent']).toMatch(/^Mozilla\/5\.0 /)
-    expect(script).toMatchObject({ outcome: 'success', files: 1 })
-  })
-
   it.each(['<html></html>', '', 'SYMBOL,SERIES\nALPHA,EQ\n', listed.slice(0, listed.indexOf('\n') + 1), listed.slice(0, -20)])(
     'keeps the earlier file when the answer is %j',
     async (answer) => {

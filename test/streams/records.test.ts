@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { ALPHA, type Answer, type Asked, arrayOf, BETA, type Collecting, collect, stockNamed, withFile } from './support.js'
+import { ALPHA, type Answer, type Asked, arrayOf, BETA, type Collecting, collect, stockNamed } from './support.js'
 
 const GAMMA = stockNamed('GAMMA', 3)
 const ALL = [ALPHA, BETA, GAMMA]
@@ -97,13 +97,6 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(report.outcome).toBe('partial')
   })
 
-  it('drops stored records of stocks that are no longer listed', async () => {
-    const files: MemoryFiles = new Map()
-    await records({ files }, 'old')
-    const { text } = await records({ files, master: [GAMMA, BETA], symbols: ['BETA'], accept: ['shrink'] })
-    expect(text(file)).toBe(arrayOf(recordOf(GAMMA, 'old'), recordOf(BETA)))
-  })
-
   it('keeps apart two stocks that have one ISIN', async () => {
     const twin = { ...BETA, Isin: ALPHA.Isin, Sid: 7 }
     const files: MemoryFiles = new Map()
@@ -113,18 +106,6 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
       { ...headOf(ALPHA), a: 2 },
       { ...headOf(twin), a: 1 },
     ])
-  })
-
-  it('does not overwrite a damaged file whose records it would have to keep, and fails alone', async () => {
-    const { text, script, report } = await records({ files: withFile(file, '[{"Symbol":'), symbols: ['BETA'] })
-    expect(text(file)).toBe('[{"Symbol":')
-    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining(file) })
-    expect(report.outcome).toBe('partial')
-  })
-
-  it('overwrites a damaged file when it has fetched every record', async () => {
-    const { text } = await records({ files: withFile(file, '[{"Symbol":') })
-    expect(text(file)).toBe(arrayOf(recordOf(ALPHA), recordOf(BETA), recordOf(GAMMA)))
   })
 })
 

@@ -34,12 +34,4 @@ describe.each([
     expect(script?.problems.map(({ reason }) => reason).join()).toContain('503')
     expect(stats.violations).toEqual([])
   })
-
-  it('fails with the reason of each source when all are down, and writes empty lists if none are stored', async () => {
-    const { outcome, script, texts } = await collected(name, down(first, 'web_data', 'web_page'))
-    expect(outcome).toBe('partial')
-    expect(script?.outcome).toBe('failed')
-    expect(script?.error?.match(/503/g)?.length).toBeGreaterThanOrEqual(2)
-    expect(new Set(Object.values(texts))).toEqual(new Set(['[]\n']))
-  })
 })

@@ -24,6 +24,14 @@ afterAll(() => rmSync(clean, { recursive: true }))
 const change = (folder: OutputFolder, symbol: string, to: (candles: readonly number[][]) => readonly (readonly number[])[]): void =>
   folder.putCandles(symbol, to(folder.candles(symbol)))
 
+/** Plants a fault in the candles of a stock, which the finding names. */
+const inCandles =
+  (name: keyof typeof names, to: (candles: readonly number[][]) => readonly (readonly number[])[]) =>
+  (folder: OutputFolder): string => {
+    change(folder, names[name], to)
+    return names[name]
+  }
+
 const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[], by: number): number[] => [
   ...[time, o / by, h / by, l / by, c / by],
   v,
@@ -102,102 +110,69 @@ interface Planted {
 const faults: readonly Planted[] = [
   {
     fault: 'a candle twice',
-    plant: (folder) => {
-      change(folder, names.a, (all) => [...all.slice(0, 900), ...all.slice(899)])
-      return names.a
-    },
+    plant: inCandles('a', (all) => [...all.slice(0, 900), ...all.slice(899)]),
     found: 'duplicate-candles error',
   },
   {
     fault: 'a day twice, at midnight and in the morning',
-    plant: (folder) => {
-      change(folder, names.a, (all) =>
-        all.flatMap((candle, place) => (place === 700 ? [candle, [Number(candle[0]) + 19_800, ...candle.slice(1)]] : [candle])),
-      )
-      return names.a
-    },
+    plant: inCandles('a', (all) =>
+      all.flatMap((candle, place) => (place === 700 ? [candle, [Number(candle[0]) + 19_800, ...candle.slice(1)]] : [candle])),
+    ),
     found: 'duplicate-candles error',
   },
   {
     fault: 'a whole file behind itself',
-    plant: (folder) => {
-      change(folder, names.a, (all) => [...all, ...all])
-      return names.a
-    },
+    plant: inCandles('a', (all) => [...all, ...all]),
     found: 'duplicate-candles error',
   },
   {
     fault: 'two candles in the wrong order',
-    plant: (folder) => {
-      change(folder, names.b, (all) => all.with(50, all[51] as number[]).with(51, all[50] as number[]))
-      return names.b
-    },
+    plant: inCandles('b', (all) => all.with(50, all[51] as number[]).with(51, all[50] as number[])),
     found: 'unordered-candles error',
   },
   {
     fault: 'a high below the low',
-    plant: (folder) => {
-      change(folder, names.b, (all) =>
-        all.map(([t = 0, o = 0, h = 0, l = 0, c = 0, v = 0], place) => (place === 33 ? [t, o, l, h, c, v] : [t, o, h, l, c, v])),
-      )
-      return names.b
-    },
+    plant: inCandles('b', (all) =>
+      all.map(([t = 0, o = 0, h = 0, l = 0, c = 0, v = 0], place) => (place === 33 ? [t, o, l, h, c, v] : [t, o, h, l, c, v])),
+    ),
     found: 'impossible-candles error',
     detail: /high is below the low/,
   },
   {
     fault: 'a close above the high',
-    plant: (folder) => {
-      change(folder, names.b, (all) => all.map((candle, place) => (place === 33 ? candle.with(4, Number(candle[2]) * 1.02) : candle)))
-      return names.b
-    },
+    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(4, Number(candle[2]) * 1.02) : candle))),
     found: 'impossible-candles error',
     detail: /close is outside/,
   },
   {
     fault: 'a price of nothing',
-    plant: (folder) => {
-      change(folder, names.b, (all) => all.map((candle, place) => (place === 33 ? candle.with(3, 0) : candle)))
-      return names.b
-    },
+    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(3, 0) : candle))),
     found: 'impossible-candles error',
   },
   {
     fault: 'the candles of two stocks under one symbol, day by day',
-    plant: (folder) => {
-      change(folder, names.a, (all) =>
-        all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 0.2)] : [candle])),
-      )
-      return names.a
-    },
+    plant: inCandles('a', (all) =>
+      all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 0.2)] : [candle])),
+    ),
     found: 'spliced-series error',
     detail: /199 days have two prices/,
   },
   {
     fault: 'the candles of two stocks under one symbol, one behind the other',
-    plant: (folder) => {
-      change(folder, names.a, (all) => [...all, ...all.slice(0, 400).map((candle) => divided(candle, 7))])
-      return names.a
-    },
+    plant: inCandles('a', (all) => [...all, ...all.slice(0, 400).map((candle) => divided(candle, 7))]),
     found: 'spliced-series error',
   },
   {
     fault: 'two series that take turns',
-    plant: (folder) => {
-      change(folder, names.a, (all) =>
-        all.map((candle, place) => (place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle)),
-      )
-      return names.a
-    },
+    plant: inCandles('a', (all) =>
+      all.map((candle, place) => (place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle)),
+    ),
     found: 'spliced-series error',
     detail: /swing 18 times/,
   },
   {
     fault: 'another stock’s series after a year of rest',
-    plant: (folder) => {
-      change(folder, names.a, (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)])
-      return names.a
-    },
+    plant: inCandles('a', (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)]),
     found: 'spliced-series warning',
   },
   {
@@ -274,36 +249,24 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a fall by half that no action explains',
-    plant: (folder) => {
-      change(folder, names.c, (all) => all.map((candle, place) => (place < 500 ? divided(candle, 0.5) : candle)))
-      return names.c
-    },
+    plant: inCandles('c', (all) => all.map((candle, place) => (place < 500 ? divided(candle, 0.5) : candle))),
     found: 'large-moves warning',
     detail: /like a split of 1 into 2/,
   },
   {
     fault: 'a session that is missing',
-    plant: (folder) => {
-      change(folder, names.a, (all) => all.toSpliced(800, 1))
-      return names.a
-    },
+    plant: inCandles('a', (all) => all.toSpliced(800, 1)),
     found: 'missing-sessions warning',
     detail: /^the session of/,
   },
   {
     fault: 'the session before the last that is missing',
-    plant: (folder) => {
-      change(folder, names.a, (all) => all.toSpliced(-2, 1))
-      return names.a
-    },
+    plant: inCandles('a', (all) => all.toSpliced(-2, 1)),
     found: 'missing-sessions warning',
   },
   {
     fault: 'a month that is missing',
-    plant: (folder) => {
-      change(folder, names.a, (all) => all.toSpliced(800, 22))
-      return names.a
-    },
+    plant: inCandles('a', (all) => all.toSpliced(800, 22)),
     found: 'missing-sessions warning',
     detail: /^22 sessions from/,
   },
@@ -342,10 +305,7 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a stock whose candles ended two months ago',
-    plant: (folder) => {
-      change(folder, names.a, (all) => all.slice(0, -40))
-      return names.a
-    },
+    plant: inCandles('a', (all) => all.slice(0, -40)),
     found: 'stale-symbols warning',
     detail: /, 40 sessions before/,
   },

@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatLatency } from '../provider/latency.js'
-import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
+import { createBenchTimeline, FIRST_RUN_AT, formatLatency } from '../provider/conditions.js'
 import { type Provider, startProvider } from '../provider/process.js'
 import type { ProviderOptions } from '../provider/provider.js'
 import { countRequests } from '../provider/request-counter.js'

@@ -1,7 +1,7 @@
 import type { SampleStock } from '../../../src/model/market.js'
 import type { StreamDefinition } from '../../../src/pipeline/define-stream.js'
 import { streams } from '../../../streams/registry.js'
-import { computeLatency, type Latency } from '../provider/latency.js'
+import { computeLatency, type Latency } from '../provider/conditions.js'
 import type { ProviderStats } from '../provider/request-counter.js'
 
 type Counts = ProviderStats['endpoints']

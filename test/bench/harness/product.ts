@@ -1,7 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fixed, type Latency } from '../provider/latency.js'
-import { FIRST_RUN_AT } from '../provider/market.js'
+import { FIRST_RUN_AT, fixed, type Latency } from '../provider/conditions.js'
 import type { Provider } from '../provider/process.js'
 import type { ProviderStats } from '../provider/request-counter.js'
 import type { ProbeResult } from './probe.js'

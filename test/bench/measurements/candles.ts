@@ -1,6 +1,6 @@
 import { withBench } from '../harness/bench.js'
 import type { Measurement } from '../harness/figure.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 
 /** The candle stream alone, after its master list; the bound includes the request of the list. */
 export const candles: Measurement = {

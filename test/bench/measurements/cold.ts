@@ -5,8 +5,7 @@ import { failOn } from '../harness/check.js'
 import type { Measurement } from '../harness/figure.js'
 import { runProcess } from '../harness/process.js'
 import { findCommand } from '../harness/product.js'
-import { fixed } from '../provider/latency.js'
-import { FIRST_RUN_AT } from '../provider/market.js'
+import { FIRST_RUN_AT, fixed } from '../provider/conditions.js'
 
 /** From the start of the process to the arrival of its first request; a new process each time, with a warm disk cache. */
 export const cold: Measurement = {

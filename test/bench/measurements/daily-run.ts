@@ -6,8 +6,7 @@ import { failOn } from '../harness/check.js'
 import type { Figure, Measurement } from '../harness/figure.js'
 import { countWritten, readFileMarks, readOutputs } from '../harness/outputs.js'
 import { runProduct, warmUp } from '../harness/product.js'
-import { fixed } from '../provider/latency.js'
-import { NEXT_RUN_AT } from '../provider/market.js'
+import { fixed, NEXT_RUN_AT } from '../provider/conditions.js'
 import { countRequests } from '../provider/request-counter.js'
 
 const getStockCount = (isQuick: boolean): number => (isQuick ? 60 : 2_775)

@@ -5,7 +5,7 @@ import { failOn } from '../harness/check.js'
 import type { Measurement } from '../harness/figure.js'
 import { runProcess } from '../harness/process.js'
 import { findCommand } from '../harness/product.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 
 /** Exports all tables to one DuckDB file after a run: a new process each time, with the outputs in the disk cache. */
 export const exporting: Measurement = {

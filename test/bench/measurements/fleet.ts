@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type CheckedRun, runInTurns, withBench } from '../harness/bench.js'
 import type { Figure, Measurement } from '../harness/figure.js'
 import { type BenchFleet, readRedisUsage, startFleet } from '../harness/fleet.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import { countRequests } from '../provider/request-counter.js'
 
 const WORKERS = 3

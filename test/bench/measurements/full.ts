@@ -1,6 +1,6 @@
 import { runInTurns, withBench } from '../harness/bench.js'
 import type { Measurement } from '../harness/figure.js'
-import { fixed, logNormal } from '../provider/latency.js'
+import { fixed, logNormal } from '../provider/conditions.js'
 
 /** The full run: wall time ÷ bound, CPU, memory, event-loop delay. */
 export const full: Measurement = {

@@ -4,7 +4,7 @@ import { runInTurns, withBench } from '../harness/bench.js'
 import { failOn, findWrongRequests } from '../harness/check.js'
 import { type Measurement, median } from '../harness/figure.js'
 import { runScript } from '../harness/process.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import type { ProviderStats } from '../provider/request-counter.js'
 import { type CpuUsage, HOT_PASSES, WARM_PASSES } from '../references/spent.js'
 

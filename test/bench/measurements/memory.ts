@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { runInTurns, withBench } from '../harness/bench.js'
 import { type Context, type Measurement, median } from '../harness/figure.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 
 const LATENCY_MS = 5
 

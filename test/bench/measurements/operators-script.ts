@@ -4,7 +4,7 @@ import { Observable } from 'rxjs'
 import type * as Sinks from '../../../sinks/index.js'
 import type * as Scripstream from '../../../src/index.js'
 import type * as Streams from '../../../streams/registry.js'
-import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
+import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
 
 /** CPU µs per item, for each round. */
 export interface OperatorCosts {

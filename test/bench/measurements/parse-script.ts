@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Streams from '../../../streams/registry.js'
 import { createBodies, isEmpty } from '../provider/bodies.js'
-import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
+import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
 import { fillTemplate } from '../provider/template.js'
 
 /** CPU of one pass over the bodies, for each round. */

@@ -1,13 +1,29 @@
-import { mkdtempSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CheckedRun, runInTurns, withBench } from '../harness/bench.js'
 import { failOn, findWrongFiles, findWrongRequests } from '../harness/check.js'
 import { type Context, type Figure, type Measurement, median } from '../harness/figure.js'
 import { readOutputs } from '../harness/outputs.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import type { ProviderOptions } from '../provider/provider.js'
 import { findMissingDependency, type PlainRun, runPlainThreads } from '../references/plain-threads.js'
-import { createCertificate } from './self-signed.js'
+
+/** A certificate for loopback, as text and as a file for the clients. */
+const createCertificate = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'scripstream-bench-tls-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const names = ['-subj', '/CN=bench', '-addext', 'subjectAltName=IP:127.0.0.1']
+  execFileSync('openssl', ['req', ...kind, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  return {
+    key: readFileSync(key, 'utf8'),
+    cert: readFileSync(cert, 'utf8'),
+    certFile: cert,
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
 
 /** Alternating runs of the plain threads program and the product, without provider latency. */
 const compare = (context: Context, options: ProviderOptions) =>

@@ -1,6 +1,6 @@
 import { type CheckedRun, withBench } from '../harness/bench.js'
 import { type Context, median } from '../harness/figure.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import { countRequests } from '../provider/request-counter.js'
 import type { ScalePoint } from '../report/results.js'
 

@@ -1,6 +1,6 @@
 import { type Bench, runInTurns, withBench } from '../harness/bench.js'
 import { type Context, type Figure, median } from '../harness/figure.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import { countRequests } from '../provider/request-counter.js'
 
 /** Maximum ratio to the other build. */

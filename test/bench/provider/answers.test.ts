@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { streams } from '../../../streams/registry.js'
 import { type Answers, createAnswers } from './answers.js'
 import { isEmpty } from './bodies.js'
-import { createBenchTimeline, FIRST_RUN_AT, NEXT_RUN_AT } from './market.js'
+import { createBenchTimeline, FIRST_RUN_AT, NEXT_RUN_AT } from './conditions.js'
 
 const endpoints = streams.flatMap((stream) => stream.endpoints)
 const findEndpoint = (name: string) => {

@@ -1,5 +1,5 @@
 import type { CandleColumns } from '../../../src/model/market.js'
-import { createBenchTimeline, FIRST_RUN_AT } from './market.js'
+import { createBenchTimeline, FIRST_RUN_AT } from './conditions.js'
 import { createJsonResponse } from './template.js'
 
 const VARIANTS = 64

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { createRandom } from '../../../src/simulator/random.js'
-import { SEED } from './market.js'
+import { SEED } from './conditions.js'
 
 /** A network line, shared by all connections. */
 export interface LineSpeed {

@@ -4,16 +4,14 @@ import { builtInHosts } from '../../../src/model/settings.js'
 import { streams } from '../../../streams/registry.js'
 import { createAfter } from './after.js'
 import { createAnswers } from './answers.js'
+import { computeLatency, createBenchTimeline, FIRST_RUN_AT, type Latency } from './conditions.js'
 import { forwardDelayed } from './delayed.js'
 import { openFront } from './front.js'
-import { computeLatency, type Latency } from './latency.js'
 import { createLine, type LineSpeed } from './line.js'
-import { createBenchTimeline, FIRST_RUN_AT } from './market.js'
 import { createOutages, type Outage, unavailable } from './outage.js'
-import { createPadding, type Padding, tooManyRequests } from './padding.js'
 import { createRequestCounter } from './request-counter.js'
 import { type ReceivedRequest, readRequests } from './requests.js'
-import { createJsonResponse } from './template.js'
+import { createJsonResponse, createPadding, type Padding, tooManyRequests } from './template.js'
 
 /** The only argument of the process, as JSON. */
 export interface ProviderOptions {

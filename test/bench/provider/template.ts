@@ -46,3 +46,49 @@ const findOffsets = (bytes: Buffer, text: string): readonly number[] => {
   for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places.push(at)
   return places
 }
+
+/** The answer to a request. Its body is created when it is sent, so that waiting answers need no memory. */
+export interface BenchAnswer {
+  readonly endpoint: string
+  /** Identifies the requests that a run may send only once. */
+  readonly key: string
+  readonly response: () => Buffer
+  /** The reason if the request is invalid. */
+  readonly violation?: string
+}
+
+export const createViolation = (endpoint: string, message: string): BenchAnswer => ({
+  endpoint,
+  key: message,
+  violation: `${endpoint}: ${message}`,
+  response: () => createJsonResponse({ message }, 400),
+})
+
+/** Makes the answers of one endpoint large but valid: a text of `bytes` bytes in addition to the rows. */
+export interface Padding {
+  readonly endpoint: string
+  readonly bytes: number
+}
+
+/** Splits responses into pieces, so that all of them share the text in memory. */
+export const createPadding = () => {
+  let padding: Padding | undefined
+  let text = Buffer.alloc(0)
+  return {
+    set: (next: Padding | null): void => {
+      padding = next ?? undefined
+      text = Buffer.alloc(padding?.bytes ?? 0, 'x')
+    },
+    splitIntoPieces: (endpoint: string, response: Buffer): readonly Buffer[] => {
+      if (padding?.endpoint !== endpoint) return [response]
+      const body = response.toString('utf8', response.indexOf('\r\n\r\n') + 4)
+      const [start, end] = [Buffer.from(`${body.slice(0, -1)},"padding":"`), Buffer.from('"}')]
+      const length = start.length + text.length + end.length
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+      return [Buffer.from(head), start, text, end]
+    },
+  }
+}
+
+/** The 429 of a rate limit, without Retry-After. */
+export const tooManyRequests = createJsonResponse({ message: 'too many requests' }, 429)

@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 import type { Stock } from '../../../src/model/stock.js'
-import { createBenchTimeline, FIRST_RUN_AT } from '../provider/market.js'
+import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
 import { type CpuUsage, HOT_PASSES, WARM_PASSES } from './spent.js'
 
 /** The endpoints that both sides use, and their requests in flight. */

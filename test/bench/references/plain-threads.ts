@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { ProbeResult } from '../harness/probe.js'
 import { runProcess } from '../harness/process.js'
-import type { Latency } from '../provider/latency.js'
-import { FIRST_RUN_AT } from '../provider/market.js'
+import type { Latency } from '../provider/conditions.js'
+import { FIRST_RUN_AT } from '../provider/conditions.js'
 import type { Provider } from '../provider/process.js'
 
 // The compiled file is two folders deeper than the source.

@@ -1,7 +1,7 @@
 import { failOn } from '../harness/check.js'
 import type { Context } from '../harness/figure.js'
 import { computeLosses, sumCounts, type TroubledRun } from '../harness/troubled.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import type { Outage, OutageKind } from '../provider/outage.js'
 import { countRequests } from '../provider/request-counter.js'
 import type { OutageRow } from '../report/trouble.js'

@@ -1,7 +1,7 @@
 import { failOn } from '../harness/check.js'
 import type { Context } from '../harness/figure.js'
 import { computeLosses, sumCounts } from '../harness/troubled.js'
-import { fixed } from '../provider/latency.js'
+import { fixed } from '../provider/conditions.js'
 import type { TroubleRow } from '../report/trouble.js'
 import { withTrouble } from './with-provider.js'
 
