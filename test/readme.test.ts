@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { streams } from '../streams/registry.js'
 import { blocks, listBlocks, withBlocks } from './support/readme.js'
@@ -11,6 +11,9 @@ const pages = [
   'src/analysis/README.md',
   'src/pipeline/README.md',
   'src/fleet/README.md',
+  'src/limiter/README.md',
+  'src/market/README.md',
+  'src/storage/README.md',
   'streams/README.md',
   'test/bench/README.md',
 ]
@@ -31,6 +34,21 @@ it('shows each generated block on exactly one page', () => {
 it.each(pages)('%s links to files that exist', (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
   expect(links.filter((link) => !existsSync(new URL(link, new URL(page, ROOT))))).toEqual([])
+})
+
+it('checks the page of every folder', () => {
+  const found = ['src', 'streams', 'sinks', 'test'].flatMap((folder) =>
+    readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+  )
+  expect(found.filter((file) => file.endsWith('README.md')).sort()).toEqual(pages.filter((page) => page.includes('/')).sort())
+})
+
+it.each(pages.filter((page) => page.includes('/')))('%s names source files that exist', (page) => {
+  const names = [...read(page).matchAll(/`([\w./-]+\.ts)`/g)].map(([, name = '']) => name)
+  const links = [...read(page).matchAll(/\]\(([^)#]+\.ts)\)/g)].map(([, link = '']) => link.split('/').at(-1))
+  const isFound = (name: string): boolean =>
+    links.includes(name) || [ROOT, new URL(page, ROOT), new URL('streams/', ROOT)].some((base) => existsSync(new URL(name, base)))
+  expect(names.filter((name) => !isFound(name))).toEqual([])
 })
 
 it('names the stream and the workers of each Python script', () => {
