@@ -39,6 +39,10 @@ const offeredBy = (name: string, file: string, line: string): readonly string[] 
   return stdout.split('\n').filter((word) => word !== '')
 }
 
+/** Adds the reason to the title of a skipped test. */
+const needing = (command: string, title: string): string =>
+  has(command, '--version') ? title : `${title} (skipped: ${command} is not installed)`
+
 describe.each(['bash', 'fish'])('in %s', (name) => {
   const file = join(folder, `completion.${name}`)
   beforeAll(async () => writeFileSync(file, await scriptFor(name)))
@@ -64,9 +68,9 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
     ['scripstream diff --only ci', ['circuits']],
     ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://', `completion.${name}`]],
     ['scripstream run --sink par', ['parquet:']],
-  ])('completes %j', (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
+  ])(needing(name, 'completes %j'), (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
 
-  test.skipIf(!has(name, '--version'))('offers only matching words', () => {
+  test.skipIf(!has(name, '--version'))(needing(name, 'offers only matching words'), () => {
     expect(offered('scripstream run --only market-news,all-i')).toHaveLength(1)
     expect(offered('scripstream run --progress ').length).toBe(4)
     expect(offered('scripstream nothing-like-it')).toEqual([])
@@ -83,7 +87,7 @@ describe('a prefix with a colon, which bash splits into its own word', () => {
     ['scripstream run --sink=parquet:col', ['colon.bash']],
     ['scripstream export --to postgres://', []],
     ['scripstream run --as-of 2026-02-12T20:', []],
-  ])('is recognized in %j', (line, words) => expect(offeredBy('bash', file, line)).toEqual(words))
+  ])(needing('bash', 'is recognized in %j'), (line, words) => expect(offeredBy('bash', file, line)).toEqual(words))
 })
 
 /** Commands with their options, as the program declares them. */
@@ -125,12 +129,12 @@ describe('every script', () => {
       expect(script).toContain(names.join(' '))
   })
 
-  test.skipIf(!has('zsh', '--version'))('for zsh has valid syntax', async () => {
+  test.skipIf(!has('zsh', '--version'))(needing('zsh', 'for zsh has valid syntax'), async () => {
     const check = spawnSync('zsh', ['-n'], { input: await scriptFor('zsh'), encoding: 'utf8' })
     expect([check.status, check.stderr]).toEqual([0, ''])
   })
 
-  test.skipIf(!has('shellcheck', '--version'))('for bash passes shellcheck', async () => {
+  test.skipIf(!has('shellcheck', '--version'))(needing('shellcheck', 'for bash passes shellcheck'), async () => {
     expect(spawnSync('shellcheck', ['-s', 'bash', '-'], { input: await scriptFor('bash'), encoding: 'utf8' }).stdout).toBe('')
   })
 })

@@ -71,7 +71,7 @@ describe('a plan', () => {
     expect(fresh.stocks).toEqual({ number: STOCKS, known: 'stored' })
     expect(simulator.stats().endpoints).toEqual({})
     expect(filesIn(out)).toEqual(before)
-  }, 30_000)
+  })
 
   it('estimates a run on some streams and stocks, without the stored filings if forceUpdate is off', async () => {
     const symbols = simulator.market.stocks.map(({ Symbol: symbol }) => symbol)
@@ -100,7 +100,7 @@ describe('a plan', () => {
     expect(requestsIn(rest)).toMatchObject({ 'master-data': 0, 'fundamental-data': 0 })
     await ran()
     expect(simulator.stats().endpoints.news?.requests).toBe(requestsIn(rest)['market-news'])
-  }, 30_000)
+  })
 
   it('estimates only the failed items of a run that ended', async () => {
     now += DAY_MS
@@ -109,7 +109,7 @@ describe('a plan', () => {
     expect(await ran()).toMatchObject({ outcome: 'partial' })
     const rest = await planned()
     expect([rest.isRemainder, requestsIn(rest)]).toEqual([true, { 'master-data': 1, 'market-news': 2 }])
-  }, 30_000)
+  })
 })
 
 describe('the command', () => {

@@ -112,7 +112,7 @@ describe('a smaller run after an unfinished run', () => {
       expect(treeOf(killed)).toEqual(treeOf(whole))
       rmSync(killed, { recursive: true })
     }
-  }, 60_000)
+  })
 
   it('leaves what diff compares with as it was', async () => {
     const out = temporaryFolder()

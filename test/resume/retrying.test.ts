@@ -82,7 +82,7 @@ describe('what failed', () => {
       }),
       { seed: 20_260_212, numRuns: 8, endOnFailure: true },
     )
-  }, 30_000)
+  })
 
   it('resumes an interrupted retry, and warns about items that are no longer listed', async () => {
     const out = temporaryFolder()

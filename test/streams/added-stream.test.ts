@@ -78,7 +78,7 @@ describe('a stream that is added to the registry', () => {
   let run: Awaited<ReturnType<typeof command>>
   beforeAll(async () => {
     run = await command('run', '--simulate=5', '--only', 'stock-ratings', '--out', out, '--json')
-  }, 60_000)
+  })
 
   it('is listed, drawn and planned', async () => {
     expect((await command('graph')).text).toContain('stock_ratings.json')

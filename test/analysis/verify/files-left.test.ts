@@ -18,7 +18,7 @@ beforeAll(async () => {
     .slice(10)
     .map(({ Symbol: symbol }) => String(symbol))
   Object.assign(names, { a, b })
-}, 60_000)
+})
 afterAll(() => rmSync(clean, { recursive: true }))
 
 /** A folder with a complete run and further runs on the next day. */

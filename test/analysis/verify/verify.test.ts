@@ -17,7 +17,7 @@ beforeAll(async () => {
     .slice(10)
     .map(({ Symbol: symbol }) => String(symbol))
   Object.assign(names, { a, b, c })
-}, 60_000)
+})
 afterAll(() => rmSync(clean, { recursive: true }))
 
 /** The candles of a stock after a change to them. */

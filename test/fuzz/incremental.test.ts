@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { addDays, type Day, toDay, toInstant } from '../../src/model/trading-day.js'
-import { ALPHA, type Asked, collect } from './support.js'
+import { ALPHA, type Asked, collect } from '../streams/support.js'
 
 const FILE = 'ohlcv_data/ALPHA.csv'
 const FIRST_DAY = '2026-01-01'
@@ -162,5 +162,5 @@ describe('candles that are collected day by day', () => {
     // The same histories each time, so that none of the kinds counted below is missing by chance.
     await fc.assert(property, { numRuns: 350, seed: 20_260_211 })
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10)
-  }, 60_000)
+  })
 })
