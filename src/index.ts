@@ -75,7 +75,7 @@ export {
   row,
   textSuchAs,
 } from './model/row-schema.js'
-export type { Host, Settings, SettingsInput } from './model/settings.js'
+export type { BuiltInHost, Host, Settings, SettingsInput } from './model/settings.js'
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { ITEM_SYMBOL, type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 /** The services of the interface document, each with its own base address. */
 export const builtInHosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
+/** The name of a service that the built-in streams use. */
 export type BuiltInHost = (typeof builtInHosts)[number]
 
 /** The name of a service: a built-in one, as in `urls.news`, or one of your own, as in `hosts.options`. */
