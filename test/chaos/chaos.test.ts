@@ -22,15 +22,21 @@ const itemsIn = (report: RunReport): Readonly<Record<string, number>> =>
 const goodItemsIn = (report: RunReport): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(report.scripts).map(([name, { items, degraded }]) => [name, { ...items, degraded }]))
 
+/** A clean run, of a provider whose next first answers are faulty. */
+const runCleanly = async () => {
+  const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
+  const [cwd, clean, out] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const cleanRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })
+  expect(cleanRun.code, cleanRun.stderr).toBe(0)
+  simulator.control({ faults: faultsOfFirstAnswers, reset: true })
+  return { simulator, env, cwd, clean, out, cleanRun }
+}
+
 describe(`half of all first answers faulty, with every detectable fault (${STOCKS} stocks)`, () => {
   it(
     'loses no item and writes the same files as a clean run',
     async () => {
-      const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
-      const [cwd, clean, out] = [emptyFolder(), emptyFolder(), emptyFolder()]
-      const cleanRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })
-      expect(cleanRun.code, cleanRun.stderr).toBe(0)
-      simulator.control({ faults: faultsOfFirstAnswers, reset: true })
+      const { simulator, env, cwd, clean, out, cleanRun } = await runCleanly()
       const faultyRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', out], { cwd, env: { ...env, ...HARDY } })
       expect(faultyRun.code, faultyRun.stderr + faultyRun.stdout).toBe(0)
       expect(treeOf(out)).toEqual(treeOf(clean))
@@ -52,11 +58,7 @@ describe.each(SEEDS)(
     it(
       'takes longer, loses no item and writes the same files as a clean run',
       async () => {
-        const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
-        const [cwd, clean, out] = [emptyFolder(), emptyFolder(), emptyFolder()]
-        const cleanRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })
-        expect(cleanRun.code, cleanRun.stderr).toBe(0)
-        simulator.control({ faults: faultsOfFirstAnswers, reset: true })
+        const { simulator, env, cwd, clean, out, cleanRun } = await runCleanly()
         const network = await openFaultyNetwork(simulator.origin, env)
         network.begin({ seed, outages: 3, requestsBetween: STOCKS * 2, line: { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 } })
         const faultyRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', out], { cwd, env: { ...network.env, ...PATIENT } })

@@ -1,21 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import type { RunReport } from '../../src/model/report.js'
+import { temporaryFolder } from '../sinks/support.js'
 import { type Answer, type Asked, EVENING, fakeProvider, SETTINGS, stockNamed } from './support.js'
 
 const MASTER = '"Isin"'
 const isMaster = ({ body }: Asked): boolean => JSON.stringify(body ?? null).includes(MASTER)
-
-const temporaryFolder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'scripstream-run-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const run = (stream: string, out: string, answer: Answer): Promise<RunReport> =>
   lastValueFrom(
