@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -50,17 +50,6 @@ it('exits with 3 if one stream fails and the rest is complete', async () => {
   const failed = Object.entries(scripts).filter(([, script]) => script.outcome === 'failed')
   expect(failed.map(([name]) => name)).toEqual(['bulk-block-deals'])
   expect(failed[0]?.[1].error).toContain('500')
-})
-
-it('exits with 1, path and cause if the outputs cannot be written', async () => {
-  const { env } = await provider()
-  const cwd = emptyFolder()
-  writeFileSync(join(cwd, 'data'), 'mine')
-  const { code, stderr } = await run(['run'], { cwd, env })
-  expect(code).toBe(1)
-  expect(stderr).toContain(join(cwd, 'data'))
-  expect(stderr).toContain('a file has the name of its folder')
-  expect(readFileSync(join(cwd, 'data'), 'utf8')).toBe('mine')
 })
 
 it.each([

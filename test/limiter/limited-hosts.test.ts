@@ -15,12 +15,6 @@ const runCase = (m: Context, { within, ...given }: Case) => {
   const idealMs = (items * 1_000) / Math.min(perSecond, (Math.min(inFlight, all) * 1_000) / latencyMs)
   const times = result.took / idealMs
   const refused = result.refused / result.sent
-  if (process.env.SHOW_FIGURES) {
-    const { latencyMs: ms = 50, burst, inFlight: limit } = given
-    const label = limit === undefined ? `${perSecond}/s, burst ${burst}` : `${limit} in flight`
-    const row = [label, `${ms} ms`, workers.join('+'), items, `${(idealMs / 1_000).toFixed(1)} s`, `${(result.took / 1_000).toFixed(1)} s`]
-    console.log(`| ${[...row, times.toFixed(2), `${(100 * refused).toFixed(1)} %`].join(' | ')} |`)
-  }
   return { ...result, log: host.log, times, refused, within }
 }
 

@@ -172,26 +172,6 @@ describe('all-ohlcv', () => {
     expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU, 10.25)))
   })
 
-  it.each([
-    { what: 'is another table', text: 'Date,Close\n2026-02-11,1\n' },
-    { what: 'has nothing but its header', text: HEADER },
-    { what: 'is empty', text: '' },
-  ])('fetches the full history when the stored file $what', async ({ text }) => {
-    const run = await candles(columns([THU]), { files: withFile(FILE, text) })
-    expect(rangeOf(run.asked[0]?.body)).toMatchObject({ START: 215634600 })
-    expect(run.text(FILE)).toBe(fileOf(rowOf(THU)))
-  })
-
-  it.each([rowOf(WED).slice(0, -1), rowOf(WED).slice(0, -3), `${WED},10`, String(WED)])(
-    'fetches the candle again whose row is torn: %j',
-    async (torn) => {
-      const answer: Collecting['answer'] = ({ body }) =>
-        columns([TUE, WED, THU].filter((time) => time >= (body as { START: number }).START))
-      const { text } = await candles(undefined, { answer, files: withFile(FILE, fileOf(rowOf(TUE)) + torn) })
-      expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU)))
-    },
-  )
-
   it('sends no request when the stored candles reach beyond the given now', async () => {
     const { asked, script } = await candles(columns([TUE]), {
       files: withFile(FILE, fileOf(rowOf(THU)), EVENING),
@@ -199,17 +179,6 @@ describe('all-ohlcv', () => {
     })
     expect(asked).toEqual([])
     expect(script.items).toMatchObject({ skipped: 1 })
-  })
-
-  it('does not run when FETCH_OHLCV is false', async () => {
-    const { report, asked } = await collect({
-      stream: 'all-ohlcv',
-      only: ['fundamental-data'],
-      answer: () => ({}),
-      settings: { fetchOhlcv: false },
-    })
-    expect(report.scripts).toMatchObject({ 'all-ohlcv': { outcome: 'disabled' }, 'indices-ohlcv': { outcome: 'disabled' } })
-    expect(asked.every(({ path }) => path.startsWith('/fundamental'))).toBe(true)
   })
 
   it('requests each stock by its own Sid', async () => {
