@@ -7,7 +7,7 @@ import { getHeapStatistics } from 'node:v8'
 import { lastValueFrom } from 'rxjs'
 import { folder } from '../../dist/sinks/folder.js'
 import { createCollector } from '../../dist/src/index.js'
-import { hosts } from '../../dist/src/model/settings.js'
+import { builtInHosts } from '../../dist/src/model/settings.js'
 
 const STOCKS = 60
 
@@ -77,7 +77,7 @@ const grownBy = async ({ only, data, requests }) => {
     request: () => undefined,
   })
   const out = mkdtempSync(join(process.argv[2], 'out-'))
-  const settings = { urls: Object.fromEntries(hosts.map((host) => [host, url])), workers: { [only]: 1 } }
+  const settings = { urls: Object.fromEntries(builtInHosts.map((host) => [host, url])), workers: { [only]: 1 } }
   globalThis.gc()
   const before = inUse()
   try {
