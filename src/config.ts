@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import { limitNames } from './analysis/verify/verification.js'
+import { limitNames } from './analysis/verify/finding.js'
 import { readEnvironment } from './model/environment.js'
 import { formatError, UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'

@@ -1,5 +1,5 @@
+import type { Verification } from '../analysis/verify/finding.js'
 import { CHECKS, type CheckName, type Finding } from '../analysis/verify/finding.js'
-import type { Verification } from '../analysis/verify/verification.js'
 import { formatMinute } from '../model/trading-day.js'
 import { formatCount, formatDuration, formatQuantity } from './format.js'
 import { renderTable } from './table.js'

@@ -1,6 +1,5 @@
 import { defer, map, type Observable } from 'rxjs'
-import type { CheckName } from '../analysis/verify/finding.js'
-import type { Verification } from '../analysis/verify/verification.js'
+import type { CheckName, Verification } from '../analysis/verify/finding.js'
 import { formatJson } from '../model/text.js'
 import type { Command } from './dependencies.js'
 import { findingLines } from './findings.js'

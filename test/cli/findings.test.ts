@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../src/analysis/verify/finding.js'
-import { countFindings, type Verification } from '../../src/analysis/verify/verification.js'
+import { countFindings, type Verification } from '../../src/analysis/verify/finding.js'
 import { findingLines } from '../../src/cli/findings.js'
 import { width } from '../../src/cli/text.js'
 

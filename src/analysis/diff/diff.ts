@@ -5,18 +5,18 @@ import { isRow, type Row } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import { type PreviousOutputs, readPreviousOutputs } from '../../storage/previous-outputs.js'
 import { statFile } from '../../storage/stat-file.js'
-import { checkFolder, readReport, readStocks, resolveSymbols } from '../verify/output-folder.js'
+import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
 import { findNewFilings, findNewNews } from './document-changes.js'
 import {
   findBandChanges,
   findCircuitChanges,
+  findListingChanges,
   findNewActions,
   findNewDeals,
   findSurveillanceChanges,
   type ListVersions,
 } from './list-changes.js'
-import { findListingChanges } from './listing-changes.js'
 
 /** What the last run changed in a folder. */
 export interface Difference {

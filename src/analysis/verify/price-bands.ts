@@ -1,8 +1,8 @@
+import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Row } from '../../model/row.js'
 import { readText } from '../../model/row.js'
-import { type CandleArrays, numberToDay } from './candle-arrays.js'
 import type { Finding } from './finding.js'
-import type { KnownAction } from './known-actions.js'
+import type { KnownAction } from './stock-facts.js'
 
 /** The last two candles of a stock. */
 export interface LastCloses {

@@ -1,6 +1,7 @@
-import { type CandleArrays, type CandleSeries, numberToDay } from './candle-arrays.js'
+import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import type { CandleSeries } from './candle-series.js'
 import type { Finding } from './finding.js'
-import type { KnownAction } from './known-actions.js'
+import type { KnownAction } from './stock-facts.js'
 
 const LARGE_MOVE = 0.3
 /** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
+import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
-import { type CandleArrays, type CandleSeries, numberToDay, parseCandles } from './candle-arrays.js'
-import { orderDays } from './days-in-order.js'
+import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { median } from './price-moves.js'
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
+import { numberToDay } from '../../market/candle-file.js'
 import type { Item } from '../../model/outcome.js'
 import { isRow } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
@@ -11,17 +12,21 @@ import { isTemporaryName } from '../../storage/atomic-file.js'
 import { readOutputSizes } from '../../storage/output-sizes.js'
 import { readRunSnapshot } from '../../storage/run-snapshot.js'
 import { readStateDocument } from '../../storage/state-document.js'
-import { numberToDay } from './candle-arrays.js'
+import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
 import { verifyCandles } from './candle-checks.js'
-import { checkFileSizes, type RecordedFiles } from './file-sizes.js'
-import { findOutputs, listNames, type StreamFiles } from './find-outputs.js'
-import { type CheckName, checkNames, type Finding } from './finding.js'
-import { readKnownActions } from './known-actions.js'
-import { readListingDays } from './listing-days.js'
-import { checkFolder, readReport, readStocks, resolveSymbols } from './output-folder.js'
-import { verifyRecords } from './record-checks.js'
-import { createStockIndex } from './stray-records.js'
-import { countFindings, type FindingLimits, findExceededLimits, sortFindings, type Verification } from './verification.js'
+import {
+  type CheckName,
+  checkNames,
+  countFindings,
+  type Finding,
+  type FindingLimits,
+  findExceededLimits,
+  sortFindings,
+  type Verification,
+} from './finding.js'
+import { checkFileSizes, findOutputs, listNames, type RecordedFiles, type StreamFiles } from './output-files.js'
+import { createStockIndex, verifyRecords } from './record-checks.js'
+import { readKnownActions, readListingDays } from './stock-facts.js'
 
 export interface VerifyOptions {
   readonly streams: readonly StreamDefinition[]

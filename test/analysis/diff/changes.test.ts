@@ -4,11 +4,11 @@ import { findNewFilings, findNewNews } from '../../../src/analysis/diff/document
 import {
   findBandChanges,
   findCircuitChanges,
+  findListingChanges,
   findNewActions,
   findNewDeals,
   findSurveillanceChanges,
 } from '../../../src/analysis/diff/list-changes.js'
-import { findListingChanges } from '../../../src/analysis/diff/listing-changes.js'
 import type { Stock } from '../../../src/model/stock.js'
 
 const stock = (symbol: string, ISIN: string): Stock => ({ Symbol: symbol, ISIN, Name: `${symbol} Ltd`, Sid: '1', FnoFlag: 0 })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseCandles } from '../../../src/analysis/verify/candle-arrays.js'
+import { parseCandles } from '../../../src/analysis/verify/candle-series.js'
 import { createFingerprints, type Fingerprinted, findSharedCandles } from '../../../src/analysis/verify/shared-candles.js'
 import { temporaryFolder } from '../../sinks/support.js'
 

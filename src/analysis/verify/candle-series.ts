@@ -1,5 +1,51 @@
-import { type CandleArrays, type CandleSeries, numberToDay } from './candle-arrays.js'
+import { type CandleArrays, numberToDay, readCandleFile } from '../../market/candle-file.js'
 import type { Finding } from './finding.js'
+
+/** The candles of one stock or index, with their file. */
+export interface CandleSeries {
+  readonly symbol: string
+  readonly file: string
+  readonly candles: CandleArrays
+}
+
+export interface ParsedCandles {
+  readonly candles: CandleArrays
+  /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
+  readonly fault?: string
+}
+
+/** Reads a candle file; nothing of it if it lacks the header. */
+export const parseCandles = (bytes: Buffer): ParsedCandles => {
+  const { candles, hasHeader, badLine, isTruncated } = readCandleFile(bytes)
+  if (!hasHeader) return { candles: { ...candles, length: 0 }, fault: 'its first line is not the header' }
+  if (badLine) return { candles, fault: `line ${badLine.number} is no candle` }
+  return isTruncated ? { candles, fault: 'its last line is truncated' } : { candles }
+}
+
+/** The days on which a series has a candle, as a bit set of a few hundred bytes. */
+export interface DaySet {
+  /** Day numbers, both included. */
+  readonly first: number
+  readonly last: number
+  readonly has: (day: number) => boolean
+}
+
+/** The days of a series; undefined if it has no candle. */
+export const createDaySet = ({ day, length }: CandleArrays): DaySet | undefined => {
+  const first = day[0]
+  const last = day[length - 1]
+  if (first === undefined || last === undefined || length === 0) return undefined
+  const bits = new Uint8Array(((last - first) >> 3) + 1)
+  for (let index = 0; index < length; index += 1) {
+    const at = (day[index] as number) - first
+    bits[at >> 3] = (bits[at >> 3] as number) | (1 << (at & 7))
+  }
+  return {
+    first,
+    last,
+    has: (wanted) => wanted >= first && wanted <= last && ((bits[(wanted - first) >> 3] as number) & (1 << ((wanted - first) & 7))) !== 0,
+  }
+}
 
 /** The candles of a series in order, with the findings about their days. */
 export interface OrderedCandles {
@@ -84,4 +130,43 @@ const sortCandles = (candles: CandleArrays, indices: readonly number[]): CandleA
     close: column(candles.close),
     volume: column(candles.volume),
   }
+}
+
+/** The share by which rounding to four digits may change a price. */
+const ROUNDING_SHARE = 1e-4
+
+/** Finds impossible candles; one finding per file, about the first of them. */
+export const findImpossibleCandles = ({ symbol, file, candles }: CandleSeries): readonly Finding[] => {
+  const { day, open, high, low, close, volume, length } = candles
+  let [count, first] = [0, -1]
+  for (let index = 0; index < length; index += 1) {
+    const [top, bottom] = [high[index] as number, low[index] as number]
+    const [start, end] = [open[index] as number, close[index] as number]
+    const most = top * (1 + ROUNDING_SHARE)
+    const least = bottom * (1 - ROUNDING_SHARE)
+    const isPossible =
+      bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[index] as number) >= 0
+    if (isPossible) continue
+    count += 1
+    if (first < 0) first = index
+  }
+  if (first < 0) return []
+  const on = numberToDay(day[first] as number)
+  const [o, h, l, c, v] = [open, high, low, close, volume].map((column) => column[first] as number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const more = count === 1 ? '' : `, and ${count - 1} more`
+  const detail = `${describeFault(o, h, l, c, v)} on ${on} (open ${o}, high ${h}, low ${l}, close ${c})${more}`
+  return [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail }]
+}
+
+const describeFault = (open: number, high: number, low: number, close: number, volume: number): string => {
+  if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
+  if (high < low) return 'the high is below the low'
+  if (volume < 0) return 'a volume below 0'
+  return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { dayToNumber, numberToDay, parseCandles } from '../../../src/analysis/verify/candle-arrays.js'
-import { orderDays } from '../../../src/analysis/verify/days-in-order.js'
+import { orderDays, parseCandles } from '../../../src/analysis/verify/candle-series.js'
+import { dayToNumber, numberToDay } from '../../../src/market/candle-file.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const MIDNIGHT = Date.parse('2020-01-01T00:00:00+05:30') / 1_000
