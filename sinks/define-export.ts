@@ -1,16 +1,50 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
 import { Observable } from 'rxjs'
 import { formatError, StorageError, UsageError } from '../src/model/errors.js'
-import type { Table } from '../src/model/table.js'
+import { listColumns, type Table } from '../src/model/table.js'
+import type { StreamDefinition } from '../src/pipeline/define-stream.js'
 import { listTables } from '../src/pipeline/list-tables.js'
-import { type DuckDb, openDuckDb, quoteName, toQueryError } from '../src/storage/duckdb.js'
+import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError } from '../src/storage/duckdb.js'
 import { openFolder, type TableFolder } from '../src/storage/table-folder.js'
-import type { CsvMode } from '../src/storage/table-views.js'
-import { buildSelect } from '../src/storage/table-views.js'
-import type { Export, ExportOptions, LoadedTable } from './export.js'
+import { buildSelect, type CsvMode } from '../src/storage/table-views.js'
+
+/** The result of loading one table. */
+export interface LoadedTable {
+  readonly table: string
+  readonly rows: number
+  /** Rows of the files that were not loaded: their key came again later, or their day is unreadable. */
+  readonly leftOut: number
+  readonly ms: number
+  /** Whether the table has no files: then the target keeps its old content. */
+  readonly isSkipped: boolean
+}
+
+/** Options of every export. */
+export interface ExportOptions {
+  /** The streams whose tables are loaded, such as `streams` of `scripstream/streams`. */
+  readonly streams: readonly StreamDefinition[]
+}
+
+/**
+ * Loads the outputs of a folder into a database or into files for analysis. Loading is idempotent and atomic: the target has either its
+ * old content or that of the folder. A table without files is skipped and keeps its content: a missing output is not an empty one.
+ */
+export interface Export {
+  /** The target, without secrets. */
+  readonly name: string
+  /**
+   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
+   * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
+   */
+  write(folder: string): Observable<LoadedTable>
+}
+
+/** How many rows of a table were loaded, and how many were not. */
+export type RowCounts = Pick<LoadedTable, 'rows' | 'leftOut'>
 
 /** A running export: DuckDB with a view for each table. */
 export interface ExportContext {
-  readonly connection: DuckDb['connection']
+  readonly connection: DuckDBConnection
   /** All tables, in their order. */
   readonly all: readonly Table[]
   /** The tables that have files. */
@@ -81,15 +115,19 @@ const createViews = async (
 /** Users do not write the SQL of an export: an SQL error is a storage error, not wrong usage. */
 const toExportError = (error: unknown, name: string): unknown => {
   const known = error instanceof Error && error.name === 'Error' ? toQueryError(error) : error
-  return known instanceof UsageError && known.cause !== undefined
-    ? new StorageError(`${name} cannot be written: ${known.message.replace(/\s+/g, ' ')}`, { cause: known.cause })
-    : known
+  return known instanceof UsageError && known.cause !== undefined ? createWriteError(name, known.message, known.cause) : known
 }
+
+/** The error of a target that cannot be written. Exports are atomic, so its earlier data stays. */
+export const createWriteError = (name: string, reason: string, cause?: unknown): StorageError =>
+  new StorageError(`${name} cannot be written: ${reason.replace(/\s+/g, ' ')}; the earlier data stays; correct this and export again`, {
+    cause,
+  })
 
 /** Loads one table after another until the export is stopped. Returns a result for every table. */
 export const loadTables = async (
   { all, tables, isStopped }: ExportContext,
-  load: (table: Table) => Promise<Pick<LoadedTable, 'rows' | 'leftOut'>>,
+  load: (table: Table) => Promise<RowCounts>,
 ): Promise<readonly LoadedTable[]> => {
   const loaded: LoadedTable[] = []
   for (const table of all) {
@@ -100,4 +138,47 @@ export const loadTables = async (
     loaded.push({ table: table.name, rows, leftOut, ms: Math.round(performance.now() - startedAt), isSkipped })
   }
   return loaded
+}
+
+/** Loads the rows of a table's view, each key once. `load` receives the SELECT and returns how many rows it has. */
+export const loadUnique = async (
+  { connection }: ExportContext,
+  table: Table,
+  load: (select: string) => Promise<number>,
+): Promise<RowCounts> => {
+  const view = quoteName(table.name)
+  const duplicates = await duplicateKeys(connection, table, view)
+  const rows = await load(selectUnique(table, duplicates))
+  return { rows, leftOut: duplicates === undefined ? 0 : (await countRows(connection, view)) - rows }
+}
+
+export const countRows = async (connection: DuckDBConnection, source: string): Promise<number> =>
+  Number((await connection.runAndReadAll(`SELECT count(*) FROM ${source}`)).getRows()[0]?.[0])
+
+/** Finds the items of a candle table in `source` with a duplicate or unreadable day, as an SQL condition; `undefined` if there are none. */
+export const duplicateKeys = async (connection: DuckDBConnection, table: Table, source: string): Promise<string | undefined> => {
+  if (table.key === undefined) return undefined
+  const item = table.key.filter((name) => name !== 'date').map(quoteName)
+  // A bit per day costs a tenth of a set of days. Days out of range share a bit, which only means that their items are deduplicated.
+  const days = "bit_count(bitstring_agg(greatest(0, least(99999, date - DATE '1900-01-01')), 0, 99999))"
+  const reader = await connection.runAndReadAll(
+    `SELECT ${item.join(', ')} FROM ${source} GROUP BY ALL HAVING count(*) <> coalesce(${days}, 0)`,
+  )
+  const rows = reader.getRows()
+  if (rows.length === 0) return undefined
+  return `(${item.join(', ')}) IN (${rows.map((row) => `(${row.map((value) => quoteText(String(value))).join(', ')})`).join(', ')})`
+}
+
+/** Selects the rows of a table's view, each key once. `duplicates` are the items to deduplicate, as of `duplicateKeys`. */
+const selectUnique = (table: Table, duplicates: string | undefined): string => {
+  const names = listColumns(table).map((column) => quoteName(column.name))
+  const all = `SELECT ${names.join(', ')} FROM ${quoteName(table.name)}`
+  return duplicates === undefined ? all : `${all} WHERE NOT (${duplicates}) UNION ALL ${deduplicate(table, duplicates)}`
+}
+
+/** Selects the rows of the given items, each key once: the last one in file order. Drops rows without a day. */
+export const deduplicate = (table: Table, duplicates: string): string => {
+  const names = listColumns(table).map((column) => quoteName(column.name))
+  const key = (table.key ?? []).map(quoteName)
+  return `SELECT ${names.join(', ')} FROM (SELECT *, row_number() OVER () AS place FROM ${quoteName(table.name)} WHERE ${duplicates}) WHERE date IS NOT NULL QUALIFY row_number() OVER (PARTITION BY ${key.join(', ')} ORDER BY place DESC) = 1 ORDER BY ${key.join(', ')}`
 }

@@ -2,9 +2,17 @@ import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
 import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/storage/duckdb.js'
-import { deduplicate, duplicateKeys } from './deduplicate.js'
-import { defineExport, type ExportContext, loadTables } from './define-export.js'
-import type { Export, ExportOptions, LoadedTable } from './export.js'
+import {
+  countRows,
+  deduplicate,
+  defineExport,
+  duplicateKeys,
+  type Export,
+  type ExportContext,
+  type ExportOptions,
+  loadTables,
+  type RowCounts,
+} from './define-export.js'
 
 const TARGET = 'target'
 
@@ -35,25 +43,22 @@ const attach = async ({ connection }: ExportContext, path: string): Promise<void
         `${path} is open in another process${holder === undefined ? '' : ` (PID ${holder})`}; close it there and try again`,
       )
     if (/not a valid DuckDB/i.test(message)) throw new UsageError(`${path} is not a DuckDB database; choose another file`)
-    throw new UsageError(`${path} cannot be opened as a DuckDB database: ${message.replace(/\s+/g, ' ')}`)
+    throw new UsageError(`${path} cannot be opened as a DuckDB database: ${message.replace(/\s+/g, ' ')}; choose another file`)
   }
 }
 
 /** Loads first and looks for duplicate keys afterwards: there are nearly always none. */
-const loadDuckdbTable = async ({ connection }: ExportContext, table: Table): Promise<Pick<LoadedTable, 'rows' | 'leftOut'>> => {
+const loadDuckdbTable = async ({ connection }: ExportContext, table: Table): Promise<RowCounts> => {
   const target = `${TARGET}.main.${quoteName(table.name)}`
   await connection.run(`CREATE OR REPLACE TABLE ${target} AS FROM ${quoteName(table.name)}`)
-  const all = await countRows({ connection }, target)
+  const all = await countRows(connection, target)
   const duplicates = await duplicateKeys(connection, table, target)
   if (duplicates === undefined) return { rows: all, leftOut: 0 }
   await connection.run(`DELETE FROM ${target} WHERE ${duplicates}`)
   await connection.run(`INSERT INTO ${target} ${deduplicate(table, duplicates)}`)
-  const rows = await countRows({ connection }, target)
+  const rows = await countRows(connection, target)
   return { rows, leftOut: all - rows }
 }
-
-const countRows = async ({ connection }: Pick<ExportContext, 'connection'>, source: string): Promise<number> =>
-  Number((await connection.runAndReadAll(`SELECT count(*) FROM ${source}`)).getRows()[0]?.[0])
 
 const addComments = async ({ connection }: ExportContext, table: Table): Promise<void> => {
   const target = `${TARGET}.main.${quoteName(table.name)}`

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { StorageError, UsageError } from '../src/model/errors.js'
+import { UsageError } from '../src/model/errors.js'
 import type { Table } from '../src/model/table.js'
-import { quoteName, quoteText } from '../src/storage/duckdb.js'
+import { quoteText } from '../src/storage/duckdb.js'
 import { fileCalls } from '../src/storage/file-calls.js'
-import { getErrorCode } from '../src/storage/file-error.js'
-import { duplicateKeys, selectUnique } from './deduplicate.js'
-import { defineExport, type ExportContext, loadTables } from './define-export.js'
-import type { Export, ExportOptions, LoadedTable } from './export.js'
+import { describeFileError, getErrorCode } from '../src/storage/file-error.js'
+import {
+  createWriteError,
+  defineExport,
+  type Export,
+  type ExportContext,
+  type ExportOptions,
+  loadTables,
+  loadUnique,
+  type RowCounts,
+} from './define-export.js'
 
 /** The path of a table's old content while it is replaced. Only the next export of the table removes it. */
 const backupPath = (target: string, { name }: Table): string => join(target, `.before-${name}`)
@@ -36,24 +43,15 @@ export const parquet = (dir: string, { streams }: ExportOptions): Export =>
     }
   })
 
-const writeParquetTable = async (
-  { connection }: ExportContext,
-  table: Table,
-  folder: string,
-): Promise<Pick<LoadedTable, 'rows' | 'leftOut'>> => {
+const writeParquetTable = async (exporting: ExportContext, table: Table, folder: string): Promise<RowCounts> => {
   await mkdir(folder)
-  const duplicates = await duplicateKeys(connection, table, quoteName(table.name))
-  const unique = selectUnique(table, duplicates)
-  const isCandles = table.key !== undefined
-  const select = isCandles ? `SELECT *, year(date) AS year FROM (${unique})` : unique
-  const [path, options] = isCandles ? [folder, ', PARTITION_BY (year)'] : [join(folder, 'data.parquet'), '']
-  const result = await connection.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd${options})`)
-  const rows = Number(result.rowsChanged)
-  const all =
-    duplicates === undefined
-      ? rows
-      : Number((await connection.runAndReadAll(`SELECT count(*) FROM ${quoteName(table.name)}`)).getRows()[0]?.[0])
-  return { rows, leftOut: all - rows }
+  return await loadUnique(exporting, table, async (unique) => {
+    const isCandles = table.key !== undefined
+    const select = isCandles ? `SELECT *, year(date) AS year FROM (${unique})` : unique
+    const [path, options] = isCandles ? [folder, ', PARTITION_BY (year)'] : [join(folder, 'data.parquet'), '']
+    const copy = `COPY (${select}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd${options})`
+    return Number((await exporting.connection.run(copy)).rowsChanged)
+  })
 }
 
 /** Renames all tables into the target. An error undoes the renames. */
@@ -109,6 +107,6 @@ const withStorageErrors = async (dir: string, act: () => Promise<unknown>): Prom
     await act()
   } catch (error) {
     if (error instanceof UsageError) throw error
-    throw new StorageError(`${dir} cannot be written: ${(error as Error).message}`, { cause: error })
+    throw createWriteError(dir, describeFileError(error), error)
   }
 }

@@ -6,10 +6,25 @@ import { createRedactor } from '../src/model/redact.js'
 import type { SqlType } from '../src/model/row-schema.js'
 import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/storage/duckdb.js'
-import { duplicateKeys, selectUnique } from './deduplicate.js'
-import { defineExport, type ExportContext, loadTables } from './define-export.js'
-import type { Export, ExportOptions, LoadedTable } from './export.js'
-import { loadPostgres } from './postgres-package.js'
+import {
+  createWriteError,
+  defineExport,
+  type Export,
+  type ExportContext,
+  type ExportOptions,
+  loadTables,
+  loadUnique,
+  type RowCounts,
+} from './define-export.js'
+
+/** Loads the package on demand. */
+export const loadPostgres = async (): Promise<typeof import('postgres')> => {
+  try {
+    return (await import('postgres')).default
+  } catch (error) {
+    throw new UsageError('the PostgreSQL client is not installed; run npm install postgres', { cause: error })
+  }
+}
 
 /** Options of an export to PostgreSQL. */
 export interface PostgresOptions extends ExportOptions {
@@ -32,7 +47,8 @@ const TYPES: Readonly<Record<SqlType, string>> = {
  */
 export const postgres = (url: string, { schema = 'scripstream', streams }: PostgresOptions): Export => {
   const redact = createRedactor({ headers: { password: parsePassword(url) } })
-  return defineExport({ name: url === '' ? 'PostgreSQL' : redact(url), streams }, async (exporting) => {
+  const name = url === '' ? 'PostgreSQL' : redact(url)
+  return defineExport({ name, streams }, async (exporting) => {
     const sql = await connectPostgres(url)
     try {
       return await sql.begin(async (transaction) => {
@@ -41,7 +57,7 @@ export const postgres = (url: string, { schema = 'scripstream', streams }: Postg
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
-      throw new StorageError(`export to PostgreSQL failed: ${redact(formatError(error) || describeCode(error))}`)
+      throw createWriteError(name, redact(formatError(error) || describeCode(error)))
     } finally {
       await sql.end({ timeout: 1 })
     }
@@ -83,25 +99,18 @@ const loadPostgresTable = async (
   exporting: ExportContext,
   sql: TransactionSql | ReservedSql,
   destination: TableTarget,
-): Promise<Pick<LoadedTable, 'rows' | 'leftOut'>> => {
+): Promise<RowCounts> => {
   const { table, schema } = destination
   const target = `${quoteName(schema)}.${quoteName(table.name)}`
   const names = listColumns(table).map(({ name }) => quoteName(name))
   for (const statement of createTableStatements(target, table)) await sql.unsafe(statement)
   const staging = quoteName(`staging_${table.name}`)
   await sql.unsafe(`CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`)
-  const duplicates = await duplicateKeys(exporting.connection, table, quoteName(table.name))
-  const rows = await copyIntoTable(exporting, sql, {
-    from: selectUnique(table, duplicates),
-    into: `${staging} (${names.join(', ')})`,
-    table,
-  })
+  const counts = await loadUnique(exporting, table, (from) =>
+    copyIntoTable(exporting, sql, { from, into: `${staging} (${names.join(', ')})`, table }),
+  )
   for (const statement of createMergeStatements(target, staging, table)) await sql.unsafe(statement)
-  const all =
-    duplicates === undefined
-      ? rows
-      : Number((await exporting.connection.runAndReadAll(`SELECT count(*) FROM ${quoteName(table.name)}`)).getRows()[0]?.[0])
-  return { rows, leftOut: all - rows }
+  return counts
 }
 
 /** The statements that create a table, or add missing columns to a table of an older version. */

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Export } from '../../sinks/define-export.js'
 import { duckdb } from '../../sinks/duckdb.js'
-import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
@@ -172,7 +172,9 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
       if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
       renameSync(from, to)
     })
-    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(/EIO/)
+    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(
+      /parquet cannot be written: the disk reports an error; the earlier data stays; correct this and export again/,
+    )
     expect(treeOf(place)).toEqual(before)
   })
 
@@ -254,5 +256,8 @@ describe.skipIf(!isThere)('the password of an address', () => {
     const failure = await loaded(sink, folder()).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(StorageError)
     expect(String(failure)).not.toContain('hunter2')
+    expect(String(failure)).toMatch(
+      /127\.0\.0\.1:1\/x cannot be written: .*ECONNREFUSED.*; the earlier data stays; correct this and export again/,
+    )
   })
 })
