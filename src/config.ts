@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
 import { limitNames } from './analysis/verify/finding.js'
 import { readEnvironment } from './model/environment.js'
@@ -24,7 +24,7 @@ export interface SettingsSources {
   readonly flags?: SettingsInput
   readonly env?: Readonly<Record<string, string | undefined>>
   /** A file that must exist. Default: `scripstream.config.json` in the current folder, if it exists. */
-  readonly configFile?: string
+  readonly configFile?: string | undefined
   /** The streams that `workers` and `timeoutsMs` may name. */
   readonly streams: readonly StreamDefinition[]
 }
@@ -44,6 +44,18 @@ export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: Sett
   ]
   for (const layer of layers) checkLayer(layer, streams)
   return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
+}
+
+/**
+ * The absolute paths of the modules with streams of an app. They are found before the other settings are read, because those may name
+ * their streams.
+ */
+export const findStreamModules = ({ flags = {}, env = {}, configFile }: Omit<SettingsSources, 'streams'>): readonly string[] => {
+  const inFile = readFileLayer(configFile).values.streams
+  const folder = dirname(resolve(configFile ?? CONFIG_FILE))
+  const named = flags.streams ?? readEnvironment(env, []).streams
+  const { data = [] } = Settings.shape.streams.safeParse(named ?? inFile)
+  return data.map((path) => (named === undefined ? resolve(folder, path) : resolve(path)))
 }
 
 const merge = (lower: Row, upper: Row): Row =>
@@ -132,7 +144,7 @@ export interface SettingRow {
 
 export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape).flatMap(([name, schema]) => {
   const value: unknown = Settings.parse({})[name as keyof Settings]
-  const row = { default: value === undefined || isRow(value) ? '' : String(value), description: schema.description ?? '' }
+  const row = { default: value === undefined || typeof value === 'object' ? '' : String(value), description: schema.description ?? '' }
   if (name === 'hosts') return [{ name: 'hosts.<name>', env: toAddressVariable('<name>'), ...row }]
   if (name !== 'urls') return [{ name, env: environmentNames[name] ?? '', ...row }]
   return builtInHosts.map((host) => ({

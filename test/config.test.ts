@@ -49,6 +49,7 @@ describe('settings', () => {
       workers: {},
       timeoutsMs: {},
       headers: {},
+      streams: [],
       verify: {},
     })
   })

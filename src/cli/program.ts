@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { lastValueFrom } from 'rxjs'
+import { loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import type { CommandContext } from './commands/context.js'
 import { commands } from './commands/index.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
@@ -20,8 +21,10 @@ export const runProgram = async (args: readonly string[], io: ProcessIo, depende
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    const program = createProgram({ args, io, dependencies, act })
-    await program.parseAsync([...normalizeHelp(args, program)], { from: 'user' })
+    const { rest, files } = takeStreamsOption(args)
+    const streams = await loadStreams(dependencies.streams, { args: rest, files, env: io.env })
+    const program = createProgram({ args, io, dependencies: { ...dependencies, streams }, act })
+    await program.parseAsync([...normalizeHelp(rest, program)], { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -52,5 +55,6 @@ export const createProgram = (context: CommandContext): Command => {
     })
     .addHelpText('after', exampleText(examples))
   for (const add of commands) add(program, context)
+  for (const command of program.commands) if (command.name() !== 'completion') command.option(...STREAMS_OPTION)
   return program
 }

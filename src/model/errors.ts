@@ -1,3 +1,5 @@
+import { isInstance } from './instance.js'
+
 /**
  * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
  * `wait`: try again after the pause that the host requests. `retry`: try again after a back-off. `give-up`: this item fails, the run
@@ -20,6 +22,8 @@ export abstract class CollectError extends Error {
   requested?: string
   /** The reply, if there was one: its type, its size and its beginning. */
   answered?: string
+
+  static override readonly [Symbol.hasInstance] = isInstance
 }
 
 /** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
@@ -146,10 +150,7 @@ export class NothingAnsweredError extends CollectError {
   readonly status = 'error'
   override isTemporary: boolean
 
-  /**
-   * @param isTemporary whether at least one failure is temporary
-   * @param code the kind of failure, if it is the same for all
-   */
+  /** `isTemporary`: at least one failure is; `code`: the kind of failure, if it is the same for all. */
   constructor(
     message: string,
     isTemporary = false,

@@ -64,6 +64,16 @@ export const Settings = z.strictObject({
     )
     .default({})
     .describe('request headers that are added to the default ones or replace them'),
+  streams: z
+    .union([
+      z
+        .string()
+        .min(1)
+        .transform((path) => [path]),
+      z.array(z.string().min(1)),
+    ])
+    .default([])
+    .describe('modules with streams of your own, for the command; a path in the file is relative to the file'),
   verify: z
     .record(z.string(), integerSchema(0, 1_000_000))
     .default({})
@@ -115,5 +125,6 @@ export const environmentNames: Readonly<Record<string, string>> = {
   workers: 'SCRIPSTREAM_WORKERS',
   timeoutsMs: 'SCRIPSTREAM_TIMEOUTS_MS',
   headers: 'SCRIPSTREAM_HEADERS',
+  streams: 'SCRIPSTREAM_STREAMS',
   verify: 'SCRIPSTREAM_VERIFY',
 }

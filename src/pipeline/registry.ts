@@ -1,9 +1,19 @@
+import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
+import type { Output } from './output.js'
 import { MASTER } from './work.js'
 
-const PHASE_ORDER: readonly Phase[] = ['core', 'enrichment', 'candles']
+const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonly Phase[]
+
+const SHAPE_NAMES = [
+  'rows-in-one-file',
+  'array-per-item',
+  'document-per-item',
+  'candles-per-item',
+  'text',
+] as const satisfies readonly Output['shape'][]
 
 /** Whether a value, such as an export of a module, is a stream definition. */
 export const isStream = (value: unknown): value is StreamDefinition =>
@@ -14,6 +24,35 @@ export const sortByPosition = <S extends StreamDefinition>(streams: readonly S[]
   [...streams].sort((one, other) => getPosition(one) - getPosition(other))
 
 const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: StreamDefinition): number => position
+
+/** Facts that a stream written in JavaScript may get wrong. */
+const Definition = z.looseObject({
+  name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower-case letters, digits and -'),
+  summary: z.string(),
+  phase: z.enum(PHASE_ORDER),
+  workers: z.int().min(1),
+  timeoutMs: z.int().min(1),
+  endpoints: z.array(z.looseObject({ name: z.string(), host: z.string(), path: z.string() })),
+  outputs: z.array(z.looseObject({ shape: z.enum(SHAPE_NAMES), file: z.string() })).min(1),
+})
+
+/** Throws a `UsageError` for a definition with a wrong fact, and for a file or a table that two streams have. */
+const checkDefinitions = (streams: readonly StreamDefinition[]): void => {
+  const owners = new Map<string, string>()
+  const claim = (what: string, { name }: StreamDefinition): void => {
+    const owner = owners.get(what)
+    if (owner !== undefined) throw new UsageError(`duplicate ${what}: ${owner} and ${name} have it; rename one of the two`)
+    owners.set(what, name)
+  }
+  for (const stream of streams) {
+    const [issue] = Definition.safeParse(stream).error?.issues ?? []
+    if (issue) throw new UsageError(`invalid stream ${JSON.stringify(stream.name)}: ${issue.path.join('.')}: ${issue.message}`)
+    for (const { file, tables = [] } of stream.outputs) {
+      claim(`output ${file}`, stream)
+      for (const table of tables) claim(`table ${table.name}`, stream)
+    }
+  }
+}
 
 /** Throws a `UsageError` for a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
@@ -32,6 +71,7 @@ export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
       (source.phase === phase && (phase !== 'core' || streams.indexOf(source) < place))
     if (!isEarlier) throw new UsageError(`${name} depends on ${work.of}, which runs later; move one of them to another phase`)
   }
+  checkDefinitions(streams)
 }
 
 /** The streams that a stream depends on, nearest first. */

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { findStreamModules } from '../config.js'
+import { formatError, UsageError } from '../model/errors.js'
+import { isRow } from '../model/row.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { checkRegistry, isStream } from '../pipeline/registry.js'
+
+const FLAG = '--streams'
+
+/** The option that every command has. It is read before the command, because other options name streams. */
+export const STREAMS_OPTION = [`${FLAG} <file>`, 'module with streams of your own, beside the built-in ones; repeatable'] as const
+
+/** The arguments without `--streams`, and the modules that it names. */
+export const takeStreamsOption = (args: readonly string[]): { readonly rest: readonly string[]; readonly files: readonly string[] } => {
+  const rest: string[] = []
+  const files: string[] = []
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] ?? ''
+    if (arg === '--') return { rest: [...rest, ...args.slice(index)], files }
+    if (arg === FLAG) {
+      index += 1
+      files.push(args[index] ?? '')
+    } else if (arg.startsWith(`${FLAG}=`)) files.push(arg.slice(FLAG.length + 1))
+    else rest.push(arg)
+  }
+  return { rest, files }
+}
+
+/** Whether a command only explains something: it needs no streams of an app. */
+const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
+  /^(-.*|help|completion|)$/.test(command) || rest.some((arg) => arg === '--help' || arg === '-h')
+
+/**
+ * The built-in streams, and after them those of the modules of `--streams`, of the variable or of the settings file.
+ *
+ * @throws UsageError if a module cannot be loaded, exports no stream, or exports one that collides with another
+ */
+export const loadStreams = async (
+  builtIn: readonly StreamDefinition[],
+  { args, files, env }: { readonly args: readonly string[]; readonly files: readonly string[]; readonly env: NodeJS.ProcessEnv },
+): Promise<readonly StreamDefinition[]> => {
+  if (isHelp(args)) return builtIn
+  const modules = findStreamModules({ flags: files.length === 0 ? {} : { streams: [...files] }, env, configFile: findConfigFile(args) })
+  if (modules.length === 0) return builtIn
+  const added = await Promise.all(modules.map(loadModule))
+  const streams = [...builtIn, ...added.flat()]
+  checkRegistry(streams)
+  return streams
+}
+
+const findConfigFile = (args: readonly string[]): string | undefined => {
+  const index = args.findIndex((arg) => arg === '--config' || arg.startsWith('--config='))
+  const arg = args[index] ?? ''
+  return arg === '--config' ? args[index + 1] : arg === '' ? undefined : arg.slice('--config='.length)
+}
+
+const loadModule = async (path: string): Promise<readonly StreamDefinition[]> => {
+  if (!existsSync(path)) throw new UsageError(`${FLAG}: the file ${path} does not exist`)
+  const exported = await import(/* @vite-ignore */ pathToFileURL(path).href).catch((error: unknown) => {
+    throw new UsageError(`${FLAG}: cannot load ${path}: ${formatError(error)}`)
+  })
+  const streams = listExportedStreams(exported, path)
+  if (streams.length === 0)
+    throw new UsageError(`${FLAG}: ${path} exports no stream; export what defineStream returns, or a list named streams`)
+  return streams
+}
+
+/** The list `streams`, or the exports that are streams; each once. */
+const listExportedStreams = (exported: unknown, path: string): readonly StreamDefinition[] => {
+  const all = isRow(exported) ? exported : {}
+  if (all.streams === undefined) return [...new Set(Object.values(all).filter(isStream))]
+  const list: readonly unknown[] = Array.isArray(all.streams) ? all.streams : [all.streams]
+  return list.map((one, index) => {
+    if (!isStream(one)) throw new UsageError(`${FLAG}: element ${index + 1} of streams in ${path} is not a stream; use defineStream`)
+    return one
+  })
+}
