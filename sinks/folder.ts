@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, tap, throwError } from 'rxjs'
+import { catchError, defer, EMPTY, finalize, from, map, mergeAll, type Observable, of, tap, throwError } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
@@ -56,13 +56,13 @@ export const folder = (out: string): Storage => {
 
 /** Writes on subscription. Unsubscribing aborts the write, which then leaves the file unchanged. */
 const writeAbortable = (path: string, write: (isAborted: () => boolean) => Promise<number>): Observable<number> =>
-  new Observable((subscriber) => {
-    write(() => subscriber.closed).then(
-      (bytes) => {
-        subscriber.next(bytes)
-        subscriber.complete()
-      },
-      (error: unknown) => subscriber.error(toStorageError(error, 'written', path)),
+  defer(() => {
+    let isAborted = false
+    return from(write(() => isAborted)).pipe(
+      catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))),
+      finalize(() => {
+        isAborted = true
+      }),
     )
   })
 

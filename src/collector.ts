@@ -1,4 +1,4 @@
-import { defer, EMPTY, filter, from, map, Observable, type ObservableInput } from 'rxjs'
+import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { streams as allStreams } from '../streams/registry.js'
 import type { Transport } from './http/transport.js'
@@ -102,25 +102,23 @@ const createUntypedCollector = ({ settings: given, streams = allStreams, storage
         map(({ report }) => report),
       ),
     stream: (name, { consume = () => EMPTY, ...run } = {}) =>
-      new Observable((subscriber) => {
+      defer(() => {
+        const item$ = new Subject<PublicOutcome>()
         const output = streams.find((stream) => stream.name === name)?.outputs[0]
         let isEmpty = true
         const target = callbackStorage(output, (item) => {
           isEmpty = false
           const shown = redactRecord(item, redact)
-          subscriber.next(shown)
+          item$.next(shown)
           return from(consume(shown))
         })
-        const fail = (error: string | undefined): void => {
-          if (error !== undefined && isEmpty) subscriber.error(new NothingAnsweredError(error))
+        const end = (event: RunEvent): void => {
+          if (event.type !== 'run-finished' || !isEmpty) return
+          const error = event.report.error ?? event.report.scripts[name]?.error
+          if (error !== undefined) throw new NothingAnsweredError(error)
         }
-        return events({ ...run, only: [name] }, target).subscribe({
-          next: (event) => {
-            if (event.type === 'run-finished') fail(event.report.error ?? event.report.scripts[name]?.error)
-          },
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        })
+        const run$ = events({ ...run, only: [name] }, target).pipe(tap({ next: end, complete: () => item$.complete() }), ignoreElements())
+        return merge(item$, run$)
       }),
   }
 }

@@ -2,7 +2,7 @@ import { map, mergeMap, Observable, single } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
-import { createWorkerSlot } from '../operators/worker-slot.js'
+import { createWorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createItemWork } from '../pipeline/item-work.js'
 import type { BlobStore } from './blobs.js'
@@ -61,7 +61,8 @@ export const runItemJob = (
     subscriber.add(
       createItemWork(stream, { ...workerRun, limiters, emit, shared: work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared })(
         work.item,
-        createOwnSlot(),
+        // BullMQ limits the concurrency.
+        createWorkerSlot(),
       )
         .pipe(
           single(),
@@ -70,16 +71,6 @@ export const runItemJob = (
         )
         .subscribe(subscriber),
     )
-  })
-
-/** BullMQ limits the concurrency, so each item has a slot of its own. */
-const createOwnSlot = () =>
-  createWorkerSlot({
-    wait: (begin) => {
-      begin()
-      return () => undefined
-    },
-    free: () => undefined,
   })
 
 /** All drift seen in a stream so far, if it differs from the last report. */

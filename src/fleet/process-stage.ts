@@ -1,8 +1,7 @@
 import type { QueueEvents, QueueEventsListener } from 'bullmq'
-import { EMPTY, ignoreElements, lastValueFrom, merge, Observable } from 'rxjs'
+import { concatMap, defer, EMPTY, first, ignoreElements, lastValueFrom, map, merge, mergeMap, Observable, startWith } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
-import { mergeMapPool } from '../operators/merge-map-pool.js'
 import type { Stage } from '../pipeline/engine.js'
 import { toFilePath } from '../pipeline/output.js'
 import type { PlannedStream } from '../pipeline/plan.js'
@@ -40,24 +39,18 @@ export const processOnFleet = (stage: Stage, items: readonly Item[], dependencie
   if (items.length === 0) return EMPTY
   const { run, blobs } = dependencies
   const { stream, activeItems, hasRoom } = stage
+  const room$ = defer(() => activeItems.ended$.pipe(startWith(undefined), first(hasRoom)))
   return handOutItems(stage, items, dependencies).pipe(
-    mergeMapPool(
-      ({ item, outcome }) => {
-        activeItems.begin()
-        reportOutcome(stream.name, outcome, dependencies)
-        return new Observable<ItemOutcome>((subscriber) => {
-          loadRows(stream.name, { run: run.session.record.run, item }, outcome, blobs).then(
-            (settled) => {
-              subscriber.next(settled)
-              subscriber.complete()
-            },
-            (error: unknown) => subscriber.error(error),
-          )
-        })
-      },
-      MAX_PARALLEL_READS,
-      { isFree: hasRoom, freed$: activeItems.ended$ },
+    concatMap((finished) =>
+      room$.pipe(
+        map(() => {
+          activeItems.begin()
+          reportOutcome(stream.name, finished.outcome, dependencies)
+          return finished
+        }),
+      ),
     ),
+    mergeMap(({ item, outcome }) => loadRows(stream.name, { run: run.session.record.run, item }, outcome, blobs), MAX_PARALLEL_READS),
   )
 }
 

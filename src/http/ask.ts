@@ -1,13 +1,13 @@
-import { defer, Observable, type Subscriber } from 'rxjs'
+import { defer, finalize, type Observable } from 'rxjs'
 import type { HostLimiter } from '../limiter/host-limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { createTransfer } from '../limiter/network-link.js'
 import { BadAnswerError, HttpError, ThrottledError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
+import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import type { SlotUse, WorkerSlot } from '../operators/worker-slot.js'
 import { decodeReply, type RequestEnd } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
@@ -61,8 +61,7 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
       const request = toRequest(input)
       const options = { item, isList, idleMs: timeoutMs, failFast }
       const read = (reply: HttpReply) => readAnswer(endpoint, acceptReply(reply, dependencies), input, drift?.(endpoint), item)
-      // Not `defer` and `finalize`: they allocate 600 bytes more per request, 12 %.
-      return new Observable((subscriber) => {
+      return defer(() => {
         const use = slot.use()
         let sent = 0
         const attempt$ = defer(() => {
@@ -70,8 +69,7 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
           onRequestEvent('requested')
           return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(endpoint, read, observer))
         })
-        use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
-        subscriber.add(use.release)
+        return use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy), finalize(use.release))
       })
     }
 }
@@ -101,20 +99,13 @@ const sendAttempt = (
   use: SlotUse,
   { transport, limiters, timeoutMs }: AskDependencies,
 ): Observable<HttpReply> => {
-  // No Subject: every minor GC would copy the state that each waiting request keeps.
-  let arrival: Subscriber<void> | undefined
-  const arrived$ = new Observable<void>((subscriber) => {
-    arrival = subscriber
-  })
+  const transfer = createTransfer(limiters.link)
   const arrived = (): void => {
-    arrival?.next()
+    transfer.isComplete = true
     // While the host recovers, retries of started items go before requests of new ones.
     if (!limiter.isUnhealthy()) use.release()
   }
-  const transfer = createTransfer(limiters.link)
-  return transport({ ...request, arrived, transfer }).pipe(
-    deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer, arrived$ }),
-  )
+  return transport({ ...request, arrived, transfer }).pipe(deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer }))
 }
 
 /** Returns a 200 with a body; throws for any other reply. */

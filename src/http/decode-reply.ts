@@ -1,4 +1,4 @@
-import { Observable, type OperatorFunction } from 'rxjs'
+import { defer, map, type OperatorFunction, tap } from 'rxjs'
 import { CollectError, HttpError, ThrottledError } from '../model/errors.js'
 import { describeBody } from './describe-body.js'
 import type { AnyEndpoint } from './endpoint.js'
@@ -32,40 +32,35 @@ export const decodeReply =
     read: (reply: HttpReply) => Answer,
     { clock, watch }: ReplyObserver,
   ): OperatorFunction<HttpReply, Answer> =>
-  (reply$) =>
-    new Observable((subscriber) => {
-      const reporter = watch && createEndReporter(endpoint, { clock, watch })
-      let reply: HttpReply | undefined
-      const fail = (error: unknown): void => {
-        if (error instanceof CollectError) {
-          error.requested = `${endpoint.method} ${endpoint.host} ${endpoint.path}`
-          if (reply) error.answered = describeBody(reply)
-        }
-        reporter?.end(toFailureCode(error))
-        subscriber.error(error)
+  (reply$) => {
+    const decode = (reply: HttpReply): Answer => {
+      try {
+        return read(reply)
+      } catch (error) {
+        if (error instanceof CollectError) error.answered = describeBody(reply)
+        throw error
       }
-      subscriber.add(
-        reply$.subscribe({
-          next: (arrived) => {
-            reply = arrived
-            reporter?.arrived(arrived)
-            let answer: Answer
-            try {
-              answer = read(arrived)
-            } catch (error) {
-              return fail(error)
-            }
-            // This closure may be in the old generation and would keep the body until the next major GC.
-            reply = undefined
-            reporter?.end()
-            subscriber.next(answer)
+    }
+    const nameRequest = (error: unknown): void => {
+      if (error instanceof CollectError) error.requested = `${endpoint.method} ${endpoint.host} ${endpoint.path}`
+    }
+    if (watch === undefined) return reply$.pipe(map(decode), tap({ error: nameRequest }))
+    return defer(() => {
+      const { arrived, end } = createEndReporter(endpoint, { clock, watch })
+      return reply$.pipe(
+        tap(arrived),
+        map(decode),
+        tap({
+          next: () => end(),
+          error: (error: unknown) => {
+            nameRequest(error)
+            end(toFailureCode(error))
           },
-          error: fail,
-          complete: () => subscriber.complete(),
+          unsubscribe: () => end('cancelled'),
         }),
       )
-      if (reporter) subscriber.add(() => reporter.end('cancelled'))
     })
+  }
 
 const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: ReplyObserver) => {
   const at = clock()

@@ -40,6 +40,7 @@ export const reclassifyTimeout = (error: unknown, link: NetworkLink, idleMs: num
 export const createTransfer = (link: NetworkLink): Transfer => {
   let bytesAt = 0
   return {
+    isComplete: false,
     get bytesAt() {
       return bytesAt
     },

@@ -1,10 +1,12 @@
-import { asyncScheduler, type MonoTypeOperatorFunction, NEVER, Observable, type SchedulerAction, tap } from 'rxjs'
+import { asyncScheduler, defer, type MonoTypeOperatorFunction, mergeMap, NEVER, type Observable, race, timer } from 'rxjs'
 import { TransportError } from '../model/errors.js'
 
 /** The progress of a reply. */
 export interface Transfer {
   /** When the last bytes arrived, epoch milliseconds; 0 before the first, `Infinity` while we do not read. */
   bytesAt: number
+  /** The whole reply has arrived, even if it is emitted later: no deadline applies any more. */
+  isComplete?: boolean
 }
 
 /** How long a reply may take, in milliseconds. */
@@ -15,8 +17,6 @@ export interface Deadline {
   readonly totalMs?: number
   /** Updated as bytes arrive; without it only the first value counts as progress. */
   readonly transfer?: Transfer
-  /** Emits when the whole reply has arrived, which stops the timer. */
-  readonly arrived$?: Observable<unknown>
 }
 
 /**
@@ -27,24 +27,21 @@ export interface Deadline {
  * send(request).pipe(deadline({ idleMs: 10_000, totalMs: 60_000, transfer }))
  */
 export const deadline =
-  <T>({ idleMs, totalMs = idleMs, transfer, arrived$ = NEVER }: Deadline): MonoTypeOperatorFunction<T> =>
+  <T>({ idleMs, totalMs = idleMs, transfer }: Deadline): MonoTypeOperatorFunction<T> =>
   (source$) =>
-    new Observable((subscriber) => {
+    defer(() => {
       const startedAt = asyncScheduler.now()
-      const hasBegun = (): boolean => transfer !== undefined && transfer.bytesAt > 0
-      const fail = (message: string): void => subscriber.error(new TransportError('deadline', message, { hasBegun: hasBegun() }))
-      // One timer per request, not one per chunk: when it fires, it checks the time of the last byte and reschedules for the rest.
-      function check(this: SchedulerAction<void>): void {
+      const computeTimeLeft = (): number => {
         const now = asyncScheduler.now()
         const totalLeft = startedAt + totalMs - now
         const idleLeft = Math.min(idleMs, Math.max(startedAt, transfer?.bytesAt ?? 0) + idleMs - now)
-        if (totalLeft <= 0) fail(`no whole answer within ${totalMs} ms`)
-        else if (idleLeft <= 0) fail(`no byte for ${idleMs} ms`)
-        else this.schedule(undefined, Math.min(totalLeft, idleLeft))
+        const hasBegun = transfer !== undefined && transfer.bytesAt > 0
+        if (totalLeft <= 0) throw new TransportError('deadline', `no whole answer within ${totalMs} ms`, { hasBegun })
+        if (idleLeft <= 0) throw new TransportError('deadline', `no byte for ${idleMs} ms`, { hasBegun })
+        return Math.min(totalLeft, idleLeft)
       }
-      const timer = asyncScheduler.schedule(check, Math.min(idleMs, totalMs))
-      const stopTimer = (): void => timer.unsubscribe()
-      subscriber.add(timer)
-      subscriber.add(arrived$.subscribe(stopTimer))
-      source$.pipe(tap(stopTimer)).subscribe(subscriber)
+      // One timer per request, not one per chunk: when it fires, it checks the time of the last byte and waits for the rest.
+      const watchdog = (ms: number): Observable<never> =>
+        timer(ms).pipe(mergeMap(() => (transfer?.isComplete ? NEVER : watchdog(computeTimeLeft()))))
+      return race(source$, watchdog(Math.min(idleMs, totalMs)))
     })

@@ -1,5 +1,17 @@
-import { finalize, mergeMap, NEVER, Observable, type OperatorFunction, Subject } from 'rxjs'
-import { createWorkerSlot, type WorkerPool, type WorkerSlot } from './worker-slot.js'
+import {
+  AsyncSubject,
+  defer,
+  finalize,
+  ignoreElements,
+  mergeMap,
+  NEVER,
+  type Observable,
+  type OperatorFunction,
+  of,
+  switchMap,
+  takeUntil,
+  tap,
+} from 'rxjs'
 
 /** Capacity for results that are not yet stored. While there is none, no further item starts. */
 export interface Capacity {
@@ -8,104 +20,139 @@ export interface Capacity {
   readonly freed$: Observable<unknown>
 }
 
-/** Compact the queue every 1,000 items: `shift()` for each item is O(n). */
-const COMPACT_AFTER = 1_000
+/** The worker of one item. The item has it from the start until all its requests have finished, and again for each further request. */
+export interface WorkerSlot {
+  /** For one request of the item, including its retries. */
+  readonly use: () => SlotUse
+  /** The item does other work for now: its worker becomes free unless a request is active. */
+  readonly releaseIfIdle: () => void
+  /** The item has finished. */
+  readonly release: () => void
+}
+
+export interface SlotUse {
+  /** Subscribes as soon as the item has a worker; at once if it has one. */
+  readonly acquire: <T>(request$: Observable<T>) => Observable<T>
+  /** The request has finished. If it was the last active one of the item, the worker becomes free. */
+  readonly release: () => void
+}
+
+/** The workers that items share. */
+export interface WorkerPool {
+  /** Emits once a worker is free, which it takes; unsubscribing leaves the queue. Items that need a worker again go before new items. */
+  readonly acquire: (isReturning: boolean) => Observable<void>
+  readonly release: () => void
+}
+
+/** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
+export const MAX_BACKLOG = 16
 
 const UNLIMITED: Capacity = { isFree: () => true, freed$: NEVER }
 
 /**
- * `mergeMap` with a pool of workers, in the order of the items. An item may release its worker before it finishes; if it needs one again,
- * it goes before new items. The cost per queued item is constant, and synchronous work does not grow the stack. The source must complete:
- * it is read as fast as it emits.
+ * `mergeMap` with a pool of workers, in the order of the items. An item may release its worker before it finishes, so that decoding and
+ * storing do not keep the next request waiting; if it needs a worker again, it goes before new items. Synchronous work does not grow the
+ * stack.
  */
 export const mergeMapPool =
   <T, R>(work: (item: T, slot: WorkerSlot) => Observable<R>, workers: number, room = UNLIMITED): OperatorFunction<T, R> =>
   (item$) =>
-    new Observable((subscriber) => {
-      const state = createState<T>(workers, room, subscriber)
-      const pool = createPool(state)
-      const workOn = (item: T): Observable<R> => {
+    defer(() => {
+      const pool = createWorkerPool(workers, room.isFree)
+      const processItem = (item: T): Observable<R> => {
         const slot = createWorkerSlot(pool)
-        return work(item, slot).pipe(finalize(slot.release))
+        return pool.acquire(false).pipe(
+          // Work that sends no request when it begins waits for something else: its worker takes another item meanwhile.
+          tap({ complete: slot.releaseIfIdle }),
+          // `finalize` inside: outside, it would run before the request is unsubscribed, and the next one would start too early.
+          switchMap(() => work(item, slot).pipe(finalize(slot.release))),
+        )
       }
-      state.pulled$.pipe(mergeMap(workOn)).subscribe(subscriber)
-      subscriber.add(room.freed$.subscribe(() => pull(state)))
-      subscriber.add(
-        item$.subscribe({
-          next: (item) => {
-            state.waiting.push(item)
-            pull(state)
-          },
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => {
-            state.isComplete = true
-            pull(state)
-          },
-        }),
+      return item$.pipe(
+        mergeMap(processItem, workers + MAX_BACKLOG),
+        // Unsubscribed before the items are: a worker that one of them releases must not start another.
+        takeUntil(room.freed$.pipe(tap(pool.handOut), ignoreElements(), finalize(pool.close))),
       )
     })
 
-interface PoolState<T> {
-  readonly workers: number
-  readonly room: Capacity
-  readonly subscriber: { readonly closed: boolean }
-  /** The items that have not started are those from index `next` on. */
-  readonly waiting: T[]
-  next: number
-  /** Started items that need a worker again. */
-  readonly returning: Set<() => void>
-  /** Emits the items that start. */
-  readonly pulled$: Subject<T>
-  busy: number
-  isPulling: boolean
-  isComplete: boolean
-}
-
-const createState = <T>(workers: number, room: Capacity, subscriber: { readonly closed: boolean }): PoolState<T> => ({
-  ...{ workers, room, subscriber, waiting: [], next: 0, returning: new Set(), pulled$: new Subject() },
-  ...{ busy: 0, isPulling: false, isComplete: false },
-})
-
-const createPool = <T>(state: PoolState<T>): WorkerPool => ({
-  wait: (start) => {
-    state.returning.add(start)
-    pull(state)
-    return () => state.returning.delete(start)
-  },
-  free: () => {
-    state.busy -= 1
-    pull(state)
-  },
-})
-
-/** Gives the free workers to items. A loop, not recursion: synchronous work must not grow the stack. */
-const pull = <T>(state: PoolState<T>): void => {
-  if (state.isPulling) return
-  state.isPulling = true
-  while (pullOne(state));
-  state.isPulling = false
-  if (state.isComplete && state.next === state.waiting.length) state.pulled$.complete()
-}
-
-const pullOne = <T>(state: PoolState<T>): boolean => {
-  const { waiting, returning, room, subscriber } = state
-  const [resume] = returning
-  const hasNext = state.next < waiting.length && room.isFree()
-  if (subscriber.closed || state.busy >= state.workers || (resume === undefined && !hasNext)) return false
-  state.busy += 1
-  if (resume) {
-    returning.delete(resume)
-    resume()
-  } else state.pulled$.next(takeNext(state))
-  return true
-}
-
-const takeNext = <T>(state: PoolState<T>): T => {
-  const item = state.waiting[state.next] as T
-  state.next += 1
-  if (state.next === COMPACT_AFTER) {
-    state.waiting.splice(0, state.next)
-    state.next = 0
+const createWorkerPool = (workers: number, isRoomFree: () => boolean) => {
+  const returning = new Set<AsyncSubject<void>>()
+  const starting = new Set<AsyncSubject<void>>()
+  let freeWorkers = workers
+  let isHandingOut = false
+  const findNext = (): AsyncSubject<void> | undefined => {
+    const [first] = returning.size > 0 || !isRoomFree() ? returning : starting
+    return first
   }
-  return item
+  /** A loop, not recursion: synchronous work must not grow the stack. */
+  const handOut = (): void => {
+    if (isHandingOut) return
+    isHandingOut = true
+    for (let next = findNext(); next !== undefined && freeWorkers > 0; next = findNext()) {
+      freeWorkers -= 1
+      returning.delete(next)
+      starting.delete(next)
+      next.next()
+      next.complete()
+    }
+    isHandingOut = false
+  }
+  const acquire = (isReturning: boolean): Observable<void> =>
+    defer(() => {
+      const queue = isReturning ? returning : starting
+      const turn$ = new AsyncSubject<void>()
+      queue.add(turn$)
+      handOut()
+      return turn$.pipe(finalize(() => queue.delete(turn$)))
+    })
+  const release = (): void => {
+    freeWorkers += 1
+    handOut()
+  }
+  const close = (): void => {
+    freeWorkers = Number.NEGATIVE_INFINITY
+  }
+  return { acquire, release, handOut, close }
+}
+
+/** For an item outside of a pool. */
+const OWN_WORKER: WorkerPool = { acquire: () => of(undefined), release: () => undefined }
+
+/** The slot of an item that has just got a worker. */
+export const createWorkerSlot = (pool: WorkerPool = OWN_WORKER): WorkerSlot => {
+  let hasWorker = true
+  let uses = 0
+  const freeWorker = (): void => {
+    if (!hasWorker) return
+    hasWorker = false
+    pool.release()
+  }
+  const use = (): SlotUse => {
+    let isInUse = false
+    const begin = <T>(request$: Observable<T>): Observable<T> => {
+      if (!isInUse) uses += 1
+      isInUse = true
+      return request$
+    }
+    const beginWithWorker = <T>(request$: Observable<T>): Observable<T> => {
+      // Another request of this item may have waited too: one worker is enough.
+      if (hasWorker) pool.release()
+      hasWorker = true
+      return begin(request$)
+    }
+    return {
+      acquire: (request$) =>
+        defer(() => (hasWorker ? begin(request$) : pool.acquire(true).pipe(switchMap(() => beginWithWorker(request$))))),
+      release: () => {
+        if (!isInUse) return
+        isInUse = false
+        uses -= 1
+        if (uses === 0) freeWorker()
+      },
+    }
+  }
+  const releaseIfIdle = (): void => {
+    if (uses === 0) freeWorker()
+  }
+  return { use, releaseIfIdle, release: freeWorker }
 }

@@ -22,6 +22,7 @@ import type { ScriptOutcome } from '../model/report.js'
 import type { Row } from '../model/row.js'
 import { stripBrackets } from '../model/text.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
+import { MAX_BACKLOG } from '../operators/merge-map-pool.js'
 import { secondPass } from '../operators/second-pass.js'
 import type { ActivityCounter } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
@@ -60,9 +61,6 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run
       }),
     )
   })
-
-/** Items that may wait for the sinks, besides those being fetched: a slow disk must not fill the memory. */
-const MAX_BACKLOG = 16
 
 interface BranchContext {
   readonly journal: Journal

@@ -1,7 +1,6 @@
-import { Observable, of } from 'rxjs'
+import { type Observable, of } from 'rxjs'
 import type { Item, ItemOutcome } from '../model/outcome.js'
-import { mergeMapPool } from '../operators/merge-map-pool.js'
-import type { WorkerSlot } from '../operators/worker-slot.js'
+import { mergeMapPool, type WorkerSlot } from '../operators/merge-map-pool.js'
 import type { Engine } from './engine.js'
 import { createItemWork } from './item-work.js'
 import { oncePerSecondPass } from './once-per-run.js'
@@ -17,7 +16,7 @@ export const inProcess: Engine = {
           const before = findStored(item)
           if (before !== undefined) return of(before)
           activeItems.begin()
-          return releaseIfIdle(work(item, slot), slot)
+          return work(item, slot)
         }
         return mergeMapPool(settledOne, workers, { isFree: hasRoom, freed$: activeItems.ended$ })
       },
@@ -25,11 +24,3 @@ export const inProcess: Engine = {
     })
   },
 }
-
-/** Work that sends no request when it begins waits for something else, so its worker takes another item meanwhile. */
-const releaseIfIdle = <T>(work$: Observable<T>, { releaseIfIdle }: WorkerSlot): Observable<T> =>
-  new Observable((subscriber) => {
-    const subscription = work$.subscribe(subscriber)
-    releaseIfIdle()
-    return subscription
-  })

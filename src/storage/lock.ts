@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { open, rename, utimes } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { exhaustMap, filter, Observable, take } from 'rxjs'
+import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { getErrorCode } from './file-error.js'
 import {
@@ -106,10 +106,10 @@ const startHeartbeat = async (path: string, { file, mine }: OwnLock, options: Lo
 }
 
 /** Does not keep the process alive. */
-const defaultHeartbeat$ = new Observable<void>((subscriber) => {
-  const timer = setInterval(() => subscriber.next(), HEARTBEAT_MS).unref()
-  return () => clearInterval(timer)
-})
+const defaultHeartbeat$ = fromEventPattern<void>(
+  (beat) => setInterval(beat, HEARTBEAT_MS).unref(),
+  (_, timer: NodeJS.Timeout) => clearInterval(timer),
+)
 
 /**
  * Renews the lock; resolves to false if it is no longer ours. Rewrites the file instead of touching it: so its time comes from the clock of

@@ -1,4 +1,4 @@
-import { ignoreElements, merge, type Observable, tap } from 'rxjs'
+import { ignoreElements, merge, type Observable, tap, timer } from 'rxjs'
 import { describe, it } from 'vitest'
 import { TransportError } from '../../src/model/errors.js'
 import { deadline, type Transfer } from '../../src/operators/deadline.js'
@@ -34,10 +34,16 @@ describe('deadline', () => {
     'stops when a value has arrived, even if it is emitted later',
     marbles((m) => {
       const source = m.cold<string>('-------(a|)')
-      const arrived = m.cold('       ---x')
+      const transfer: Transfer = { bytesAt: 0 }
+      const arrive$ = timer(3).pipe(
+        tap(() => {
+          transfer.isComplete = true
+        }),
+        ignoreElements(),
+      )
       const expected = '             -------(a|)'
 
-      m.expect(source.pipe(deadline({ idleMs: 5, arrived$: arrived }))).toBeObservable(expected)
+      m.expect(merge(source, arrive$).pipe(deadline({ idleMs: 5, transfer }))).toBeObservable(expected)
       m.expect(source).toHaveSubscriptions('^------!')
     }),
   )

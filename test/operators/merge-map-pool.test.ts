@@ -1,19 +1,21 @@
-import { defer, type Observable, of, range, Subject, throwError } from 'rxjs'
+import { defer, NEVER, type Observable, of, range, Subject, tap, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { mergeMapPool } from '../../src/operators/merge-map-pool.js'
+import { MAX_BACKLOG, mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
 import { marbles } from '../support/marbles.js'
 
 /** Work that the test controls: `begun` lists the started items in order. */
 const works = () => {
   const begun: number[] = []
   const ends = new Map<number, Subject<string>>()
-  const work = (item: number): Observable<string> =>
-    defer(() => {
-      begun.push(item)
-      const end$ = new Subject<string>()
-      ends.set(item, end$)
-      return end$
-    })
+  const work = (item: number, slot: WorkerSlot): Observable<string> =>
+    slot.use().acquire(
+      defer(() => {
+        begun.push(item)
+        const end$ = new Subject<string>()
+        ends.set(item, end$)
+        return end$
+      }),
+    )
   const end = (item: number): void => {
     ends.get(item)?.next(`${item} done`)
     ends.get(item)?.complete()
@@ -21,7 +23,7 @@ const works = () => {
   return { begun, work, end, ends }
 }
 
-describe('mergePulled', () => {
+describe('mergeMapPool', () => {
   it(
     'emits the values of the work, and completes when all work has completed',
     marbles((m) => {
@@ -73,6 +75,14 @@ describe('mergePulled', () => {
     expect(begun).toEqual([0, 1, 2, 3])
   })
 
+  it('starts further items while one waits for something else than a request, up to the backlog', () => {
+    const begun: number[] = []
+    range(0, 100)
+      .pipe(mergeMapPool((item) => NEVER.pipe(tap({ subscribe: () => begun.push(item) })), 2))
+      .subscribe()
+    expect(begun).toHaveLength(2 + MAX_BACKLOG)
+  })
+
   it('aborts active work and starts nothing more after it is unsubscribed or has failed', () => {
     for (const stop of [
       (subscription: { unsubscribe: () => void }) => subscription.unsubscribe(),
@@ -96,5 +106,18 @@ describe('mergePulled', () => {
         sum += item
       })
     expect(sum).toBe(20_000_100_000)
+  })
+
+  it('does not grow the stack when a long queue of synchronous work follows active work', () => {
+    const first$ = new Subject<number>()
+    let count = 0
+    range(0, 50_000)
+      .pipe(mergeMapPool((item, slot) => slot.use().acquire(item < 3 ? first$ : of(item)), 3))
+      .subscribe(() => {
+        count += 1
+      })
+    expect(count).toBe(0)
+    first$.complete()
+    expect(count).toBe(49_997)
   })
 })

@@ -1,17 +1,19 @@
-import { Subject, tap } from 'rxjs'
+import { Observable, Subject, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createWorkerSlot, type WorkerSlot } from '../../src/operators/worker-slot.js'
+import { createWorkerSlot, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
 
 /** A worker pool that the test controls. */
 const crewOf = () => {
   const waiting: (() => void)[] = []
   const log: string[] = []
   const crew = {
-    wait: (begin: () => void) => {
-      waiting.push(begin)
-      return () => void waiting.splice(waiting.indexOf(begin), 1)
-    },
-    free: () => void log.push('free'),
+    acquire: () =>
+      new Observable<void>((subscriber) => {
+        const begin = () => subscriber.next()
+        waiting.push(begin)
+        return () => void waiting.splice(waiting.indexOf(begin), 1)
+      }),
+    release: () => void log.push('free'),
   }
   return { slot: createWorkerSlot(crew), waiting, log }
 }

@@ -8,7 +8,7 @@ import { formatError, isItemError } from '../../model/errors.js'
 import type { Redact } from '../../model/redact.js'
 import type { Drift } from '../../model/report.js'
 import type { Settings } from '../../model/settings.js'
-import { createWorkerSlot } from '../../operators/worker-slot.js'
+import { createWorkerSlot } from '../../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { findRequestHint } from './advice.js'
 
@@ -70,7 +70,7 @@ export const sendProbe = (
       const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
       report({ ...describeEndpoint(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more })
     }
-    return ask(createWorkerSlot({ wait: startAtOnce, free: () => undefined }), about)(endpoint, input).pipe(
+    return ask(createWorkerSlot(), about)(endpoint, input).pipe(
       tap({
         next: () => {
           const found = drift.listDrifts()
@@ -91,8 +91,3 @@ export const describeEndpoint = ({ name }: StreamDefinition, endpoint: AnyEndpoi
   host: endpoint.host,
   path: endpoint.path,
 })
-
-const startAtOnce = (begin: () => void): (() => void) => {
-  begin()
-  return () => undefined
-}

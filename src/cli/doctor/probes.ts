@@ -6,7 +6,7 @@ import {
   EMPTY,
   from,
   ignoreElements,
-  Observable,
+  type Observable,
   of,
   Subject,
   takeUntil,
@@ -148,9 +148,9 @@ const probeEndpoint = (
     store({ ...describeEndpoint(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
     return failure$
   }
-  return new Observable((subscriber) => {
+  return defer(() => {
     let probe: Probe | undefined
-    const answer$ = sendProbe({ stream, endpoint, about: item.key }, input, context, (probed) => {
+    return sendProbe({ stream, endpoint, about: item.key }, input, context, (probed) => {
       probe = probed
     }).pipe(
       tap({
@@ -163,7 +163,6 @@ const probeEndpoint = (
           ),
       }),
     )
-    return answer$.subscribe(subscriber)
   })
 }
 
