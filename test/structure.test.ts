@@ -21,7 +21,6 @@ const FILES_WITH_MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/cli/run.ts': 19,
   'src/collector.ts': 18,
   'src/fleet/driver-connections.ts': 17,
-  'src/fleet/process-stage.ts': 16,
   'src/fleet/worker.ts': 17,
   'src/pipeline/run-services.ts': 18,
   'src/storage/folder-session.ts': 17,

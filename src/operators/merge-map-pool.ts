@@ -18,6 +18,8 @@ export interface Capacity {
   readonly isFree: () => boolean
   /** Emits when there may be capacity again. */
   readonly freed$: Observable<unknown>
+  /** Items that may wait for a worker, besides those that have one; at least 1, or synchronous work would grow the stack. */
+  readonly backlog: number
 }
 
 /** The worker of one item. The item has it from the start until all its requests have finished, and again for each further request. */
@@ -44,10 +46,7 @@ export interface WorkerPool {
   readonly release: () => void
 }
 
-/** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
-export const MAX_BACKLOG = 16
-
-const UNLIMITED: Capacity = { isFree: () => true, freed$: NEVER }
+const UNLIMITED: Capacity = { isFree: () => true, freed$: NEVER, backlog: 1 }
 
 /**
  * `mergeMap` with a pool of workers, in the order of the items. An item may release its worker before it finishes, so that decoding and
@@ -69,7 +68,7 @@ export const mergeMapPool =
         )
       }
       return item$.pipe(
-        mergeMap(processItem, workers + MAX_BACKLOG),
+        mergeMap(processItem, workers + room.backlog),
         // Unsubscribed before the items are: a worker that one of them releases must not start another.
         takeUntil(room.freed$.pipe(tap(pool.handOut), ignoreElements(), finalize(pool.close))),
       )

@@ -6,6 +6,9 @@ import type { Passes } from './passes.js'
 import type { PlannedStream } from './plan.js'
 import type { RunServices } from './run.js'
 
+/** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
+export const MAX_BACKLOG = 16
+
 /** One pass over the items of a stream. */
 export interface Stage {
   readonly stream: StreamDefinition

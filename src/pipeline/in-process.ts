@@ -1,7 +1,7 @@
 import { type Observable, of } from 'rxjs'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import { mergeMapPool, type WorkerSlot } from '../operators/merge-map-pool.js'
-import type { Engine } from './engine.js'
+import { type Engine, MAX_BACKLOG } from './engine.js'
 import { createItemWork } from './item-work.js'
 import { oncePerSecondPass } from './once-per-run.js'
 
@@ -18,7 +18,7 @@ export const inProcess: Engine = {
           activeItems.begin()
           return work(item, slot)
         }
-        return mergeMapPool(settledOne, workers, { isFree: hasRoom, freed$: activeItems.ended$ })
+        return mergeMapPool(settledOne, workers, { isFree: hasRoom, freed$: activeItems.ended$, backlog: MAX_BACKLOG })
       },
       finish: () => of(undefined),
     })

@@ -1,6 +1,6 @@
 import { defer, NEVER, type Observable, of, range, Subject, tap, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { MAX_BACKLOG, mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
+import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
 import { marbles } from '../support/marbles.js'
 
 /** Work that the test controls: `begun` lists the started items in order. */
@@ -62,7 +62,7 @@ describe('mergeMapPool', () => {
     const freed$ = new Subject<void>()
     let isFree = true
     range(0, 4)
-      .pipe(mergeMapPool(work, 2, { isFree: () => isFree, freed$ }))
+      .pipe(mergeMapPool(work, 2, { isFree: () => isFree, freed$, backlog: 1 }))
       .subscribe()
     isFree = false
     end(0)
@@ -78,9 +78,15 @@ describe('mergeMapPool', () => {
   it('starts further items while one waits for something else than a request, up to the backlog', () => {
     const begun: number[] = []
     range(0, 100)
-      .pipe(mergeMapPool((item) => NEVER.pipe(tap({ subscribe: () => begun.push(item) })), 2))
+      .pipe(
+        mergeMapPool((item) => NEVER.pipe(tap({ subscribe: () => begun.push(item) })), 2, {
+          isFree: () => true,
+          freed$: NEVER,
+          backlog: 3,
+        }),
+      )
       .subscribe()
-    expect(begun).toHaveLength(2 + MAX_BACKLOG)
+    expect(begun).toHaveLength(2 + 3)
   })
 
   it('aborts active work and starts nothing more after it is unsubscribed or has failed', () => {
