@@ -20,8 +20,6 @@ const FILES_WITH_MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/analysis/verify/verify.ts': 20,
   'src/cli/run.ts': 19,
   'src/collector.ts': 18,
-  'src/fleet/driver-connections.ts': 17,
-  'src/fleet/worker.ts': 17,
   'src/pipeline/run-services.ts': 18,
   'src/storage/folder-session.ts': 17,
   'streams/bulk-block-deals.ts': 16,

@@ -1,8 +1,9 @@
 import type { Job } from 'bullmq'
 import { StorageError } from '../model/errors.js'
+import { ignoreError } from './ignore-error.js'
 import type { WorkerOutcome } from './outcome.js'
-import type { Packages } from './packages.js'
 import type { Queues } from './queues.js'
+import type { Packages } from './redis.js'
 
 export const BARRIERS = 'barriers'
 const PAGE_SIZE = 1_000
@@ -52,13 +53,12 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
   const lost = (id: string): Promise<never> =>
     new Promise((_, reject) => {
       const watch = setInterval(() => {
-        queue.getJobState(id).then(
-          (state) => {
-            if (state === 'unknown')
-              reject(new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`))
-          },
-          () => undefined,
-        )
+        const check = queue.getJobState(id).then((state) => {
+          if (state === 'unknown')
+            reject(new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`))
+        })
+        // The next interval checks again.
+        check.catch(ignoreError('check a barrier'))
       }, JOB_CHECK_MS)
       watches.add(watch)
     })

@@ -2,19 +2,17 @@ import { randomUUID } from 'node:crypto'
 import * as files from 'node:fs'
 import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { createCsvCandles } from '../model/candle.js'
-import type { RowList } from '../model/outcome.js'
 import { fileCalls } from '../storage/file-calls.js'
+import { ignoreError } from './ignore-error.js'
 
 /** Magic numbers (statfs(2)) of network file systems and FUSE: NFS, SMB2, CIFS, FUSE, 9P, Ceph. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400])
 
-/** Whether a folder is on a network file system; undefined if it cannot be read. */
-const isNetworkFileSystem = (folder: string): Promise<boolean | undefined> =>
-  statfs(folder).then(
-    ({ type }) => NETWORK_FILE_SYSTEMS.has(type),
-    () => undefined,
-  )
+/** Whether a folder is on a network file system; undefined if it cannot be read, for example because it does not exist yet. */
+const isNetworkFileSystem = async (folder: string): Promise<boolean | undefined> => {
+  const facts = await statfs(folder).catch(ignoreError(`look up the file system of ${folder}`))
+  return facts && NETWORK_FILE_SYSTEMS.has(facts.type)
+}
 
 /** The shared folder of a fleet, for data that is too large for Redis. */
 export interface BlobStore {
@@ -75,31 +73,14 @@ export const createBlobStore = (folder: string): BlobStore => {
   }
 }
 
-/** The format of the rows in a blob. */
-export type RowFormat = 'csv' | 'json'
-
-/** Encodes rows: as CSV lines if they have them already, else as JSON. */
-export const encodeRows = (rows: RowList): { readonly format: RowFormat; readonly bytes: Uint8Array } =>
-  rows.csv ? { format: 'csv', bytes: rows.csv } : { format: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
-
-/**
- * Decodes the rows of a blob.
- * @throws Error if their number is not `length`
- */
-export const decodeRows = (bytes: Buffer, form: RowFormat, length: number): RowList => {
-  const rows = form === 'csv' ? createCsvCandles(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
-  if (rows.length !== length) throw new Error(`the file has ${rows.length} rows instead of ${length}`)
-  return rows
-}
-
 const MAX_PARALLEL_REMOVALS = 64
 /** A file that another machine has open or has just written can make a removal fail for a moment. */
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const
 
 /** Removes a folder, a batch of files at a time: a recursive `rm` alone keeps the names of all files in memory. */
 const removeFolder = async (folder: string): Promise<void> => {
-  // If `lstat` fails, the removal at the end reports the error.
-  if ((await lstat(folder).catch(() => undefined))?.isDirectory()) {
+  // If the folder cannot be read, the removal at the end reports the error.
+  if ((await lstat(folder).catch(ignoreError(`look up ${folder}`)))?.isDirectory()) {
     const batch: (() => Promise<void>)[] = []
     const removeBatch = (): Promise<unknown> => Promise.all(batch.splice(0).map((remove) => remove()))
     for await (const entry of await opendir(folder)) {

@@ -1,18 +1,15 @@
 import type { Redis } from 'ioredis'
 import { from, lastValueFrom, race, Subscription, timer } from 'rxjs'
 import { toHostAddress } from '../limiter/limiter-registry.js'
-import { formatError } from '../model/errors.js'
 import { findAddress, listHosts } from '../model/settings.js'
 import type { PlannedStream } from '../pipeline/plan.js'
 import type { RunServices } from '../pipeline/run.js'
-import type { FleetAddress } from './address.js'
 import type { Barriers } from './barriers.js'
 import { type BlobStore, createBlobStore } from './blobs.js'
 import type { DriverLease } from './driver-lease.js'
-import type { FleetOptions } from './options.js'
-import { loadPackages, type Packages } from './packages.js'
-import { createQueues, type ItemQueue, type Queues } from './queues.js'
-import { connectToRedis } from './redis.js'
+import type { FleetAddress, FleetOptions } from './options.js'
+import { createQueues, type Queues } from './queues.js'
+import { connectToRedis, loadPackages, type Packages } from './redis.js'
 import { createSharedBackoffs, type HostBackoff, type SharedBackoffs } from './shared-backoffs.js'
 import { createWorkerStats, type WorkerStats } from './worker-stats.js'
 
@@ -44,9 +41,9 @@ export interface Driver {
 }
 
 export const connectDriver = async (options: DriverOptions, run: RunServices, plan: readonly PlannedStream[]): Promise<Driver> => {
-  const { address, version, allowVolatile = false } = options
+  const { address, version } = options
   const packages = await loadPackages()
-  const redis = await connectToRedis(address, packages, { allowVolatile })
+  const redis = await connectToRedis(address, packages, options)
   const queues = createQueues(redis, address, version, packages)
   return {
     ...{ options, run, plan, packages, redis, queues },
@@ -73,19 +70,6 @@ const emitBackoff = ({ address, ms }: HostBackoff, run: RunServices): void => {
       ? { type: 'host-held', at, hosts: affected, why: 'refuses', since: at, until: at + ms }
       : { type: 'host-open', at, hosts: affected },
   )
-}
-
-export const clearQueues = async (queues: Queues, streams: readonly string[]): Promise<void> => {
-  await Promise.all(streams.map((stream) => clearQueue(queues.queue(stream))))
-}
-
-/**
- * Removes a queue. If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed
- * queue is no longer paused, and a second call succeeds.
- */
-const clearQueue = async (queue: ItemQueue): Promise<void> => {
-  const clear = (): Promise<void> => queue.obliterate({ force: true })
-  await clear().catch((error: unknown) => (/non-paused/.test(formatError(error)) ? clear() : Promise.reject(error)))
 }
 
 /** Stops the driver: releases the lease and closes all connections. */

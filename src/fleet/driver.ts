@@ -1,19 +1,21 @@
-import { Observable } from 'rxjs'
+import { from, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
+import { formatError, StorageError } from '../model/errors.js'
 import type { Engine, Executor } from '../pipeline/engine.js'
-import type { PlannedStream } from '../pipeline/plan.js'
-import type { RunServices } from '../pipeline/run.js'
-import { readFleetAddress } from './address.js'
-import { closeDriver, connectDriver, type DriverOptions } from './driver-connections.js'
-import { createFleetExecutor } from './fleet-executor.js'
-import type { FleetOptions } from './options.js'
-import { loadPackages } from './packages.js'
-import { prepareRun } from './prepare-run.js'
-import { connectToRedis } from './redis.js'
-import { watchWorkers } from './watch-workers.js'
+import { getErrorCode } from '../storage/file-error.js'
+import { BARRIERS, type Barriers, createBarriers } from './barriers.js'
+import { closeDriver, connectDriver, type Driver, type DriverOptions } from './driver-connections.js'
+import { acquireDriverLease, type DriverLease } from './driver-lease.js'
+import { ignoreError } from './ignore-error.js'
+import { type FleetOptions, readFleetAddress } from './options.js'
+import { processOnFleet } from './process-stage.js'
+import { clearQueues } from './queues.js'
+import { connectToRedis, loadPackages } from './redis.js'
+import { listReadableOutputs, shareFiles, writeRunFile } from './shared-run.js'
+import { watchWorkers } from './worker-stats.js'
 
 /** Checks that a fleet is available: rejects with the same errors as `fleet`, and starts nothing. */
-export const reachFleet = async ({ address, allowVolatile = false }: FleetOptions): Promise<void> => {
-  const redis = await connectToRedis(readFleetAddress(address), await loadPackages(), { allowVolatile })
+export const reachFleet = async (options: FleetOptions): Promise<void> => {
+  const redis = await connectToRedis(readFleetAddress(options.address), await loadPackages(), options)
   redis.disconnect()
 }
 
@@ -36,8 +38,8 @@ export const fleet = (options: FleetOptions): Engine => {
           ({ executor }) => subscriber.next(executor),
           (error: unknown) => subscriber.error(error),
         )
-        // If opening failed, the error was reported above, and everything is closed.
-        return () => void opened.then(({ close }) => close()).catch(() => undefined)
+        // If opening failed, the error was reported above and everything is closed. After a failed close, the lease expires by itself.
+        return () => void opened.then(({ close }) => close()).catch(ignoreError('close the driver'))
       }),
   }
 }
@@ -49,12 +51,108 @@ interface OpenDriver {
 
 const openDriver = async (
   options: DriverOptions,
-  run: RunServices,
-  plan: readonly PlannedStream[],
+  run: Driver['run'],
+  plan: Driver['plan'],
   fail: (error: unknown) => void,
 ): Promise<OpenDriver> => {
   const driver = await connectDriver(options, run, plan)
   const prepared = await prepareRun(driver, fail)
   const emitWorkers = await watchWorkers(driver)
   return { executor: createFleetExecutor(driver, prepared, emitWorkers), close: () => closeDriver(driver) }
+}
+
+/** What a driver needs to hand out the items of its run. */
+interface PreparedRun {
+  readonly lease: DriverLease
+  readonly barriers: Barriers
+}
+
+/**
+ * Acquires the fleet for a run, and shares with the workers what they need. Closes the driver if that fails. `fail` is called if the lease
+ * is lost later.
+ * @throws StorageError if another run uses the fleet, or the shared folder cannot be used
+ */
+const prepareRun = async (driver: Driver, fail: (error: unknown) => void): Promise<PreparedRun> => {
+  try {
+    const lease = await acquireFleet(driver, fail)
+    await shareRun(driver)
+    const barriers = openBarriers(driver)
+    driver.isRunning = true
+    return { lease, barriers }
+  } catch (error) {
+    await closeDriver(driver)
+    throw getErrorCode(error) === undefined
+      ? error
+      : new StorageError(`cannot use the shared folder ${driver.options.blobs}: ${formatError(error)}`, { cause: error })
+  }
+}
+
+/** Acquires the lease of the fleet, and removes what an earlier driver has left. */
+const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Promise<DriverLease> => {
+  const { options, run, plan, redis, queues, blobs } = driver
+  const { record } = run.session
+  const lease = await acquireDriverLease(redis, { prefix: queues.prefix, run: record.run, shown: options.address.shown }, fail)
+  driver.lease = lease
+  if (lease.previousRun !== undefined && lease.previousRun !== record.run) {
+    // Also the queues of streams that are not in this run: workers would fail on items of a removed run.
+    await clearQueues(
+      queues,
+      plan.map(({ stream }) => stream.name),
+    )
+    await blobs.removeRun(lease.previousRun)
+  }
+  // Only after the removal: a driver that was interrupted in between would take the old data for its own.
+  await lease.startRun()
+  // Barriers of an interrupted driver would wait for that driver.
+  await clearQueues(queues, [BARRIERS])
+  return lease
+}
+
+/** Shares the earlier outputs and the facts of the run with the workers. */
+const shareRun = async ({ run, plan, blobs }: Driver): Promise<void> => {
+  const { settings, accept } = run
+  const { record } = run.session
+  await shareFiles(settings.out, listReadableOutputs(plan, settings.exchange), blobs.toFolder(record.run))
+  await writeRunFile({ run: record.run, asOf: record.asOf, accept: [...accept], settings }, blobs)
+}
+
+const openBarriers = (driver: Driver): Barriers => {
+  const { options, run, names, queues, packages } = driver
+  // Opens the connections of the queue events early.
+  for (const stream of names) queues.events(stream)
+  const barriers = createBarriers(queues, run.session.record.run, packages, options.address.shown)
+  driver.barriers = barriers
+  return barriers
+}
+
+/** Hands the items of a prepared run to the workers. `emitWorkers` is called at the end of each stage. */
+const createFleetExecutor = (driver: Driver, { lease, barriers }: PreparedRun, emitWorkers: () => void): Executor => {
+  return {
+    work: (stage) => (item$) =>
+      item$.pipe(
+        // The barrier needs the complete list.
+        toArray(),
+        mergeMap((items) => {
+          const earlier = items.map((item) => stage.findStored(item))
+          const remaining = items.filter((_, index) => earlier[index] === undefined)
+          return merge(
+            from(earlier.filter((outcome) => outcome !== undefined)),
+            processOnFleet(stage, remaining, { ...driver, barriers }).pipe(tap({ complete: emitWorkers })),
+          )
+        }),
+      ),
+    finish: () => from(finishOnFleet(driver, lease)),
+  }
+}
+
+/** Removes the data of a finished run, so that the fleet is free for the next one. */
+const finishOnFleet = async (driver: Driver, lease: PreparedRun['lease']): Promise<void> => {
+  const { run, names, queues, blobs, watching } = driver
+  watching.unsubscribe()
+  await Promise.all([clearQueues(queues, [...names, BARRIERS]), blobs.removeRun(run.session.record.run)])
+  await queues.clearWorkerCount()
+  driver.isRunning = false
+  await lease.finishRun()
+  // Released here, not on unsubscribe: a program may start its next run at once.
+  await lease.release()
 }

@@ -1,4 +1,7 @@
-import { map, mergeMap, Observable, single } from 'rxjs'
+import { catchError, defer, from, map, mergeMap, Observable, single, tap, throwError, timer } from 'rxjs'
+import type { ScheduleOptions } from '../limiter/host-limiter.js'
+import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
+import { HostClosedError, ThrottledError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
@@ -6,12 +9,12 @@ import { createWorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createItemWork } from '../pipeline/item-work.js'
 import type { BlobStore } from './blobs.js'
-import { createFleetLimiters, type FleetLimiterOptions } from './fleet-limiters.js'
 import { type ItemJobData, NO_REQUESTS, type RequestCounts, storeRows, type WorkerOutcome } from './outcome.js'
+import type { HostBackoff, SharedBackoffs } from './shared-backoffs.js'
 import type { WorkerRun } from './worker-run.js'
 
 /** The dependencies of the item jobs of one stream. */
-export interface ItemJobDependencies extends Pick<FleetLimiterOptions, 'backoffs' | 'stallDetector' | 'pauseQueues'> {
+export interface ItemJobDependencies extends Pick<FleetLimiterOptions, 'backoffs' | 'checkStall' | 'pauseQueues'> {
   /** The name of the worker. */
   readonly by: string
   readonly blobs: BlobStore
@@ -46,7 +49,7 @@ export const runItemJob = (
       if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
     const limiters = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
-    const outcomeOf = (rest: Omit<WorkerOutcome, 'by' | 'requestCounts'>): WorkerOutcome => {
+    const toOutcome = (rest: Omit<WorkerOutcome, 'by' | 'requestCounts'>): WorkerOutcome => {
       const { requestCounts } = unreported
       unreported.requestCounts = NO_REQUESTS
       const drift = findNewDrift(stream, workerRun, unreported)
@@ -66,8 +69,8 @@ export const runItemJob = (
       )
         .pipe(
           single(),
-          mergeMap((settled) => storeRows(stream.name, work, settled, blobs)),
-          map(outcomeOf),
+          mergeMap((outcome) => storeRows(stream.name, work, outcome, blobs)),
+          map(toOutcome),
         )
         .subscribe(subscriber),
     )
@@ -81,3 +84,55 @@ const findNewDrift = ({ name }: StreamDefinition, { drift, redact }: WorkerRun, 
   unreported.drift = text
   return found.map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 }
+
+interface FleetLimiterOptions {
+  readonly workerRun: Pick<WorkerRun, 'limiters' | 'settings'>
+  readonly backoffs: SharedBackoffs
+  /** Called before each request: fails the item if this process was stalled. */
+  readonly checkStall: () => void
+  /** Pauses the queues whose items send requests to the host. */
+  readonly pauseQueues: (backoff: HostBackoff) => Promise<void>
+  /** Puts the item back into its queue until the host may be requested again. */
+  readonly requeue: () => void
+}
+
+/**
+ * The limiters of one item on a worker: those of this process, preceded by the back-offs of the whole fleet. If a host backs off or answers
+ * 429, the item is requeued without losing an attempt. A request that other items share is sent again after the back-off.
+ */
+const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, requeue }: FleetLimiterOptions): LimiterRegistry => ({
+  warnings: workerRun.limiters.warnings,
+  link: workerRun.limiters.link,
+  forEndpoint: (endpoint) => {
+    const limiter = workerRun.limiters.forEndpoint(endpoint)
+    const address = toHostAddress(workerRun.settings, endpoint.host)
+    const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>, asker: ScheduleOptions): Observable<T> => {
+      if (isFinal)
+        return throwError(() => new HostClosedError('rate_limit', '429: the provider has rate-limited the whole fleet for too long'))
+      requeue()
+      return timer(Math.ceil(ms)).pipe(mergeMap(() => scheduleOnFleet(attempt$, asker)))
+    }
+    const scheduleOnFleet = <T>(attempt$: Observable<T>, asker: ScheduleOptions): Observable<T> =>
+      defer(() => {
+        checkStall()
+        const backoff = backoffs.find(address)
+        if (backoff.ms > 0) return retryLater(backoff, attempt$, asker)
+        return limiter.schedule(attempt$, asker).pipe(
+          tap(() => backoffs.onServed(address, backoff.generation)),
+          catchError((error: unknown) => {
+            if (!(error instanceof ThrottledError)) return throwError(() => error)
+            return from(backoffs.onRefused(address, backoff.generation, error.retryAfterMs, workerRun.settings)).pipe(
+              mergeMap((next) => {
+                if (next.ms <= 0) return throwError(() => error)
+                // After a final refusal the queues are not paused: their items fail at once.
+                return next.isFinal
+                  ? retryLater(next, attempt$, asker)
+                  : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$, asker)))
+              }),
+            )
+          }),
+        )
+      })
+    return { ...limiter, schedule: scheduleOnFleet }
+  },
+})

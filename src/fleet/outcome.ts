@@ -1,6 +1,7 @@
-import type { Item, ItemOutcome } from '../model/outcome.js'
+import { createCsvCandles } from '../model/candle.js'
+import type { Item, ItemOutcome, RowList } from '../model/outcome.js'
 import type { Drift } from '../model/report.js'
-import { type BlobStore, decodeRows, encodeRows, type RowFormat } from './blobs.js'
+import type { BlobStore } from './blobs.js'
 
 /** The data of an item's job: what a worker needs to process the item. */
 export interface ItemJobData {
@@ -14,6 +15,9 @@ export interface ItemJobData {
 export type RequestCounts = readonly [requests: number, retries: number, rateLimited: number]
 
 export const NO_REQUESTS: RequestCounts = [0, 0, 0]
+
+/** The format of the rows in a blob. */
+type RowFormat = 'csv' | 'json'
 
 /** Rows in a blob: their number, size and format. */
 export interface BlobFacts {
@@ -76,4 +80,18 @@ export const loadRows = async (stream: string, work: ItemJobData, outcome: Worke
       reason: `cannot read the rows of worker ${outcome.by} from the shared folder: ${(error as Error).message}`,
     }
   }
+}
+
+/** Encodes rows: as CSV lines if they have them already, else as JSON. */
+export const encodeRows = (rows: RowList): { readonly format: RowFormat; readonly bytes: Uint8Array } =>
+  rows.csv ? { format: 'csv', bytes: rows.csv } : { format: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
+
+/**
+ * Decodes the rows of a blob.
+ * @throws Error if their number is not `length`
+ */
+export const decodeRows = (bytes: Buffer, form: RowFormat, length: number): RowList => {
+  const rows = form === 'csv' ? createCsvCandles(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
+  if (rows.length !== length) throw new Error(`the file has ${rows.length} rows instead of ${length}`)
+  return rows
 }

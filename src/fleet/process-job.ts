@@ -1,17 +1,25 @@
 import type { Job } from 'bullmq'
 import { firstValueFrom, merge, mergeMap, type Observable, throwError } from 'rxjs'
-import { formatError } from '../model/errors.js'
+import { toHostAddress } from '../limiter/limiter-registry.js'
+import { formatError, StorageError } from '../model/errors.js'
+import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { BlobStore } from './blobs.js'
 import { createUnreported, runItemJob } from './item-job.js'
-import { isRetryable, JobReassignedError } from './job-errors.js'
 import type { ItemJobData, WorkerOutcome } from './outcome.js'
-import type { Packages } from './packages.js'
-import { MAX_STALL_MS, type Queues } from './queues.js'
-import type { SharedBackoffs } from './shared-backoffs.js'
-import type { StallDetector } from './stall-detector.js'
-import { createBackoffLoader, pauseQueues } from './worker-backoffs.js'
+import { MAX_STALL_MS, type Queues, type StallDetector } from './queues.js'
+import type { Packages } from './redis.js'
+import type { HostBackoff, SharedBackoffs } from './shared-backoffs.js'
 import type { createWorkerRuns, WorkerRun } from './worker-run.js'
+
+/** The job belongs to another worker by now, so its outcome here does not count. */
+class JobReassignedError extends Error {}
+
+/** Whether another attempt may succeed, here or on another machine: after errors of disk, network or queue, not after bugs. */
+const isRetryable = (error: unknown): boolean =>
+  error instanceof JobReassignedError ||
+  error instanceof StorageError ||
+  (error instanceof Error && ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))
 
 export type ItemJob = Job<ItemJobData, WorkerOutcome, string>
 
@@ -36,7 +44,7 @@ export interface JobContext {
   readonly onFinished: (stream: string) => void
 }
 
-export interface RunOpenerOptions extends Pick<JobContext, 'streams' | 'backoffs'> {
+interface RunOpenerOptions extends Pick<JobContext, 'streams' | 'backoffs'> {
   readonly runs: Pick<ReturnType<typeof createWorkerRuns>, 'open'>
   /** Called when the jobs of another run begin. */
   readonly onRun: (run: string) => void
@@ -66,8 +74,15 @@ export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpe
 
 /** Processes the jobs of one stream; each resolves to its outcome. */
 export const createJobProcessor = (stream: StreamDefinition, context: JobContext): ((job: ItemJob) => Promise<WorkerOutcome>) => {
-  const { name: by, streams, packages, queues, blobs, backoffs, stallDetector } = context
-  const { bullmq } = packages
+  const {
+    name: by,
+    streams,
+    packages: { bullmq },
+    queues,
+    blobs,
+    backoffs,
+    stallDetector,
+  } = context
   let unreported = createUnreported()
   let unreportedRun = ''
   return async (job) => {
@@ -78,7 +93,7 @@ export const createJobProcessor = (stream: StreamDefinition, context: JobContext
     // If this process was stalled after it got the job, another worker may have the job by now.
     if (workerRun.clock() - (job.processedOn ?? 0) > MAX_STALL_MS) throw new JobReassignedError('the job was received too long ago')
     const outcome$ = runItemJob(stream, job.data, workerRun, {
-      ...{ by, blobs, unreported, backoffs, stallDetector },
+      ...{ by, blobs, unreported, backoffs, checkStall: stallDetector.check },
       pauseQueues: (backoff) => pauseQueues(backoff, { streams, queues, settings }),
       createRequeueError: () => new bullmq.RateLimitError(),
     })
@@ -97,3 +112,34 @@ const failWhenReassigned = (job: ItemJob, { stalled$, lost$ }: Pick<JobContext, 
   merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
     mergeMap(() => throwError(() => new JobReassignedError('the job was given to another worker'))),
   )
+
+/** The addresses to which streams send their requests. */
+const listAddresses = (streams: readonly StreamDefinition[], settings: Settings): ReadonlySet<string> =>
+  new Set(streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => toHostAddress(settings, host))))
+
+/** Reads the back-offs of all hosts of the streams once for each run. */
+const createBackoffLoader = (
+  streams: readonly StreamDefinition[],
+  backoffs: Pick<SharedBackoffs, 'load'>,
+): ((workerRun: WorkerRun) => Promise<unknown>) => {
+  let loaded: readonly [WorkerRun, Promise<unknown>] | undefined
+  return (workerRun) => {
+    if (loaded?.[0] === workerRun) return loaded[1]
+    const loading = Promise.all([...listAddresses(streams, workerRun.settings)].map(backoffs.load))
+    loaded = [workerRun, loading]
+    // The item gets the error, and the next item reads the back-offs again.
+    loading.catch(() => {
+      if (loaded?.[1] === loading) loaded = undefined
+    })
+    return loading
+  }
+}
+
+/** Pauses the queues of the streams that send requests to a host, as long as it backs off. */
+const pauseQueues = async (
+  { address, ms }: HostBackoff,
+  { streams, queues, settings }: { readonly streams: readonly StreamDefinition[]; readonly queues: Queues; readonly settings: Settings },
+): Promise<void> => {
+  const affected = streams.filter((stream) => listAddresses([stream], settings).has(address))
+  await Promise.all(affected.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))
+}

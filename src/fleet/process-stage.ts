@@ -8,10 +8,10 @@ import type { PlannedStream } from '../pipeline/plan.js'
 import type { RunServices } from '../pipeline/run.js'
 import type { Barriers } from './barriers.js'
 import type { BlobStore } from './blobs.js'
-import { shareFiles } from './earlier-outputs.js'
 import { type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './outcome.js'
 import type { ItemQueue, Queues } from './queues.js'
 import { retryAborted } from './redis.js'
+import { shareFiles } from './shared-run.js'
 import type { WorkerStats } from './worker-stats.js'
 
 const CHUNK_SIZE = 1_000

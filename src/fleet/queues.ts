@@ -1,8 +1,11 @@
 import type { Job, Queue, QueueEvents, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { FleetAddress } from './address.js'
+import { interval } from 'rxjs'
+import { formatError } from '../model/errors.js'
+import { ignoreError } from './ignore-error.js'
+import type { FleetAddress } from './options.js'
 import type { ItemJobData, WorkerOutcome } from './outcome.js'
-import type { Packages } from './packages.js'
+import type { Packages } from './redis.js'
 
 /** After this time the items of a dead or stalled worker are given to other workers. */
 export const LOCK_MS = 8_000
@@ -28,7 +31,7 @@ export interface Queues {
   readonly worker: <Data, Result>(
     queue: string,
     process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
-    options: QueueWorkerOptions,
+    options: { readonly name: string; readonly concurrency: number },
   ) => Worker<Data, Result, string>
   /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
   readonly publishWorkerCount: (count: number) => Promise<unknown>
@@ -40,11 +43,6 @@ export interface Queues {
   readonly close: (isHurried: boolean) => Promise<void>
 }
 
-interface QueueWorkerOptions {
-  readonly name: string
-  readonly concurrency: number
-}
-
 /** All share one connection; BullMQ opens another one for each blocking client. */
 export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages): Queues => {
   const prefix = `${name}-${version}`
@@ -53,17 +51,15 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
   const queues = new Map<string, ItemQueue>()
   const workers: Worker[] = []
   const events = new Map<string, QueueEvents>()
-  // Without a listener, an `error` event of a lost connection would end the process.
-  const ignoreErrors = <T extends { on: (event: 'error', listener: () => void) => unknown }>(client: T): T => {
-    client.on('error', () => undefined)
+  // The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end the process.
+  const ignoreErrors = <T extends { on: (event: 'error', listener: (error: Error) => void) => unknown }>(client: T): T => {
+    client.on('error', ignoreError('connection of a queue'))
     return client
   }
   return {
     prefix,
     queue: (stream) => {
-      const queue =
-        queues.get(stream) ??
-        ignoreErrors(new bullmq.Queue<ItemJobData, WorkerOutcome, string>(stream, { ...base, streams: { events: { maxLen: MAX_EVENTS } } }))
+      const queue = queues.get(stream) ?? ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_EVENTS } } }))
       queues.set(stream, queue)
       return queue
     },
@@ -72,15 +68,11 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
       events.set(stream, queueEvents)
       return queueEvents
     },
-    worker: <Data, Result>(
-      queue: string,
-      process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
-      choice: QueueWorkerOptions,
-    ) => {
+    worker: (queue, process, options) => {
       const worker = ignoreErrors(
-        new bullmq.Worker<Data, Result, string>(queue, (job, token = '') => process(job, token), {
+        new bullmq.Worker(queue, (job, token = '') => process(job, token), {
           ...base,
-          ...choice,
+          ...options,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_CHECK_MS,
           maxStalledCount: MAX_STALLED,
@@ -88,7 +80,7 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
           limiter: NO_LIMIT,
         }),
       )
-      workers.push(worker as unknown as Worker)
+      workers.push(worker)
       return worker
     },
     publishWorkerCount: (count) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
@@ -102,4 +94,48 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
       await Promise.all([...events.values(), ...queues.values()].map((client) => client.close()))
     },
   }
+}
+
+const CHECK_MS = 250
+
+/** Detects that this process was stalled, or disconnected from Redis. */
+export interface StallDetector {
+  /** Checks now instead of at the next interval. */
+  readonly check: () => void
+  readonly stop: () => void
+}
+
+/**
+ * A process that was stopped, swapped out or disconnected for longer than `limitMs` may have lost its items to other workers without
+ * knowing. `onStall` is called then, before any code continues that calls `check` first.
+ */
+export const createStallDetector = (limitMs: number, isConnected: () => boolean, onStall: () => void): StallDetector => {
+  let last = performance.now()
+  const check = (): void => {
+    const now = performance.now()
+    const hasStalled = now - last > limitMs
+    if (hasStalled || isConnected()) last = now
+    if (hasStalled) onStall()
+  }
+  const checks = interval(CHECK_MS).subscribe(check)
+  return {
+    check: () => {
+      if (performance.now() - last > limitMs) check()
+    },
+    stop: () => checks.unsubscribe(),
+  }
+}
+
+/** Removes queues with all their jobs. */
+export const clearQueues = async (queues: Queues, names: readonly string[]): Promise<void> => {
+  await Promise.all(names.map((name) => clearQueue(queues.queue(name))))
+}
+
+/**
+ * If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed queue is no longer
+ * paused, and a second call succeeds.
+ */
+const clearQueue = async (queue: ItemQueue): Promise<void> => {
+  const clear = (): Promise<void> => queue.obliterate({ force: true })
+  await clear().catch((error: unknown) => (/non-paused/.test(formatError(error)) ? clear() : Promise.reject(error)))
 }

@@ -1,7 +1,8 @@
+import { createRequire } from 'node:module'
 import type { Redis } from 'ioredis'
 import { StorageError, UsageError } from '../model/errors.js'
-import type { FleetAddress } from './address.js'
-import type { Packages } from './packages.js'
+import { ignoreError } from './ignore-error.js'
+import type { FleetAddress, FleetOptions } from './options.js'
 
 const MAX_RECONNECT_MS = 2_000
 const CONNECT_MS = 5_000
@@ -12,11 +13,6 @@ const CLIENT_OPTIONS = {
   maxRetriesPerRequest: null,
   connectTimeout: CONNECT_MS,
   retryStrategy: (times: number) => Math.min(50 * 2 ** times, MAX_RECONNECT_MS),
-}
-
-export interface ServerChecks {
-  /** Accept a server that does not persist its data. */
-  readonly allowVolatile: boolean
 }
 
 const MAX_PIPELINE_TRIES = 20
@@ -45,15 +41,19 @@ export const retryAborted = async <T>(act: () => Promise<T>, isOver: () => boole
  * @throws UsageError if the server is too old or does not persist its data
  * @throws StorageError if it cannot be reached
  */
-export const connectToRedis = async (address: FleetAddress, { Redis }: Packages, checks: ServerChecks): Promise<Redis> => {
-  await checkServer(address, Redis, checks)
+export const connectToRedis = async (
+  address: FleetAddress,
+  { Redis }: Packages,
+  { allowVolatile = false }: Pick<FleetOptions, 'allowVolatile'>,
+): Promise<Redis> => {
+  await checkServer(address, Redis, allowVolatile)
   const redis = new Redis(address.url, CLIENT_OPTIONS)
-  // Without a listener the client prints every failed attempt.
-  redis.on('error', () => undefined)
+  // The client reconnects by itself. Without a listener it would print every failed attempt.
+  redis.on('error', ignoreError('connect to Redis'))
   return redis
 }
 
-const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis'], { allowVolatile }: ServerChecks): Promise<void> => {
+const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis'], allowVolatile: boolean): Promise<void> => {
   const redis = new Client(url, { ...CLIENT_OPTIONS, maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true })
   let cause = ''
   redis.on('error', ({ message }: Error) => (cause = message))
@@ -91,3 +91,22 @@ const checkDurability = (info: ReadonlyMap<string, string>, shown: string): void
 
 const parseInfo = (info: string): ReadonlyMap<string, string> =>
   new Map(info.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)] as const))
+
+/** BullMQ and the Redis client: optional packages, loaded only for a fleet. */
+export interface Packages {
+  readonly bullmq: typeof import('bullmq')
+  readonly Redis: typeof import('ioredis').Redis
+}
+
+// `import()` would scan hundreds of CommonJS files for export names first, which takes 50 % longer.
+const require = createRequire(import.meta.url)
+
+/** @throws UsageError if a package is not installed */
+export const loadPackages = async (): Promise<Packages> => {
+  try {
+    const { Redis } = require('ioredis') as typeof import('ioredis')
+    return { bullmq: require('bullmq') as Packages['bullmq'], Redis }
+  } catch (error) {
+    throw new UsageError('a fleet needs two packages that are not installed: npm install bullmq@6.7.0 ioredis@6.0.0', { cause: error })
+  }
+}

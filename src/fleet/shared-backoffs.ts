@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Settings } from '../model/settings.js'
+import { ignoreError } from './ignore-error.js'
 
 /** The back-off of a host, for the whole fleet. */
 export interface HostBackoff {
@@ -87,8 +88,8 @@ export const createSharedBackoffs = (
   onChange: (backoff: HostBackoff) => void = () => undefined,
 ): SharedBackoffs => {
   const known = new Map<string, KnownBackoff>()
-  const channel = `${prefix}:holds`
-  const toKey = (address: string): string => `${prefix}:hold:${address}`
+  const channel = `${prefix}:backoffs`
+  const toKey = (address: string): string => `${prefix}:backoff:${address}`
   const learn = (backoff: HostBackoff): HostBackoff => {
     const before = known.get(backoff.address)
     if (before && before.generation > backoff.generation) return backoff
@@ -97,17 +98,18 @@ export const createSharedBackoffs = (
     return backoff
   }
   const listener = redis.duplicate()
-  listener.on('error', () => undefined)
+  // It reconnects by itself.
+  listener.on('error', ignoreError('connection for back-offs'))
   listener.on('message', (_, text: string) => learn(JSON.parse(text) as HostBackoff))
-  // These fail only when the connection is closed; while the server is down, they wait.
-  void listener.subscribe(channel).catch(() => undefined)
+  // While the server is down, commands wait. This one fails only when the connection is closed at the end.
+  void listener.subscribe(channel).catch(ignoreError('subscribe to back-offs'))
   const readBackoff = async (address: string): Promise<void> => {
     const [generation, ms, final] = (await redis.eval(LOAD_SCRIPT, 1, toKey(address))) as [number, number, number]
     learn({ address, generation, ms, isFinal: final === 1 })
   }
-  // Messages that were sent while the connection was down are lost.
+  // Messages that were sent while the connection was down are lost. If a read fails, the next 429 brings the back-off.
   listener.on('ready', () => {
-    for (const address of known.keys()) void readBackoff(address).catch(() => undefined)
+    for (const address of known.keys()) void readBackoff(address).catch(ignoreError('read a back-off'))
   })
   return {
     find: (address) => {
@@ -125,7 +127,8 @@ export const createSharedBackoffs = (
       const before = known.get(address)
       if (before === undefined || !before.isActive || before.generation !== generation || before.until > performance.now()) return
       known.set(address, { ...before, isActive: false })
-      void redis.eval(SERVED_SCRIPT, 2, toKey(address), channel, address, generation).catch(() => undefined)
+      // If it fails, the back-off expires by itself.
+      void redis.eval(SERVED_SCRIPT, 2, toKey(address), channel, address, generation).catch(ignoreError('end a back-off'))
     },
     close: () => listener.disconnect(),
   }

@@ -11,8 +11,8 @@ import { createRunDriftWatch } from '../pipeline/drift.js'
 import type { WorkerContext } from '../pipeline/item-work.js'
 import { oncePerRun, oncePerSecondPass } from '../pipeline/once-per-run.js'
 import type { BlobStore } from './blobs.js'
-import { toEarlierFolder } from './earlier-outputs.js'
-import { NO_EDITION, readEdition, readRunFile } from './run-file.js'
+import { ignoreError } from './ignore-error.js'
+import { NO_EDITION, readEdition, readRunFile, toEarlierFolder } from './shared-run.js'
 
 /** A run on a worker: everything that its items need. */
 export interface WorkerRun extends WorkerContext {
@@ -46,10 +46,8 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
   let checkedAt = Number.NEGATIVE_INFINITY
   let checking: Promise<unknown> = Promise.resolve()
   const close = async (one: OpenRun | undefined): Promise<void> => {
-    await one?.workerRun.then(
-      (run) => run.close(),
-      () => undefined,
-    )
+    // A run that failed to open has nothing to close, and its items have reported the error.
+    await one?.workerRun.then((run) => run.close()).catch(ignoreError(`close run ${one.run}`))
   }
   const checkEdition = async (run: string): Promise<void> => {
     const edition = await readEdition(run, options.blobs)

@@ -1,4 +1,11 @@
+import type { Redis } from 'ioredis'
+import { interval, type Subscription } from 'rxjs'
 import type { FleetMember, FleetState } from '../model/report.js'
+import type { RunServices } from '../pipeline/run.js'
+import { ignoreError } from './ignore-error.js'
+import type { Queues } from './queues.js'
+
+const WORKER_COUNT_MS = 1_000
 
 /** The workers of a run, and how many items each has finished. */
 export interface WorkerStats {
@@ -10,28 +17,23 @@ export interface WorkerStats {
   readonly read: (connected: readonly string[] | undefined) => FleetState
 }
 
-interface WorkerCount {
-  items: number
-  readonly since: number
-}
-
 export const createWorkerStats = (now: () => number): WorkerStats => {
-  const workers = new Map<string, WorkerCount>()
+  const workers = new Map<string, { items: number; readonly since: number }>()
   let stalled = 0
-  const of = (name: string): WorkerCount => {
+  const findOrAdd = (name: string) => {
     const known = workers.get(name) ?? { items: 0, since: now() }
     workers.set(name, known)
     return known
   }
   return {
     countItem: (name) => {
-      of(name).items += 1
+      findOrAdd(name).items += 1
     },
     countStalled: () => {
       stalled += 1
     },
     read: (connected) => {
-      for (const name of connected ?? []) of(name)
+      for (const name of connected ?? []) findOrAdd(name)
       const all = [...workers].map(([name, { items, since }]): FleetMember => {
         const seconds = (now() - since) / 1_000
         return {
@@ -44,4 +46,39 @@ export const createWorkerStats = (now: () => number): WorkerStats => {
       return { workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)), stalled, ...(connected ? {} : { isAway: true }) }
     },
   }
+}
+
+interface WatchedFleet {
+  readonly run: Pick<RunServices, 'emit' | 'clock'>
+  /** The streams that run. */
+  readonly names: readonly string[]
+  readonly redis: Redis
+  readonly queues: Queues
+  readonly workerStats: WorkerStats
+  /** Ends with the run. */
+  readonly watching: Subscription
+}
+
+/**
+ * Lists the connected workers now and once a second until the run ends, publishes their number, and emits what they have done. The returned
+ * function emits that at once.
+ */
+export const watchWorkers = async ({ run, names, redis, queues, workerStats, watching }: WatchedFleet): Promise<() => void> => {
+  let connected: readonly string[] | undefined
+  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected) })
+  const countWorkers = async (): Promise<void> => {
+    const [first = ''] = names
+    connected = undefined
+    if (redis.status === 'ready') {
+      const workers = await queues.queue(first).getWorkers()
+      connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+      await queues.publishWorkerCount(workers.length)
+    }
+    emitWorkers()
+  }
+  // The list is only displayed, and the next interval reads it again.
+  const tryToCountWorkers = (): Promise<void> => countWorkers().catch(ignoreError('count the workers'))
+  await tryToCountWorkers()
+  watching.add(interval(WORKER_COUNT_MS).subscribe(() => void tryToCountWorkers()))
+  return emitWorkers
 }

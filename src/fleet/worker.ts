@@ -1,27 +1,21 @@
 import { hostname } from 'node:os'
 import type { Worker } from 'bullmq'
-import { filter, firstValueFrom, interval, merge, NEVER, Observable, Subject, scan } from 'rxjs'
+import { exhaustMap, filter, firstValueFrom, interval, merge, NEVER, Observable, Subject, type Subscription, scan, startWith } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { readFleetAddress } from './address.js'
 import { createBlobStore } from './blobs.js'
+import { ignoreError } from './ignore-error.js'
+import { type FleetOptions, readFleetAddress } from './options.js'
 import type { ItemJobData, WorkerOutcome } from './outcome.js'
-import { loadPackages } from './packages.js'
 import { createJobProcessor, createRunOpener, type ItemJob, type JobContext } from './process-job.js'
-import { createQueues, MAX_STALL_MS } from './queues.js'
-import { rebalanceConcurrency } from './rebalance-concurrency.js'
-import { connectToRedis } from './redis.js'
+import { createQueues, createStallDetector, MAX_STALL_MS, type Queues } from './queues.js'
+import { connectToRedis, loadPackages } from './redis.js'
 import { createSharedBackoffs } from './shared-backoffs.js'
-import { createStallDetector } from './stall-detector.js'
 import { createWorkerRuns } from './worker-run.js'
 
-/** What a worker needs to join a fleet; durations are in milliseconds. */
-export interface WorkerOptions {
-  /** `redis://host:6379`, with `?prefix=` if several fleets share a server. */
-  readonly address: string
-  /** The folder that all machines of the fleet share. */
-  readonly blobs: string
+/** What a worker needs to join a fleet. */
+export interface WorkerOptions extends FleetOptions {
   /** The streams of the driver: items of a stream that no worker has are never processed. */
   readonly streams: readonly StreamDefinition[]
   /** The headers that this machine sends with its requests. */
@@ -30,14 +24,11 @@ export interface WorkerOptions {
   readonly name: string
   /** Maximum number of active items per stream; if absent, an equal share of the limit of the whole fleet. */
   readonly concurrency?: number | undefined
-  readonly version: string
-  /** Accept a Redis server that does not persist its data. */
-  readonly allowVolatile?: boolean
   /** When it emits, the worker takes no more items, finishes its active ones, and completes. */
   readonly stop?: Observable<unknown>
 }
 
-/** What a worker reports: the runs that it joins and leaves, and the items that it finishes. */
+/** What a worker reports: that it is connected, the runs that it works for, and the items that it finishes. */
 export type WorkerNews =
   | { readonly type: 'joined'; readonly name: string; readonly shown: string }
   | { readonly type: 'run'; readonly run: string }
@@ -67,8 +58,8 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
         opened.then((end) => end(false)).then(() => subscriber.complete(), fail)
       }),
     )
-    // If opening failed, the error was reported above.
-    return () => void opened.then((end) => end(hasFailed)).catch(() => undefined)
+    // If opening failed, the error was reported above. The items of a worker that fails to close are given to other workers.
+    return () => void opened.then((end) => end(hasFailed)).catch(ignoreError('close the worker'))
   })
 
 /** A worker that is connected to its fleet. */
@@ -102,13 +93,14 @@ const openWorker = async (options: WorkerOptions, report: (news: WorkerNews) => 
 }
 
 const connectWorker = async (
-  { streams, headers, name, version, allowVolatile = false, ...options }: WorkerOptions,
+  options: WorkerOptions,
   report: (news: WorkerNews) => void,
   fail: (error: unknown) => void,
 ): Promise<ConnectedWorker> => {
+  const { streams, headers, name, version } = options
   const address = readFleetAddress(options.address)
   const packages = await loadPackages()
-  const redis = await connectToRedis(address, packages, { allowVolatile })
+  const redis = await connectToRedis(address, packages, options)
   const queues = createQueues(redis, address, version, packages)
   const blobs = createBlobStore(options.blobs)
   const runs = createWorkerRuns({ blobs, streams, headers })
@@ -159,3 +151,30 @@ const emitWhenStable = (condition: () => boolean): Observable<unknown> =>
     scan((times) => (condition() ? times + 1 : 0), 0),
     filter((times) => times > 10),
   )
+
+const REBALANCE_MS = 1_000
+
+type Workers = ReadonlyMap<StreamDefinition, Worker<ItemJobData, WorkerOutcome, string>>
+
+/**
+ * Divides the concurrency of each stream evenly among all connected workers, once a second, so that a worker that joins late gets an equal
+ * share. No stream gets more than `max` on this worker.
+ */
+const rebalanceConcurrency = (workers: Workers, queues: Queues, max: number): Subscription =>
+  interval(REBALANCE_MS)
+    .pipe(
+      startWith(0),
+      // After an error the concurrency stays as it is until the next interval.
+      exhaustMap(() => rebalance(workers, queues, max).catch(ignoreError('rebalance the concurrency'))),
+    )
+    .subscribe()
+
+const rebalance = async (workers: Workers, queues: Queues, max: number): Promise<void> => {
+  const [first] = workers.keys()
+  if (first === undefined) return
+  const count = Math.max(1, (await queues.readWorkerCount()) ?? (await queues.queue(first.name).getWorkersCount()))
+  for (const [stream, worker] of workers) {
+    const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
+    worker.concurrency = Math.max(1, Math.min(max, Math.ceil(cap / count)))
+  }
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readFleetAddress } from '../../src/fleet/address.js'
+import { readFleetAddress } from '../../src/fleet/options.js'
 import { UsageError } from '../../src/model/errors.js'
 
 describe('readFleetAddress', () => {

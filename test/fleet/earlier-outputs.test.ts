@@ -1,7 +1,7 @@
 import * as files from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { listReadableOutputs, shareFiles, toEarlierFolder } from '../../src/fleet/earlier-outputs.js'
+import { listReadableOutputs, shareFiles, toEarlierFolder } from '../../src/fleet/shared-run.js'
 import { planRun } from '../../src/pipeline/plan.js'
 import { fileCalls } from '../../src/storage/file-calls.js'
 import { streams } from '../../streams/registry.js'

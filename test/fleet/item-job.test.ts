@@ -69,10 +69,8 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
   }
   const tools = {
     ...{ by: 'a', blobs: createBlobStore(temporaryFolder()), unreported: createUnreported(), backoffs },
-    stallDetector: {
-      check: () => {
-        checks += 1
-      },
+    checkStall: () => {
+      checks += 1
     },
     pauseQueues: async (backoff: HostBackoff) => void paused.push(backoff),
     createRequeueError: () => new RequeueError(),

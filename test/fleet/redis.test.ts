@@ -1,8 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readFleetAddress } from '../../src/fleet/address.js'
-import { loadPackages } from '../../src/fleet/packages.js'
-import { connectToRedis } from '../../src/fleet/redis.js'
+import { readFleetAddress } from '../../src/fleet/options.js'
+import { connectToRedis, loadPackages } from '../../src/fleet/redis.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 

@@ -21,8 +21,8 @@ const member = ({ redis, prefix }: TestFleet): Member => {
 const fleetOf = async (count: number) => {
   const place = createTestFleet()
   const members = Array.from({ length: count }, () => member(place))
-  await waitUntil(async () => ((await place.redis.pubsub('NUMSUB', `${place.prefix}:holds`))[1] as number) === count)
-  return { ...place, members, key: `${place.prefix}:hold:${STATIC}` }
+  await waitUntil(async () => ((await place.redis.pubsub('NUMSUB', `${place.prefix}:backoffs`))[1] as number) === count)
+  return { ...place, members, key: `${place.prefix}:backoff:${STATIC}` }
 }
 
 /** Simulates that part of a back-off has passed. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createStallDetector, type StallDetector } from '../../src/fleet/stall-detector.js'
+import { createStallDetector, type StallDetector } from '../../src/fleet/queues.js'
 
 const LIMIT_MS = 3_200
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createBlobStore } from '../../src/fleet/blobs.js'
-import { writeRunFile } from '../../src/fleet/run-file.js'
+import { writeRunFile } from '../../src/fleet/shared-run.js'
 import { createWorkerRuns } from '../../src/fleet/worker-run.js'
 import { UsageError } from '../../src/model/errors.js'
 import { temporaryFolder } from '../sinks/support.js'
