@@ -2,42 +2,11 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { Observable } from 'rxjs'
 import { formatError, StorageError, UsageError } from '../src/model/errors.js'
 import { listColumns, type Table } from '../src/model/table.js'
-import type { StreamDefinition } from '../src/pipeline/define-stream.js'
 import { listTables } from '../src/pipeline/list-tables.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError } from '../src/storage/duckdb.js'
 import { openFolder, type TableFolder } from '../src/storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../src/storage/table-views.js'
-
-/** The result of loading one table. */
-export interface LoadedTable {
-  readonly table: string
-  readonly rows: number
-  /** Rows of the files that were not loaded: their key came again later, or their day is unreadable. */
-  readonly leftOut: number
-  readonly ms: number
-  /** Whether the table has no files: then the target keeps its old content. */
-  readonly isSkipped: boolean
-}
-
-/** Options of every export. */
-export interface ExportOptions {
-  /** The streams whose tables are loaded, such as `streams` of `scripstream/streams`. */
-  readonly streams: readonly StreamDefinition[]
-}
-
-/**
- * Loads the outputs of a folder into a database or into files for analysis. Loading is idempotent and atomic: the target has either its
- * old content or that of the folder. A table without files is skipped and keeps its content: a missing output is not an empty one.
- */
-export interface Export {
-  /** The target, without secrets. */
-  readonly name: string
-  /**
-   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
-   * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
-   */
-  write(folder: string): Observable<LoadedTable>
-}
+import type { Export, ExportOptions, LoadedTable } from './export.js'
 
 /** How many rows of a table were loaded, and how many were not. */
 export type RowCounts = Pick<LoadedTable, 'rows' | 'leftOut'>

@@ -2,17 +2,8 @@ import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../src/model/errors.js'
 import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/storage/duckdb.js'
-import {
-  countRows,
-  deduplicate,
-  defineExport,
-  duplicateKeys,
-  type Export,
-  type ExportContext,
-  type ExportOptions,
-  loadTables,
-  type RowCounts,
-} from './define-export.js'
+import { countRows, deduplicate, defineExport, duplicateKeys, type ExportContext, loadTables, type RowCounts } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 
 const TARGET = 'target'
 

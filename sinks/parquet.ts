@@ -6,16 +6,8 @@ import type { Table } from '../src/model/table.js'
 import { quoteText } from '../src/storage/duckdb.js'
 import { fileCalls } from '../src/storage/file-calls.js'
 import { describeFileError, getErrorCode } from '../src/storage/file-error.js'
-import {
-  createWriteError,
-  defineExport,
-  type Export,
-  type ExportContext,
-  type ExportOptions,
-  loadTables,
-  loadUnique,
-  type RowCounts,
-} from './define-export.js'
+import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 
 /** The path of a table's old content while it is replaced. Only the next export of the table removes it. */
 const backupPath = (target: string, { name }: Table): string => join(target, `.before-${name}`)

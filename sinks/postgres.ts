@@ -6,24 +6,21 @@ import { createRedactor } from '../src/model/redact.js'
 import type { SqlType } from '../src/model/row-schema.js'
 import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/storage/duckdb.js'
-import {
-  createWriteError,
-  defineExport,
-  type Export,
-  type ExportContext,
-  type ExportOptions,
-  loadTables,
-  loadUnique,
-  type RowCounts,
-} from './define-export.js'
+import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 
 /** Loads the package on demand. */
-export const loadPostgres = async (): Promise<typeof import('postgres')> => {
+const loadPostgres = async (): Promise<typeof import('postgres')> => {
   try {
     return (await import('postgres')).default
   } catch (error) {
     throw new UsageError('the PostgreSQL client is not installed; run npm install postgres', { cause: error })
   }
+}
+
+/** @throws UsageError if the package is not installed */
+export const assertPostgresInstalled = async (): Promise<void> => {
+  await loadPostgres()
 }
 
 /** Options of an export to PostgreSQL. */

@@ -1,5 +1,5 @@
 import { catchError, concat, concatMap, defer, map, type Observable, of, tap, toArray } from 'rxjs'
-import type { ExportOptions } from '../../../sinks/define-export.js'
+import type { ExportOptions } from '../../../sinks/export.js'
 import { formatError } from '../../model/errors.js'
 import type { ProcessIo } from '../dependencies.js'
 import type { RunEnding } from '../follow-run.js'

@@ -1,5 +1,5 @@
 import { concat, concatMap, defer, from, map, type Observable, tap, toArray } from 'rxjs'
-import type { Export, LoadedTable } from '../../../sinks/define-export.js'
+import type { Export, LoadedTable } from '../../../sinks/export.js'
 import { formatJson } from '../../model/text.js'
 import type { Command } from '../dependencies.js'
 import { formatCount, formatDuration, formatQuantity } from '../format.js'

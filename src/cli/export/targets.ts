@@ -1,4 +1,4 @@
-import type { Export, ExportOptions } from '../../../sinks/define-export.js'
+import type { Export, ExportOptions } from '../../../sinks/export.js'
 import { UsageError } from '../../model/errors.js'
 
 /** Targets at a path. */
@@ -43,8 +43,8 @@ export const createExport = async (
     case 'parquet':
       return (await import('../../../sinks/parquet.js')).parquet(location, { streams })
     case 'postgres': {
-      const { loadPostgres, postgres } = await import('../../../sinks/postgres.js')
-      await loadPostgres()
+      const { assertPostgresInstalled, postgres } = await import('../../../sinks/postgres.js')
+      await assertPostgresInstalled()
       return postgres(location, { streams, ...(schema === undefined ? {} : { schema }) })
     }
   }
