@@ -41,13 +41,14 @@ interface StockResults {
  * now lose theirs, unless they are so many at once that the provider must be wrong.
  */
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: FileStore): Sink => {
-  const { exchange, asOf, listed, journal } = context
+  const { exchange, asOf, journal } = context
   const file = toFilePath(output, exchange, { fileName: '' })
   const writeAll = (results: StockResults, earlier$: Observable<ReadonlySet<number>>): Observable<never> => {
     const { answered, hasLost } = results
     if (answered.size === 0 && hasLost) return EMPTY
     const carriedOver$ = findEmptiedStocks(earlier$, results, context).pipe(
       switchMap((emptied) => {
+        const { listed } = context
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
         return addRanks(files.records(file), listed).pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
       }),
@@ -64,7 +65,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       const onItem = (item: StoredItem): void => {
         addResult(results, item)
         // Read the earlier file while other answers are still on their way.
-        if (hasManyEmpty(results, context)) reading ??= collectRanks(addRanks(files.owners(file), listed)).subscribe(earlier$)
+        if (hasManyEmpty(results, context)) reading ??= collectRanks(addRanks(files.owners(file), context.listed)).subscribe(earlier$)
       }
       return concat(
         items$.pipe(tap(onItem)),

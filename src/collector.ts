@@ -2,16 +2,16 @@ import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable
 import { folder } from '../sinks/folder.js'
 import { streams as allStreams } from '../streams/registry.js'
 import type { Transport } from './http/transport.js'
-import { NothingAnsweredError, UsageError } from './model/errors.js'
+import { NothingAnsweredError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
 import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
-import { explainIssue, Settings, type SettingsInput } from './model/settings.js'
+import type { SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 import type { Engine } from './pipeline/engine.js'
 import type { Log } from './pipeline/log.js'
-import type { RunOptions } from './pipeline/run-options.js'
+import { parseSettings, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
 import type { Telemetry } from './pipeline/telemetry.js'
@@ -90,7 +90,7 @@ export const createCollector = <const S extends readonly StreamDefinition[] = ty
 ): Collector<RowsOf<S>> => createUntypedCollector(options) as Collector<RowsOf<S>>
 
 const createUntypedCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
-  const settings = parseSettings(given)
+  const settings = parseSettings(given, streams)
   const redact = createRedactor(settings)
   const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)
   const outputs = (): Storage => storage ?? folder(settings.out)
@@ -121,10 +121,4 @@ const createUntypedCollector = ({ settings: given, streams = allStreams, storage
         return merge(item$, run$)
       }),
   }
-}
-
-const parseSettings = (given: SettingsInput): Settings => {
-  const { data, error } = Settings.safeParse(given)
-  if (data) return data
-  throw new UsageError(error.issues.map((issue) => `${issue.path.join('.')}: ${explainIssue(issue)}`).join('; '))
 }

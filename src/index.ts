@@ -82,7 +82,7 @@ export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-da
 export { defineStream, type Phase, type StreamDefinition, type Tools, type Work } from './pipeline/define-stream.js'
 export type { Engine } from './pipeline/engine.js'
 export type { Log } from './pipeline/log.js'
-export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, TextFile } from './pipeline/output.js'
+export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
 export type { FinishedRequest, Follower, Telemetry } from './pipeline/telemetry.js'

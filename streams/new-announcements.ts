@@ -56,7 +56,7 @@ export const newAnnouncements = defineStream({
     {
       shape: 'rows-in-one-file',
       file: 'all_company_announcements.json',
-      newestBy: (row) => readText(row.date),
+      sortBy: { key: (row) => readText(row.date) },
       tables: [{ name: 'announcements', about: 'announcements of each stock', columns: [StockRecord, Announcement], position: 6 }],
     },
   ],

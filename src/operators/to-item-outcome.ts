@@ -1,13 +1,13 @@
-import { EmptyError, map, Observable, type OperatorFunction, of, SequenceError } from 'rxjs'
+import { catchError, EmptyError, map, Observable, type OperatorFunction, of, SequenceError, throwError } from 'rxjs'
+import { CollectError, formatError, isItemError } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
-import { catchItemFailure } from './catch-item-failure.js'
 
 /**
  * Turns an item's work into one outcome: its result, or the status and reason of its failure. Errors beyond this item (a `stop` verdict, a
- * bug, work that emits nothing or twice) pass through and end the run.
+ * bug, work that emits nothing or twice) end the run; with `stream`, that of a bug names stream and item.
  */
 export const toItemOutcome =
-  (item: Item): OperatorFunction<ItemResult, ItemOutcome> =>
+  (item: Item, stream?: string): OperatorFunction<ItemResult, ItemOutcome> =>
   (work$) =>
     work$.pipe(
       map((result, nth): ItemOutcome => {
@@ -15,10 +15,17 @@ export const toItemOutcome =
         return { item, ...result }
       }),
       emitLastOnComplete,
-      catchItemFailure((reason, { status, code, isTemporary }) =>
-        of({ item, status, rows: [], reason, code, ...(isTemporary ? { isTemporary } : {}) }),
-      ),
+      catchError((error: unknown) => {
+        if (!isItemError(error)) return throwError(() => nameBug(error, stream, item))
+        const { status, code, isTemporary } = error
+        return of({ item, status, rows: [], reason: formatError(error), code, ...(isTemporary ? { isTemporary } : {}) })
+      }),
     )
+
+const nameBug = (error: unknown, stream: string | undefined, { key }: Item): unknown =>
+  stream === undefined || error instanceof CollectError
+    ? error
+    : new Error(`the work of ${stream} failed at ${key}: ${formatError(error)}`, { cause: error })
 
 /** Emits the last value on completion. V8 moves this closure to the old generation; `single()` would keep the rows until the next major GC. */
 const emitLastOnComplete = (outcome$: Observable<ItemOutcome>): Observable<ItemOutcome> =>

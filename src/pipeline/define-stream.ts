@@ -33,6 +33,8 @@ export interface Work<R = unknown> {
   /** The stream whose offered items are the items of this one; without it, `parts` are. */
   readonly of?: string
   readonly parts: readonly Item[]
+  /** Selects some of the items of `of`; without it, all. */
+  readonly where?: (item: Item) => boolean
   /** The work of one item. Emits exactly once; `file` is the item's first output. */
   readonly each: (item: Item, tools: Tools, file: string) => Observable<ItemResult<R>>
 }

@@ -3,6 +3,7 @@ import {
   connect,
   defer,
   EMPTY,
+  filter,
   from,
   type MonoTypeOperatorFunction,
   map,
@@ -60,7 +61,7 @@ const fetchMasterList = (
   return defer(() => {
     let stocks: readonly Item[] = []
     const choose: SelectStocks = (all) => (stocks = narrow(all))
-    return connectBranch(master, { count: 0, each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, choose, run) }).pipe(
+    return connectBranch(master, { all: [], each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, choose, run) }).pipe(
       switchMap(({ stream, outcome, error }) =>
         outcome === 'failed'
           ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`))
@@ -76,7 +77,7 @@ const fetchMasterList = (
 
 /** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
 interface Stocks {
-  readonly count: number
+  readonly all: readonly Item[]
   readonly each$: Observable<Item>
 }
 
@@ -90,7 +91,7 @@ const runInParallel = (streams: readonly StreamDefinition[], stocks: Stocks, run
 }
 
 const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
-  from(stocks).pipe(connect((each$) => branches({ count: stocks.length, each$ })))
+  from(stocks).pipe(connect((each$) => branches({ all: stocks, each$ })))
 
 const connectBranch = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<BranchEnd> =>
   runBranch(stream, selectItems(stream, stocks, run), run)
@@ -99,7 +100,7 @@ const connectBranch = (stream: StreamDefinition, stocks: Stocks, run: RunContext
 const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
   const {
     name,
-    work: { of: source, parts },
+    work: { of: source, parts, where = () => true },
   } = stream
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
   if (hasSelectedItems(stream, run.chosen))
@@ -108,7 +109,10 @@ const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext):
       mergeMap((items) => from(items)),
     )
   if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
-  if (source === MASTER) return stocks.each$.pipe(tap({ subscribe: () => known(stocks.count) }), expectCount(stocks.count))
+  if (source === MASTER) {
+    const { length } = stocks.all.filter(where)
+    return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
+  }
   const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
   return offered$.pipe(
     tap(({ length }) => known(length)),
@@ -118,7 +122,7 @@ const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext):
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
 const selectRequestedItems = (
-  { name, work: { of: source, parts } }: StreamDefinition,
+  { name, work: { of: source, parts, where = () => true } }: StreamDefinition,
   stocks: Stocks,
   run: RunContext,
 ): Observable<readonly Item[]> => {
@@ -127,7 +131,7 @@ const selectRequestedItems = (
     source === undefined
       ? of(parts)
       : source === MASTER
-        ? stocks.each$.pipe(expectCount(stocks.count), toArray())
+        ? stocks.each$.pipe(expectCount(stocks.all.length), filter(where), toArray())
         : (run.offered.get(source) ?? EMPTY)
   return all$.pipe(
     map((all) => {

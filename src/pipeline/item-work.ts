@@ -37,7 +37,7 @@ export const createItemWork = (
   const [output] = stream.outputs
   return (item, slot) => {
     const file = toFilePath(output, site.settings.exchange, item)
-    return defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, file)).pipe(toItemOutcome(item))
+    return defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, file)).pipe(toItemOutcome(item, stream.name))
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
+import type { SortOrder } from './output.js'
 
 /** An item on its way through the sinks: its outcome, and the files written for it so far, each with its size in bytes. */
 export interface StoredItem {
@@ -15,8 +16,7 @@ export interface JournalFacts {
   readonly carriesRows: boolean
   /** Whether `findStored` returns the rows: if other streams depend on this one. */
   readonly offersRows: boolean
-  /** The primary sort key of records, in descending order. */
-  readonly newestBy?: (row: Row) => string
+  readonly sortBy?: SortOrder
 }
 
 /**

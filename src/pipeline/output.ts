@@ -20,8 +20,14 @@ interface Tabular {
 export interface RowsInOneFile extends Tabular {
   readonly shape: 'rows-in-one-file'
   readonly file: string
-  /** The primary sort key of all records, in descending order. */
-  readonly newestBy?: (row: Row) => string
+  /** Sorts all records; without it, they are in the order of the master list. */
+  readonly sortBy?: SortOrder
+}
+
+/** A sort key of records, greatest first unless `direction` says otherwise. A number is less than any text. */
+export interface SortOrder {
+  readonly key: (row: Row) => string | number
+  readonly direction?: 'ascending' | 'descending'
 }
 
 /** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */

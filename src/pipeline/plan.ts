@@ -1,12 +1,12 @@
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
-import { findClosest } from '../model/text.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
-import { checkRegistry, findSources } from './registry.js'
+import { checkRegistry, describeUnknownStream, findSources } from './registry.js'
 
 export interface Selection {
   readonly only?: readonly string[]
   readonly skip?: readonly string[]
+  readonly pairs?: Readonly<Record<string, unknown>>
 }
 
 export interface PlannedStream {
@@ -18,11 +18,12 @@ export interface PlannedStream {
 export const planRun = (
   streams: readonly StreamDefinition[],
   { fetchOhlcv }: Pick<Settings, 'fetchOhlcv'>,
-  { only, skip = [] }: Selection = {},
+  { only, skip = [], pairs = {} }: Selection = {},
 ): readonly PlannedStream[] => {
   checkRegistry(streams)
   const names = streams.map(({ name }) => name)
-  for (const name of [...(only ?? []), ...skip]) if (!names.includes(name)) throw new UsageError(describeUnknownStream(name, names))
+  const unknown = describeUnknownStream([...(only ?? []), ...skip, ...Object.keys(pairs)], streams)
+  if (unknown !== undefined) throw new UsageError(unknown)
 
   const isDisabled = ({ phase }: StreamDefinition): boolean => phase === 'candles' && !fetchOhlcv
   const isWanted = (stream: StreamDefinition): boolean => (only ?? names).includes(stream.name) && !skip.includes(stream.name)
@@ -50,8 +51,3 @@ const describeDisabled = (stream: StreamDefinition, needed: StreamDefinition): s
 
 const describeSkipped = (stream: StreamDefinition, needed: StreamDefinition): string =>
   `${stream.name} needs ${needed.name}, which is skipped; skip ${stream.name} too, or do not skip ${needed.name}`
-
-const describeUnknownStream = (name: string, names: readonly string[]): string => {
-  const near = findClosest(name, names)
-  return `unknown stream: ${JSON.stringify(name)}${near === undefined ? '' : ` (did you mean ${near}?)`}; streams: ${names.join(', ')}`
-}

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
+import { findClosest } from '../model/text.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
 import { MASTER } from './work.js'
@@ -72,6 +73,15 @@ export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
     if (!isEarlier) throw new UsageError(`${name} depends on ${work.of}, which runs later; move one of them to another phase`)
   }
   checkDefinitions(streams)
+}
+
+/** The first name that is no stream's, with what to do about it. */
+export const describeUnknownStream = (names: readonly string[], streams: readonly Pick<StreamDefinition, 'name'>[]): string | undefined => {
+  const known = streams.map(({ name }) => name)
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return undefined
+  const near = findClosest(unknown, known)
+  return `unknown stream: ${JSON.stringify(unknown)}${near === undefined ? '' : ` (did you mean ${near}?)`}; streams: ${known.join(', ')}`
 }
 
 /** The streams that a stream depends on, nearest first. */

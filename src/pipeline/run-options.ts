@@ -1,10 +1,12 @@
 import type { Observable } from 'rxjs'
 import type { Transport } from '../http/transport.js'
 import type { RefusalCode } from '../market/never-worse.js'
-import type { Settings } from '../model/settings.js'
+import { UsageError } from '../model/errors.js'
+import { explainIssue, Settings, type SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
 import type { Log } from './log.js'
+import { describeUnknownStream } from './registry.js'
 import type { Storage } from './storage.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -44,4 +46,15 @@ export interface RunDependencies {
   readonly telemetry?: Telemetry
   readonly clock?: () => number
   readonly random?: () => number
+}
+
+/** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
+export const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
+  const { data, error } = Settings.safeParse(given)
+  if (error) throw new UsageError(error.issues.map((issue) => `${issue.path.join('.')}: ${explainIssue(issue)}`).join('; '))
+  for (const setting of ['workers', 'timeoutsMs'] as const) {
+    const unknown = describeUnknownStream(Object.keys(data[setting]), streams)
+    if (unknown !== undefined) throw new UsageError(`${setting}: ${unknown}`)
+  }
+  return data
 }

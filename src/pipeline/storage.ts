@@ -36,7 +36,7 @@ export interface Stored {
 export interface SinkContext {
   readonly exchange: string
   readonly asOf: number
-  /** Every listed stock, in the order of the master list, even if this run does not request it; filled by the time a sink ends. */
+  /** Every listed stock of the stream, in the order of the master list, even if this run does not request it; known when its first item ends. */
   readonly listed: readonly Item[]
   /** Whether the run accepts answers that this rule refuses. */
   readonly accepts: (code: RefusalCode) => boolean

@@ -14,7 +14,7 @@ export const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): Jou
     stream: name,
     carriesRows: gathered !== undefined || offersRows,
     offersRows,
-    ...(gathered?.newestBy === undefined ? {} : { newestBy: gathered.newestBy }),
+    ...(gathered?.sortBy === undefined ? {} : { sortBy: gathered.sortBy }),
   }
 }
 
@@ -66,10 +66,12 @@ export const storeItems = (stream: StreamDefinition, keeping: StoreContext): Ope
 
 const isGathered = ({ shape }: Output): boolean => shape === 'rows-in-one-file'
 
-const createSinkContext = ({ name }: StreamDefinition, { journal, run }: StoreContext): SinkContext => ({
+const createSinkContext = ({ name, work: { where } }: StreamDefinition, { journal, run }: StoreContext): SinkContext => ({
   exchange: run.settings.exchange,
   asOf: run.asOf,
-  listed: run.listed,
+  get listed() {
+    return where ? run.listed.filter(where) : run.listed
+  },
   accepts: (code) => run.accept.includes(code),
   journal,
   wrote: (bytes) => run.emit({ type: 'stored', stream: name, bytes }),

@@ -7,10 +7,19 @@ import type { Tools, Work } from './define-stream.js'
 /** The stream that lists all stocks. It runs first; if it fails, the run stops. */
 export const MASTER = 'master-data'
 
-/** Work for every stock of the master list. `each` emits once; a `CollectError` fails only that stock, any other error stops the run. */
-export const perStock = <R>(each: (stock: Stock, tools: Tools, file: string) => Observable<ItemResult<R>>): Work<R> => ({
+/**
+ * Work for every stock of the master list, or for those that `where` selects. `each` emits once; a `CollectError` fails only that stock, any
+ * other error stops the run.
+ *
+ * @example perStock((stock, { ask }) => ask(chain, { symbol: stock.Symbol }).pipe(map(createResult)), { where: ({ FnoFlag }) => FnoFlag === 1 })
+ */
+export const perStock = <R>(
+  each: (stock: Stock, tools: Tools, file: string) => Observable<ItemResult<R>>,
+  { where }: { readonly where?: (stock: Stock) => boolean } = {},
+): Work<R> => ({
   of: MASTER,
   parts: [],
+  ...(where ? { where: ({ value }: Item) => where(value as Stock) } : {}),
   each: ({ value }, tools, file) => each(value as Stock, tools, file),
 })
 

@@ -2,6 +2,7 @@ import { map, type Observable, of } from 'rxjs'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
+import type { SortOrder } from '../pipeline/output.js'
 import type { FileChunk } from './file-store.js'
 import { RECORD_SEPARATOR } from './json-lines.js'
 
@@ -27,7 +28,7 @@ export interface LineStore<Place> {
 export interface LineRecords<Place> {
   readonly place: Place
   readonly count: number
-  readonly keys: readonly string[] | undefined
+  readonly keys: readonly (string | number)[] | undefined
 }
 
 /** An item that an unfinished run stored. */
@@ -77,7 +78,7 @@ export const createJournal = <Place>(
       })
       const lines = [...noted, ...carried.splice(0)].sort((one, other) => one.rank - other.rank).map(({ line }) => line)
       for (const known of [ranks, records]) known.clear()
-      return readSorted(lines, store)
+      return readSorted(lines, facts.sortBy, store)
     },
   }
 }
@@ -91,10 +92,10 @@ interface RankedLine<Place> {
 export const appendRecords = <Place>(
   line: object,
   rows: readonly unknown[],
-  { newestBy }: JournalFacts,
+  { sortBy }: JournalFacts,
   { append }: LineStore<Place>,
 ): Observable<LineRecords<Place>> => {
-  const keys = newestBy && (rows as readonly Row[]).map(newestBy)
+  const keys = sortBy && (rows as readonly Row[]).map(sortBy.key)
   return append(
     line,
     rows.map((row) => JSON.stringify(row)),
@@ -107,8 +108,12 @@ const toJournalLine = ({ settled: { item, status, degraded, remark }, files }: S
   ...(remark === undefined ? {} : { remark }),
 })
 
-/** Reads all records, separated, sorted by key, greatest first; records with the same key stay in the order of the lines. */
-function* readSorted<Place>(lines: readonly LineRecords<Place>[], { read }: LineStore<Place>): Generator<FileChunk, undefined> {
+/** Reads all records, separated, sorted by key; records with the same key stay in the order of the lines. */
+function* readSorted<Place>(
+  lines: readonly LineRecords<Place>[],
+  sortBy: SortOrder | undefined,
+  { read }: LineStore<Place>,
+): Generator<FileChunk, undefined> {
   const total = lines.reduce((sum, { count }) => sum + count, 0)
   // Records are numbered, because an object for each would need more memory than anything else in a run.
   const [lineOf, indexOf] = [new Uint32Array(total), new Uint32Array(total)]
@@ -120,13 +125,17 @@ function* readSorted<Place>(lines: readonly LineRecords<Place>[], { read }: Line
       next += 1
     }
   const getLine = (record: number): LineRecords<Place> => lines[lineOf[record] as number] as LineRecords<Place>
-  const keyOf = (record: number): string => getLine(record).keys?.[indexOf[record] as number] ?? ''
+  const keyOf = (record: number): string | number => getLine(record).keys?.[indexOf[record] as number] ?? ''
   const order = Uint32Array.from(lineOf.keys())
-  if (lines.some(({ keys }) => keys !== undefined)) order.sort((one, other) => compareTexts(keyOf(other), keyOf(one)) || one - other)
+  const sign = sortBy?.direction === 'ascending' ? 1 : -1
+  if (sortBy) order.sort((one, other) => sign * compareKeys(keyOf(one), keyOf(other)) || one - other)
   for (const [position, record] of order.entries()) {
     if (position > 0) yield RECORD_SEPARATOR
     yield read(getLine(record).place, indexOf[record] as number)
   }
 }
 
-const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+const compareKeys = (one: string | number, other: string | number): number => {
+  if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1
+  return one < other ? -1 : one > other ? 1 : 0
+}

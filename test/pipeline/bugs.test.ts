@@ -35,7 +35,8 @@ describe('an unexpected error', () => {
         const late = perStock(() => timer(2).pipe(mergeMap(work)))
         const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('odd', { work: late }), tiny('slow')], answers: () => slow })
 
-        m.expect(collector.run()).toBeObservable('--#', undefined, error)
+        const named = error instanceof UsageError ? error : new Error(`the work of odd failed at A: ${error.message}`, { cause: error })
+        m.expect(collector.run()).toBeObservable('--#', undefined, named)
         m.expect(slow).toHaveSubscriptions('      ^-!')
       }),
     )
@@ -49,7 +50,11 @@ describe('an unexpected error', () => {
       const lines = recordEvents(m, collector.events())
       m.flush()
 
-      expect(lines.slice(-3)).toStrictEqual(['0 stream-started odd', '0 items-known odd 1', '0 ERROR TypeError: a bug'])
+      expect(lines.slice(-3)).toStrictEqual([
+        '0 stream-started odd',
+        '0 items-known odd 1',
+        '0 ERROR Error: the work of odd failed at A: a bug',
+      ])
       expect(kept).toStrictEqual([])
     }),
   )
@@ -61,7 +66,7 @@ describe('an unexpected error', () => {
         streams: [tiny('first', { phase: 'core', work: once(throws(bug)) }), tinyOnce('later')],
       })
 
-      m.expect(collector.run()).toBeObservable('#', undefined, bug)
+      m.expect(collector.run()).toBeObservable('#', undefined, new Error('the work of first failed at all: a bug', { cause: bug }))
       m.flush()
       expect(collector.requested).toStrictEqual(['0 master-data all'])
     }),

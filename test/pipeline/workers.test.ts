@@ -72,7 +72,7 @@ describe('the workers of a stream', () => {
         stocks: ['A', 'B', 'C'],
         streams: [tiny('news', { workers: 1 })],
         answers: () => answer,
-        settings: { workers: { news: 3, other: 1 } },
+        settings: { workers: { news: 3 } },
       })
 
       m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('---(a|)', { a: 'complete' })

@@ -9,7 +9,7 @@ import { contextOf, inMemory, isinOf, settled, sink } from './support.js'
 
 const FILE = 'all.json'
 const output: Output = { shape: 'rows-in-one-file', file: FILE }
-const sorted: Output = { ...output, newestBy: ({ date }) => String(date ?? '') }
+const sorted: Output = { ...output, sortBy: { key: ({ date }) => String(date ?? '') } }
 
 const row = (rank: number, a: unknown, date?: string) => ({ ISIN: isinOf(rank), a, ...(date === undefined ? {} : { date }) })
 const textOf = (...rows: readonly unknown[]): string => `[\n${rows.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`

@@ -79,8 +79,8 @@ const kept = (settled: ItemOutcome): StoredItem => ({ settled, files: {} })
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
 export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
   const isGathered = output.shape === 'rows-in-one-file'
-  const newestBy = isGathered ? output.newestBy : undefined
-  const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(newestBy ? { newestBy } : {}) }
+  const sortBy = isGathered ? output.sortBy : undefined
+  const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(sortBy ? { sortBy } : {}) }
   const session = await firstValueFrom(
     memory().begin({
       folders: [],

@@ -38,7 +38,7 @@ const textOf = (journal: Journal): string => Buffer.concat(Array.from(journal.ta
 
 const noted = async (items: readonly Ranked[], isSorted: boolean): Promise<readonly Row[]> => {
   const { file } = openJournalFile()
-  const journal = createJournal(isSorted ? { ...facts, newestBy: ({ key }) => String(key) } : facts, file)
+  const journal = createJournal(isSorted ? { ...facts, sortBy: { key: ({ key }) => String(key) } } : facts, file)
   await noteAll(
     journal,
     items.map(([rank, keys], item) => [rank, keys.map((key, index) => ({ key, item, index }))]),

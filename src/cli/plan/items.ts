@@ -83,12 +83,12 @@ const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { 
 }
 
 const countStreamItems = (stream: StreamDefinition, list: Worklist | undefined, context: ItemContext): Observable<ItemNumbers> => {
-  const { parts } = stream.work
+  const { parts, where = () => true } = stream.work
   const { number, known, items: listed }: Worklist = list ?? { number: parts.length, known: 'given', items: parts }
   const { pairs = {} } = context.run
   const wanted = hasSelectedItems(stream, { pairs }) ? pairs[stream.name]?.map((key) => key.toUpperCase()) : undefined
   if (listed === undefined) return of({ stream, items: wanted?.length ?? number, inPlace: 0, known })
-  const items = wanted ? listed.filter(({ key }) => wanted.includes(key.toUpperCase())) : listed
+  const items = wanted ? listed.filter(({ key }) => wanted.includes(key.toUpperCase())) : listed.filter(where)
   return from(items).pipe(
     // Reads a few files in parallel.
     mergeMap((item) => isInPlace(stream, item, context), 16),
