@@ -2,9 +2,7 @@ import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
 import { BadAnswerError, formatError } from '../model/errors.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { isDeeperThan } from './depth.js'
 import type { AnswerInspector } from './endpoint.js'
-import { findNextData } from './next-data.js'
 
 /** Far deeper than any real answer, and still safe for recursive code. */
 const MAX_DEPTH = 64
@@ -118,4 +116,70 @@ const toBadAnswer = (text: string, reason: string): BadAnswerError => {
   const start = text.trimStart()
   if (start.startsWith('<')) return new BadAnswerError('html', 'the answer is an HTML page')
   return new BadAnswerError('parse', start === '' ? 'the body is empty' : reason)
+}
+
+// The patterns are sticky or move forward only, so a page is scanned once whatever it contains (no ReDoS).
+const START = /<!--|<script(?=[\s/>])/gi
+const REST_OF_TAG = /((?:[^"'>]|"[^"]*"|'[^']*')*)>/y
+const END = /<\/script(?=[\s/>])/gi
+const IS_NEXT_DATA = /(?:^|[\s"'])id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
+
+/** Bounds the scan of a tag without an end. */
+const MAX_TAG_LENGTH = 2_000
+
+/** Finds the content of a page's script element `__NEXT_DATA__`, in linear time; nothing if there is no complete one. */
+export const findNextData = (page: string): string | undefined => {
+  for (let at = 0; ; ) {
+    const start = matchAt(START, page, at)
+    if (start === undefined) return undefined
+    if (start[0] === '<!--') {
+      const end = page.indexOf('-->', start.index)
+      if (end < 0) return undefined
+      at = end
+      continue
+    }
+    const after = start.index + start[0].length
+    const tag = matchAt(REST_OF_TAG, page.slice(after, after + MAX_TAG_LENGTH), 0)
+    if (tag === undefined) return undefined
+    const from = after + tag[0].length
+    const end = matchAt(END, page, from)
+    if (end === undefined) return undefined
+    if (IS_NEXT_DATA.test(tag[1] ?? '')) return page.slice(from, end.index)
+    at = end.index
+  }
+}
+
+const matchAt = (pattern: RegExp, text: string, from: number): RegExpExecArray | undefined => {
+  pattern.lastIndex = from
+  return pattern.exec(text) ?? undefined
+}
+
+/** Whether a value parsed from a text is nested deeper than a number of levels. The check itself never recurses deeper. */
+const isDeeperThan = (levels: number, value: unknown, text: string): boolean => mayBeNested(levels + 1, text) && isNested(levels, value)
+
+const isNested = (levels: number, value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return (Array.isArray(value) ? value : Object.values(value)).some((inner) => isNested(levels - 1, inner))
+}
+
+/**
+ * A fast pre-check: n levels need n opening brackets, and n closing ones behind the innermost. Most answers are lists of flat records with
+ * fewer; this takes a tenth of the time of a walk.
+ */
+const mayBeNested = (levels: number, text: string): boolean => {
+  const innermost = findNthBracket(levels, ['{', '['], text, 0)
+  return innermost !== undefined && findNthBracket(levels, ['}', ']'], text, innermost) !== undefined
+}
+
+/** The offset of the nth occurrence of either bracket. */
+const findNthBracket = (nth: number, [one, other]: readonly [string, string], text: string, from: number): number | undefined => {
+  let [atOne, atOther] = [text.indexOf(one, from), text.indexOf(other, from)]
+  for (let count = 1; atOne >= 0 || atOther >= 0; count += 1) {
+    const offset = atOne < 0 || (atOther >= 0 && atOther < atOne) ? atOther : atOne
+    if (count === nth) return offset
+    if (offset === atOne) atOne = text.indexOf(one, offset + 1)
+    else atOther = text.indexOf(other, offset + 1)
+  }
+  return undefined
 }

@@ -2,14 +2,12 @@ import { Socket } from 'node:net'
 import { asyncScheduler } from 'rxjs'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import type { Transfer } from '../operators/deadline.js'
-import { type BodyBudget, type BodyShare, createBodyBudget } from './body-budget.js'
-import { type ReplyHeaders, toHttpReply } from './http-reply.js'
+import { type BodyBudget, type BodyShare, createBodyBudget, MAX_BODY_BYTES, unpack } from './body-budget.js'
 import { skipContinue } from './interim.js'
-import { type Receiver, type Sender, sendAndFollow } from './send-and-follow.js'
-import { createTimeSlicer } from './time-slicer.js'
+import { createTimeSlicer, type Receiver, type Sender, sendAndFollow } from './send-and-follow.js'
 import type { HttpRequest, Redirect, Transport } from './transport.js'
+import { type ReplyHeaders, toHttpReply } from './transport.js'
 import { toTransportError } from './transport-error.js'
-import { MAX_BODY_BYTES, unpack } from './unpack.js'
 
 export interface Connections {
   readonly send: Transport

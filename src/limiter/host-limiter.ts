@@ -1,14 +1,18 @@
-import type { Observable } from 'rxjs'
+import { asyncScheduler, type Observable } from 'rxjs'
 import type { BackoffReason } from '../model/event.js'
-import { acquireBoth } from './acquire-both.js'
 import type { LimiterSettings } from './backoff.js'
-import { hasTrouble, toBackoffStatus } from './host-state.js'
-import { createHostSummary } from './host-summary.js'
-import { createItemFailures } from './item-failures.js'
+import { type HostState, hasTrouble, toBackoffStatus } from './host-state.js'
 import { createLimiter, type Limiter } from './limiter.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
-import { type EndpointLimiter, type HostContext, observeAttempt, type ScheduleOptions } from './observe-attempt.js'
-import { createStopwatch } from './stopwatch.js'
+import {
+  acquireBoth,
+  createItemFailures,
+  type EndpointLimiter,
+  type HostContext,
+  observeAttempt,
+  type ScheduleOptions,
+} from './observe-attempt.js'
+import { computeLimit } from './rate-state.js'
 
 export type { ScheduleOptions }
 
@@ -90,3 +94,45 @@ const createHostLimiter = (host: HostContext, endpoint: EndpointLimiter): HostLi
     ),
   isUnhealthy: () => hasTrouble(host.limiter.state()) || hasTrouble(endpoint.state()),
 })
+
+/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
+const createStopwatch = (): (() => number) => {
+  let last = asyncScheduler.now()
+  let passed = 0
+  return () => {
+    const at = asyncScheduler.now()
+    passed += Math.max(0, at - last)
+    last = at
+    return passed
+  }
+}
+
+/** Summarises back-offs and outages of a host for the report. */
+const createHostSummary = (name: string) => {
+  let backoffs = 0
+  let lowestRate = Number.POSITIVE_INFINITY
+  let outages = 0
+  let downMs = 0
+  return {
+    onChange(before: HostState, after: HostState, now: number): void {
+      if (before.backoff === after.backoff) return
+      if (after.backoff?.why === 'refuses' && before.generation !== after.generation) backoffs += 1
+      // An outage counts once its first probe has failed; before that it may be a false alarm.
+      if (after.backoff?.why === 'down' && after.backoff.attempts === 1) outages += 1
+      if (before.backoff?.why === 'down' && before.backoff.attempts > 0 && after.backoff?.why !== 'down')
+        downMs += now - before.backoff.since
+      if (after.backoff === undefined) lowestRate = Math.min(lowestRate, computeLimit(after.rate.perSecond, now))
+    },
+    toWarnings(host: HostState, now: number): readonly string[] {
+      const ongoing = host.backoff?.why === 'down' && host.backoff.attempts > 0 ? now - host.backoff.since : 0
+      const rate = lowestRate === Number.POSITIVE_INFINITY ? '' : `; the lowest rate was ${Number(lowestRate.toPrecision(2))} requests/s`
+      const suffix = ongoing > 0 ? ' and has not recovered' : ''
+      return [
+        ...(backoffs > 0 ? [`${name} refused requests (429, or pages instead of data); backed off ${formatTimes(backoffs)}${rate}`] : []),
+        ...(outages > 0 ? [`${name} was down ${formatTimes(outages)}, ${Math.round((downMs + ongoing) / 1_000)} s in total${suffix}`] : []),
+      ]
+    },
+  }
+}
+
+const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`)

@@ -1,11 +1,44 @@
-import { asyncScheduler, type Observable, type Subscriber } from 'rxjs'
-import { formatError, HostDownError } from '../model/errors.js'
-import type { Permits } from './acquire-both.js'
+import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
+import { formatError, type HostClosedError, HostDownError } from '../model/errors.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import { isDown, isRefusing } from './host-state.js'
-import type { ItemFailures } from './item-failures.js'
-import type { Limiter } from './limiter.js'
+import type { Limiter, Permit } from './limiter.js'
 import { type NetworkLink, reclassifyTimeout, recordReply } from './network-link.js'
+
+/** The permits of one attempt. */
+type Permits = readonly [endpoint: Permit, host: Permit]
+
+interface Acquiring {
+  readonly endpoint: Limiter
+  readonly host: Limiter
+  readonly options: { readonly item: string; readonly failFast?: boolean }
+}
+
+/** Waits for a permit of the endpoint, then for one of the host, and works with both. Unsubscribing leaves the queues, or ends the work. */
+export const acquireBoth = <T>(
+  { endpoint, host, options: { item, failFast = false } }: Acquiring,
+  work: (permits: Permits, subscriber: Subscriber<T>) => void,
+): Observable<T> =>
+  new Observable((subscriber) => {
+    const acquireHost = (endpointPermit: Permit): void => {
+      let isSent = false
+      const releaseUnsent = (): void => {
+        if (!isSent) endpoint.release(endpointPermit, { signal: inconclusive, item, isOneItemEnough: false })
+        isSent = true
+      }
+      const start = (hostPermit: Permit): void => {
+        isSent = true
+        work([endpointPermit, hostPermit], subscriber)
+      }
+      const reject = (error: HostClosedError): void => {
+        releaseUnsent()
+        subscriber.error(error)
+      }
+      subscriber.add(host.acquire({ failFast, start, reject }))
+      if (!isSent) subscriber.add(releaseUnsent)
+    }
+    subscriber.add(endpoint.acquire({ failFast, start: acquireHost, reject: (error) => subscriber.error(error) }))
+  })
 
 /** What the limiter needs to know of a request. */
 export interface ScheduleOptions {
@@ -106,3 +139,33 @@ const release = (
 
 const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: EndpointLimiter): boolean =>
   endpoints.some((other) => other !== endpoint && isRefusing(other.state(), now()))
+
+/** Tells the failures of single items from those of their host. */
+interface ItemFailures {
+  /** Answers of the host so far. */
+  readonly answers: () => number
+  readonly onAnswer: (key: string) => void
+  /**
+   * Whether a failure is the item's own: it has failed before, and the host has answered others since. Such an item stays the cause of its
+   * failures until it is answered; a list is judged anew each time, because few others show whether the host works.
+   */
+  readonly isOwn: (key: string, isList: boolean) => boolean
+}
+
+export const createItemFailures = (): ItemFailures => {
+  /** The number of answers when an item last failed; -1 for items that fail by themselves. */
+  const answersAtFailure = new Map<string, number>()
+  let answers = 0
+  return {
+    answers: () => answers,
+    onAnswer: (key) => {
+      answers += 1
+      answersAtFailure.delete(key)
+    },
+    isOwn: (key, isList) => {
+      const isOwn = (answersAtFailure.get(key) ?? answers) < answers
+      answersAtFailure.set(key, isOwn && !isList ? -1 : answers)
+      return isOwn
+    },
+  }
+}

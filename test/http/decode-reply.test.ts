@@ -1,7 +1,6 @@
 import { firstValueFrom, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { decodeReply, type RequestEnd } from '../../src/http/decode-reply.js'
-import { describeBody } from '../../src/http/describe-body.js'
+import { decodeReply, describeBody, type RequestEnd } from '../../src/http/decode-reply.js'
 import { BadAnswerError, formatError, HttpError, TransportError } from '../../src/model/errors.js'
 import { stripBrackets } from '../../src/model/text.js'
 import { note } from './support.js'
