@@ -40,7 +40,7 @@ export const defineExport = (
         try {
           const all = listTables(streams)
           const tables = await createViews(duck, all, { folder, reading })
-          if (tables.length === 0) throw new UsageError(`${out} has no outputs to load; create them with "scripstream run --out ${out}"`)
+          if (tables.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
           return await load({ connection: duck.connection, all, tables, isStopped })
         } finally {
           duck.close()

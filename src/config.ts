@@ -68,7 +68,10 @@ const merge = (lower: Row, upper: Row): Row =>
 
 const checkLayer = ({ values, formatName }: SettingsLayer, streams: readonly StreamDefinition[]): void => {
   const issue = Settings.safeParse(values).error?.issues[0]
-  if (issue) throw new UsageError(`${formatName(findSetting(issue, values))} ${describeIssue(issue, values)}`)
+  if (issue) {
+    const code = issue.code === 'unrecognized_keys' ? 'unknown-setting' : 'usage'
+    throw new UsageError(`${formatName(findSetting(issue, values))} ${describeIssue(issue, values)}`, { code })
+  }
   const streamNames = streams.map(({ name }) => name)
   const known = [
     ['workers', 'stream', streamNames],
@@ -96,7 +99,7 @@ const isAddress = (setting: unknown): boolean => setting === 'urls' || setting =
 const describeIssue = (issue: z.core.$ZodIssue, values: Row): string => {
   if (issue.code === 'unrecognized_keys') {
     const [first = ''] = issue.keys
-    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape))} "scripstream run --help" shows all`
+    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape))}`
   }
   const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
   const where =

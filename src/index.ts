@@ -20,17 +20,23 @@ export {
   post,
 } from './http/endpoint.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
-export { type RefusalCode, RefusedError, refusals } from './market/never-worse.js'
+export { type RefusalCode, RefusedError } from './market/never-worse.js'
 export { assertSameIsin } from './market/same-isin.js'
 export type { Candle, Candles } from './model/candle.js'
 export {
   BadAnswerError,
   CollectError,
   DamagedFileError,
+  type ErrorCode,
+  errorCodes,
+  type FailedRequest,
+  type FailedResponse,
+  type FailureCause,
   HostClosedError,
   HostDownError,
   HttpError,
   NothingAnsweredError,
+  refusals,
   type Status,
   StorageError,
   ThrottledError,
@@ -56,6 +62,7 @@ export type {
   FleetState,
   ItemCounts,
   Problem,
+  ReportedCause,
   RewrittenFile,
   RunOutcome,
   RunReport,

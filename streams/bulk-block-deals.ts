@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { readPages } from '../src/market/pages.js'
-import { NothingAnsweredError } from '../src/model/errors.js'
+import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
@@ -105,8 +105,8 @@ interface Chunk {
   readonly start: Day
   readonly end: Day
   readonly deals: readonly Deal[]
-  readonly failure?: string
-  readonly isTemporary?: boolean
+  readonly reason?: string
+  readonly failure?: CollectError
 }
 
 const fetchChunk = (start: Day, end: Day, { ask, accepts, warn }: Tools): Observable<Chunk> => {
@@ -118,7 +118,7 @@ const fetchChunk = (start: Day, end: Day, { ask, accepts, warn }: Tools): Observ
   const accept = accepts('count') ? (what: string): void => warn(`accepted although deals are missing: ${days}: ${what}`) : undefined
   return readPages<Deal>({ request, size: PAGE_SIZE, keyOf: toDealKey, accept }).pipe(
     map((deals): Partial<Chunk> => ({ deals })),
-    catchItemFailure((reason, { isTemporary }) => of({ failure: `${days}: ${reason}`, isTemporary })),
+    catchItemFailure((reason, failure) => of({ reason: `${days}: ${reason}`, failure })),
     reduce((all: Chunk, { deals = [], ...failed }: Partial<Chunk>) => ({ ...all, deals: [...all.deals, ...deals], ...failed }), {
       ...{ start, end },
       deals: [],
@@ -168,17 +168,21 @@ export const bulkBlockDeals = defineStream({
       concatMap((chunk) => fetchChunk(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools)),
       toArray(),
       switchMap((chunks) => {
-        const failed = chunks.filter(({ failure }) => failure !== undefined)
-        const reasons = failed.map(({ failure }) => failure).join('; ')
+        const failures = chunks.flatMap(({ failure }) => failure ?? [])
+        const reasons = chunks.flatMap(({ reason }) => reason ?? []).join('; ')
         const fresh = chunks.flatMap(({ deals }) => deals)
-        const isTemporary = failed.some((chunk) => chunk.isTemporary)
-        if (failed.length === CHUNKS && fresh.length === 0) return throwError(() => new NothingAnsweredError(reasons, isTemporary))
-        if (failed.length === 0 && fresh.length === 0) return of(createResult([]))
+        const failed = new NothingAnsweredError(reasons, failures)
+        if (failures.length === CHUNKS && fresh.length === 0) return throwError(() => failed)
+        if (failures.length === 0 && fresh.length === 0) return of(createResult([]))
         const without = chunks.filter(({ failure, deals }) => failure !== undefined || deals.length === 0)
         return concat(from(fresh), readStoredDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
           uniqueBy<Deal>(toDealKey),
           sortDescending((row) => readText(row.date)),
-          map((rows) => ({ ...createResult(rows, reasons || undefined), ...(isTemporary ? { isTemporary } : {}) })),
+          map((rows) => {
+            if (failures.length === 0) return createResult(rows)
+            const { code, causes, isTemporary } = failed
+            return { ...createResult(rows, reasons), code, causes, isTemporary }
+          }),
           rejectShrunk(file, tools, { countRecords: createDealCounter({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
         )
       }),

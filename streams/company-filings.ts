@@ -76,23 +76,13 @@ interface PathResult {
   readonly failure?: Failure
 }
 
-type Failure = Pick<CollectError, 'code' | 'isTemporary'> & { readonly reason: string }
-
-const createBothFailedError = (failures: readonly Failure[]): NothingAnsweredError => {
-  const codes = new Set(failures.map(({ code }) => code))
-  const [code] = codes.size === 1 ? codes : []
-  return new NothingAnsweredError(
-    failures.map(({ reason }) => reason).join('; '),
-    failures.some(({ isTemporary }) => isTemporary),
-    code,
-  )
-}
+type Failure = Pick<CollectError, 'code' | 'causes' | 'isTemporary'> & { readonly reason: string }
 
 const fetchPath = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<PathResult> =>
   ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
     map((rows) => ({ rows })),
-    catchItemFailure((reason, { code, isTemporary }) =>
-      of({ rows: [], failure: { code, isTemporary, reason: `${endpoint.name}: ${reason}` } }),
+    catchItemFailure((reason, { code, causes, isTemporary }) =>
+      of({ rows: [], failure: { code, causes, isTemporary, reason: `${endpoint.name}: ${reason}` } }),
     ),
   )
 
@@ -120,16 +110,19 @@ export const companyFilings = defineStream({
     const both$ = zip(fetchPath(legacy, stock.ISIN, tools), fetchPath(lodr, stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
-        const [failure, ...others] = paths.flatMap((path) => path.failure ?? [])
-        if (failure && others.length > 0) return throwError(() => createBothFailedError([failure, ...others]))
+        const failures = paths.flatMap((path) => path.failure ?? [])
+        const [failure, another] = failures
+        if (another) return throwError(() => new NothingAnsweredError(failures.map(({ reason }) => reason).join('; '), failures))
         const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
           mergeMap((earlier) => from([...fresh, ...earlier])),
           uniqueBy<Filing>(toFilingKey, (later, kept) => Boolean(later.file_url) && !kept.file_url),
           sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
-          map((rows) =>
-            failure ? { ...createResult(rows, failure.reason), code: failure.code, isTemporary: failure.isTemporary } : createResult(rows),
-          ),
+          map((rows) => {
+            if (failure === undefined) return createResult(rows)
+            const { reason, ...why } = failure
+            return { ...createResult(rows, reason), ...why }
+          }),
         )
       }),
     )

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { StorageError, UsageError } from '../model/errors.js'
+import { DamagedFileError, StorageError, UsageError } from '../model/errors.js'
 import type { RunReport } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
@@ -13,10 +13,9 @@ const MASTER_MAP = 'master_isin_map.json'
 
 /** @throws StorageError with the remedy if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
-  if (!(await statPath(root))?.isDirectory())
-    throw new StorageError(`there is no folder ${root}; pass the output folder of "scripstream run" with --out`)
+  if (!(await statPath(root))?.isDirectory()) throw new StorageError(`there is no folder ${root}`, { code: 'no-outputs' })
   if (!(await statPath(join(root, MASTER_MAP))))
-    throw new StorageError(`${root} has no master list (${MASTER_MAP}); fetch it with "scripstream run --out ${root}"`)
+    throw new StorageError(`${root} has no master list (${MASTER_MAP})`, { code: 'no-outputs' })
 }
 
 /** Undefined if the path does not exist. @throws StorageError if it is not accessible */
@@ -35,8 +34,7 @@ export const readReport = async (root: string): Promise<RunReport | undefined> =
 /** The stocks of the master list. @throws StorageError if the list is damaged */
 export const readStocks = async (root: string): Promise<readonly Stock[]> => {
   const list = await readStateDocument(join(root, MASTER_MAP))
-  if (!Array.isArray(list))
-    throw new StorageError(`${join(root, MASTER_MAP)} is damaged; fetch it again with "scripstream run --fresh --out ${root}"`)
+  if (!Array.isArray(list)) throw new DamagedFileError(`${join(root, MASTER_MAP)} is damaged`)
   return list.filter(
     (row): row is Stock & Record<string, unknown> => isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
   )
@@ -51,7 +49,7 @@ export const resolveSymbols = (symbols: readonly string[], stocks: readonly Stoc
       if (listed !== undefined) return listed
       const meant = findClosest(symbol, [...byCapitals.values()])
       throw new UsageError(
-        `--symbols: ${JSON.stringify(symbol)} is not in the master list${meant === undefined ? '' : `. Did you mean ${meant}?`}`,
+        `unknown symbol: ${JSON.stringify(symbol)} is not in the master list${meant === undefined ? '' : `. Did you mean ${meant}?`}`,
       )
     }),
   )

@@ -42,7 +42,7 @@ export const runQuery = async (
     const selects = await Promise.all(statement.tables.map(async (table) => [table, await buildSelect(table, folder)] as const))
     const files = await listPaths(statement.tables, folder)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder, tables)))
-      throw new UsageError(`${out} contains no outputs; name another folder with --out, or create them with "scripstream run --out ${out}"`)
+      throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     for (const [table, select] of selects) await createView(duck, table, select)
     return { result: await duck.connection.stream(statement.sql), close: duck.close }

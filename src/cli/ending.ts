@@ -1,4 +1,4 @@
-import { CollectError, formatError, UsageError } from '../model/errors.js'
+import { CollectError } from '../model/errors.js'
 import type { RunReport } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import { formatJson } from '../model/text.js'
@@ -7,12 +7,12 @@ import type { ProcessIo } from './dependencies.js'
 import { type SinkResult, sinkLines } from './export/after-run.js'
 import { listOutputFiles } from './files.js'
 import type { RunEnding } from './follow-run.js'
+import { printError } from './hints.js'
 import { buildResumeArgs, formatCommandLine } from './next-commands.js'
 import type { RunFlags } from './run-flags.js'
 import { toExitCode } from './signals.js'
 import { createSummary, describeUpToDate } from './summary.js'
 import { paintLine, readSize } from './terminal.js'
-import { clean } from './text.js'
 
 export interface EndingContext {
   readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate'>
@@ -45,15 +45,6 @@ const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks = []
   stdout.write(`${formatJson(sinks.length > 0 ? { ...report, sinks } : report, 2)}\n`)
 }
 
-/** Prints an error for people, an unexpected one with its stack, and returns the exit code. */
-export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
-  const text =
-    error instanceof CollectError ? error.message : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
-  const [first = '', ...more] = text.split('\n')
-  stderr.write([`error: ${clean(first)}`, ...more.map((line) => `  ${readIndent(line)}${clean(line)}`), ''].join('\n'))
-  return error instanceof UsageError ? 2 : 1
-}
-
 const formatSinks = ({ sinks = [], io }: EndingContext): string =>
   sinks
     .map(
@@ -63,9 +54,6 @@ const formatSinks = ({ sinks = [], io }: EndingContext): string =>
           .join('')}`,
     )
     .join('')
-
-/** The leading blanks of a line: a `^` may point at a position in the line above. */
-const readIndent = (line: string): string => /^ */.exec(line)?.[0] ?? ''
 
 const formatSummary = (report: RunReport, { flags, settings, io, streams, isReportStored }: EndingContext): string => {
   const { columns } = readSize(io.stdout)

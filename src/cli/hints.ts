@@ -1,94 +1,122 @@
-import { refusalCodes, refusals } from '../market/never-worse.js'
-import type { RunReport, ScriptReport } from '../model/report.js'
+import { CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
+import type { ReportedCause, RunReport } from '../model/report.js'
 import { toAddressVariable } from '../model/settings.js'
-import { stripBrackets } from '../model/text.js'
+import type { ProcessIo } from './dependencies.js'
 import { countItems } from './problems.js'
 import { clean } from './text.js'
 
-/** Advice for one kind of failure. */
-interface Hint {
-  readonly pattern: RegExp
-  readonly format: (services: string, addresses: string) => string
+/** The HTTP statuses with advice of their own. */
+type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'
+
+/** A code of `errorCodes`; the statuses of HTTP are grouped. */
+type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | 'http_<other>'
+
+/** Advice for the services that failed and the settings with their addresses. */
+type Hint = (services: string, addresses: string) => string
+
+const refused =
+  (code: keyof typeof refusals): Hint =>
+  () =>
+    `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`
+
+const noHint = undefined
+
+/** What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the message says it all. */
+export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
+  rate_limit: () => 'The provider limits the rate; run again later, or set fewer "workers" in scripstream.config.json.',
+  'http_401, http_403': (services) => `${services} denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS) and your permissions.`,
+  http_3xx: (services, addresses) => `${services} redirects to another address; set ${addresses} to that address.`,
+  html: (services, addresses) =>
+    `${services} sends HTML instead of data: it blocks you or requires a login, or ${addresses} points to a web site.`,
+  dns: (services, addresses) => `${services} is not found in the DNS; check the host name in ${addresses}, and the DNS of this machine.`,
+  connect: (services, addresses) =>
+    `${services} cannot be reached; check ${addresses}, the network, the firewall, and whether the service is up.`,
+  tls: (services) =>
+    `The certificate of ${services} is not trusted; check the clock of this machine, or set NODE_EXTRA_CA_CERTS for your own authority.`,
+  deadline: (services) => `${services} is too slow; set higher "timeoutsMs" or fewer "workers".`,
+  shrink: refused('shrink'),
+  count: refused('count'),
+  fields: refused('fields'),
+  prices: refused('prices'),
+  rescale: refused('rescale'),
+  identity: refused('identity'),
+  http_5xx: (services) => `${services} has a server error (5xx); run again later.`,
+  http_404: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
+  'damaged-file': () => 'Move the damaged file away and run again, or fetch everything again with --fresh.',
+  'missing-setting': () => 'To try it without a provider: scripstream run --simulate',
+  'unknown-setting': () => '"scripstream run --help" shows all settings.',
+  'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
+  'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
+  'volatile-redis': () => 'To accept that, add --allow-volatile.',
+  'http_<other>': noHint,
+  empty: noHint,
+  parse: noHint,
+  schema: noHint,
+  encoding: noHint,
+  'other-stock': noHint,
+  truncated: noHint,
+  slow: noHint,
+  reset: noHint,
+  protocol: noHint,
+  too_large: noHint,
+  fd: noHint,
+  'host-down': noHint,
+  'no-answer': noHint,
+  storage: noHint,
+  usage: noHint,
 }
 
-const hints: readonly Hint[] = [
-  {
-    pattern: /\b429: |\banswered 429\b/,
-    format: () => 'The provider limits the rate; run again later, or set fewer "workers" in scripstream.config.json.',
-  },
-  {
-    pattern: /\banswered 40[13]\b/,
-    format: (services) => `${services} denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS) and your permissions.`,
-  },
-  {
-    pattern: /\banswered 3\d\d\b/,
-    format: (services, addresses) => `${services} redirects to another address; set ${addresses} to that address.`,
-  },
-  {
-    pattern: /\bhtml: /,
-    format: (services, addresses) =>
-      `${services} sends HTML instead of data: it blocks you or requires a login, or ${addresses} points to a web site.`,
-  },
-  {
-    pattern: /\bdns: /,
-    format: (services, addresses) =>
-      `${services} is not found in the DNS; check the host name in ${addresses}, and the DNS of this machine.`,
-  },
-  {
-    pattern: /\bconnect: /,
-    format: (services, addresses) =>
-      `${services} cannot be reached; check ${addresses}, the network, the firewall, and whether the service is up.`,
-  },
-  {
-    pattern: /\btls: /,
-    format: (services) =>
-      `The certificate of ${services} is not trusted; check the clock of this machine, or set NODE_EXTRA_CA_CERTS for your own authority.`,
-  },
-  {
-    pattern: /\bdeadline: /,
-    format: (services) => `${services} is too slow; set higher "timeoutsMs" or fewer "workers".`,
-  },
-  ...refusalCodes.map(
-    (code): Hint => ({
-      pattern: new RegExp(`\\b${code}: `),
-      format: () => `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`,
+const toKind = (code: string): string => {
+  if (!code.startsWith('http_')) return code
+  if (code === 'http_401' || code === 'http_403') return 'http_401, http_403'
+  if (code === 'http_404') return code
+  return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
+}
+
+/** One sentence for each kind of failure that has advice. */
+const describeCauses = (causes: readonly ReportedCause[]): readonly string[] =>
+  Object.entries(hints).flatMap(([kind, hint]) => {
+    const same = causes.filter(({ code }) => toKind(code) === kind)
+    if (hint === undefined || same.length === 0) return []
+    const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
+    const addresses = hosts.map(toAddressVariable).join(', ')
+    const text = hosts.length === 0 ? hint('the provider', 'its address') : hint(hosts.join(', '), addresses)
+    return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
+  })
+
+/** Advice for a run. A 404 for one stock may be a delisting; a 404 for all means a wrong address. */
+export const findHints = ({ scripts }: RunReport): readonly string[] =>
+  describeCauses(
+    Object.values(scripts).flatMap((script) => {
+      const areAllNotFound = script.items.http_404 === countItems(script)
+      return (script.causes ?? []).filter(({ code }) => code !== 'http_404' || areAllNotFound)
     }),
-  ),
-  { pattern: /\banswered 5\d\d\b/, format: (services) => `${services} has a server error (5xx); run again later.` },
-]
+  )
 
-const notFound: Hint = {
-  pattern: /\banswered 404\b/,
-  format: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
+/** Advice for one error, if there is any. */
+export const findHint = ({ causes, code }: CollectError): string | undefined => describeCauses(causes.length > 0 ? causes : [{ code }])[0]
+
+/** The codes, their meanings and what to do, for the README. */
+export const listErrorCodes = (): readonly (readonly [code: string, meaning: string, hint: string])[] =>
+  Object.entries(errorCodes).flatMap(([code, meaning]) => {
+    const kinds = code === 'http_<status>' ? Object.keys(hints).filter((kind) => kind.startsWith('http_')) : [code]
+    return kinds.map((kind) => [kind, meaning, hints[kind as HintKind]?.('the service', 'its address') ?? ''] as const)
+  })
+
+/** Prints an error and what to do about it, an unexpected one with its stack, and returns the exit code. */
+export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
+  const text =
+    error instanceof CollectError ? error.message : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
+  const [first = '', ...more] = text.split('\n')
+  const hint = error instanceof CollectError ? findHint(error) : undefined
+  const lines = [
+    `error: ${clean(first)}`,
+    ...more.map((line) => `  ${readIndent(line)}${clean(line)}`),
+    ...(hint === undefined ? [] : [`  ${hint}`]),
+  ]
+  stderr.write(`${lines.join('\n')}\n`)
+  return error instanceof UsageError ? 2 : 1
 }
 
-/** Advice for a run: one sentence for each kind of failure. */
-export const findHints = ({ scripts, error }: RunReport): readonly string[] => {
-  const all = Object.values(scripts).flatMap(collectReasons)
-  // A 404 for one stock may be a delisting; a 404 for all means a wrong address.
-  const unknown = Object.values(scripts)
-    .filter((script) => (script.items.http_404 ?? 0) > 0 && script.items.http_404 === countItems(script))
-    .flatMap(collectReasons)
-  const reasons = error === undefined ? all : [error, ...all]
-  return [...hints.flatMap((hint) => applyHint(hint, reasons)), ...applyHint(notFound, unknown)]
-}
-
-/** Advice for one failed request, by its reason; undefined if there is none. */
-export const findHint = (reason: string): string | undefined => [...hints, notFound].flatMap((hint) => applyHint(hint, [reason]))[0]
-
-const collectReasons = ({ problems, error, items }: ScriptReport): readonly string[] => [
-  ...(error === undefined ? [] : [error]),
-  // The report has reasons of the first few failures only.
-  ...(items.rate_limit > 0 ? ['429: '] : []),
-  ...problems.filter(({ item, status }) => item !== undefined || status !== undefined).map(({ reason }) => reason),
-]
-
-const applyHint = ({ pattern, format }: Hint, reasons: readonly string[]): readonly string[] => {
-  const parts = reasons.flatMap((reason) => stripBrackets(clean(reason)).split('; ')).filter((part) => pattern.test(part))
-  if (parts.length === 0) return []
-  const hosts = [...new Set(parts.flatMap((part) => /\b(?:GET|POST) (\w+) \//.exec(part)?.[1] ?? []))]
-  const services = hosts.length === 0 ? 'the provider' : hosts.join(', ')
-  const addresses = hosts.length === 0 ? 'its address' : hosts.map(toAddressVariable).join(', ')
-  const text = format(services, addresses)
-  return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
-}
+/** The leading blanks of a line: a `^` may point at a position in the line above. */
+const readIndent = (line: string): string => /^ */.exec(line)?.[0] ?? ''

@@ -4,8 +4,8 @@ import { loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js
 import type { CommandContext } from './commands/context.js'
 import { commands } from './commands/index.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
-import { printError } from './ending.js'
 import { exampleText } from './help.js'
+import { printError } from './hints.js'
 import { readSize } from './terminal.js'
 
 const examples = [

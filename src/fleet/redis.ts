@@ -84,9 +84,9 @@ const checkDurability = (info: ReadonlyMap<string, string>, shown: string): void
       : [`it may evict data (${info.get('maxmemory_policy')}): set "maxmemory-policy noeviction"`]),
   ]
   if (wrong.length === 0) return
-  throw new UsageError(
-    `Redis at ${shown} is not durable: ${wrong.join('; ')} in redis.conf (or at once with "redis-cli config set"), or accept it with --allow-volatile`,
-  )
+  throw new UsageError(`Redis at ${shown} is not durable: ${wrong.join('; ')} in redis.conf (or at once with "redis-cli config set")`, {
+    code: 'volatile-redis',
+  })
 }
 
 const parseInfo = (info: string): ReadonlyMap<string, string> =>

@@ -49,7 +49,8 @@ export const readEdition = async (run: string, blobs: BlobStore): Promise<number
 export const readRunFile = async (run: string, blobs: BlobStore, headers: Settings['headers']): Promise<RunFacts> => {
   const text = await blobs.read(`${run}/${RUN_FILE}`).catch((error: unknown) => {
     throw new UsageError(
-      `run ${run} is not in ${blobs.toFolder('')}: ${(error as Error).message}. Set --blobs to the shared folder of the driver`,
+      `run ${run} is not in ${blobs.toFolder('')}, which must be the shared folder of the driver: ${(error as Error).message}`,
+      { code: 'unknown-run', cause: error },
     )
   })
   const facts = RunFacts.parse(JSON.parse(text.toString()))

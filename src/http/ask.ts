@@ -8,7 +8,7 @@ import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { decodeReply, type RequestEnd } from './decode-reply.js'
+import { createReplyObserver, decodeReply, type RequestEnd } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { createRequestBuilder } from './request.js'
@@ -32,6 +32,8 @@ const TOTAL_FACTOR = 6
 export interface AskDependencies {
   readonly transport: Transport
   readonly settings: Settings
+  /** The name of the stream, for errors. */
+  readonly stream?: string
   /** Shared by all streams of the run. */
   readonly limiters: LimiterRegistry
   /** Idle timeout of one attempt (no byte received); the total timeout is six times as long. Time in the limiter's queue does not count. */
@@ -50,16 +52,17 @@ export interface AskDependencies {
 
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
 export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
-  const { settings, timeoutMs, random, clock, onRequestEvent, drift, watch, isList = false } = dependencies
+  const { settings, timeoutMs, random, clock, onRequestEvent, drift, watch, stream, isList = false } = dependencies
   const { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs } = settings
   const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
-  const observer = { clock, watch }
+  const observer = createReplyObserver({ clock, watch, stream, settings })
   const prepare = createPreparer(dependencies)
   return (slot, item = '') =>
     (endpoint, input, { failFast = false } = {}) => {
       const { request: toRequest, limiter } = prepare(endpoint)
       const request = toRequest(input)
       const options = { item, isList, idleMs: timeoutMs, failFast }
+      const sentRequest = { endpoint, url: request.url, item }
       const read = (reply: HttpReply) => readAnswer(endpoint, acceptReply(reply, dependencies), input, drift?.(endpoint), item)
       return defer(() => {
         const use = slot.use()
@@ -67,7 +70,7 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
         const attempt$ = defer(() => {
           if (sent++ > 0) onRequestEvent('retried')
           onRequestEvent('requested')
-          return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(endpoint, read, observer))
+          return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(sentRequest, read, observer))
         })
         return use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy), finalize(use.release))
       })

@@ -1,5 +1,7 @@
-import { defer, map, type OperatorFunction, tap } from 'rxjs'
-import { CollectError, HttpError, ThrottledError } from '../model/errors.js'
+import { catchError, defer, map, type Observable, type OperatorFunction, tap, throwError } from 'rxjs'
+import { CollectError, type FailedExchange, type FailedResponse } from '../model/errors.js'
+import { createRedactor, type Redact } from '../model/redact.js'
+import type { Settings } from '../model/settings.js'
 import type { AnyEndpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
 
@@ -18,50 +20,67 @@ export interface RequestEnd {
   readonly failure: string | undefined
 }
 
+/** One request to an endpoint, for an item. */
+export interface SentRequest {
+  readonly endpoint: AnyEndpoint
+  readonly url: string
+  readonly item: string
+}
+
 export interface ReplyObserver {
+  readonly stream?: string | undefined
+  readonly redact: Redact
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
   readonly watch: ((end: RequestEnd) => void) | undefined
 }
 
-/** Decodes the reply to one request. Adds the request and a description of the reply to an error, at no cost for a success. */
+export const createReplyObserver = ({
+  settings,
+  ...observer
+}: Omit<ReplyObserver, 'redact'> & { readonly settings: Settings }): ReplyObserver => ({ ...observer, redact: createRedactor(settings) })
+
+/** Decodes the reply to one request. A failure gets its request and its reply, at no cost for a success. */
 export const decodeReply =
-  <Answer>(
-    endpoint: AnyEndpoint,
-    read: (reply: HttpReply) => Answer,
-    { clock, watch }: ReplyObserver,
-  ): OperatorFunction<HttpReply, Answer> =>
+  <Answer>(sent: SentRequest, read: (reply: HttpReply) => Answer, observer: ReplyObserver): OperatorFunction<HttpReply, Answer> =>
   (reply$) => {
+    const addExchange = (error: unknown, reply?: HttpReply): unknown =>
+      error instanceof CollectError && error.request === undefined ? error.during(describeExchange(sent, reply, observer)) : error
     const decode = (reply: HttpReply): Answer => {
       try {
         return read(reply)
       } catch (error) {
-        if (error instanceof CollectError) error.answered = describeBody(reply)
-        throw error
+        throw addExchange(error, reply)
       }
     }
-    const nameRequest = (error: unknown): void => {
-      if (error instanceof CollectError) error.requested = `${endpoint.method} ${endpoint.host} ${endpoint.path}`
-    }
-    if (watch === undefined) return reply$.pipe(map(decode), tap({ error: nameRequest }))
+    const failed = catchError<Answer, Observable<never>>((error: unknown) => throwError(() => addExchange(error)))
+    const { clock, watch } = observer
+    if (watch === undefined) return reply$.pipe(map(decode), failed)
     return defer(() => {
-      const { arrived, end } = createEndReporter(endpoint, { clock, watch })
+      const { arrived, end } = createEndReporter(sent.endpoint, { clock, watch })
       return reply$.pipe(
         tap(arrived),
         map(decode),
+        failed,
         tap({
           next: () => end(),
-          error: (error: unknown) => {
-            nameRequest(error)
-            end(toFailureCode(error))
-          },
+          error: (error: unknown) => end(error instanceof CollectError ? error.code : 'error'),
           unsubscribe: () => end('cancelled'),
         }),
       )
     })
   }
 
-const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: ReplyObserver) => {
+const describeExchange = (
+  { endpoint: { method, host, path }, url, item }: SentRequest,
+  reply: HttpReply | undefined,
+  { stream, redact }: ReplyObserver,
+): FailedExchange => ({
+  request: { method, host, path, url: redact(url), stream, item },
+  response: reply && describeResponse(reply, redact),
+})
+
+const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: Pick<ReplyObserver, 'clock' | 'watch'>) => {
   const at = clock()
   let isOpen = true
   let arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
@@ -76,34 +95,30 @@ const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: ReplyObserve
   }
 }
 
-const toFailureCode = (error: unknown): string => {
-  if (error instanceof HttpError || error instanceof ThrottledError) return error.status
-  return error instanceof CollectError && 'reason' in error && typeof error.reason === 'string' ? error.reason : 'error'
-}
-
 const MAX_BYTES_READ = 4_096
 const MAX_CHARACTERS_SHOWN = 60
 
-/** Describes a reply in a few words: `text/html, 812 B, "Access Denied"`. An HTML page shows its title, or its text. */
-export const describeBody = ({ contentType, body }: HttpReply): string =>
-  [...formatContentType(contentType), formatSize(body.length), ...formatStart(body)].join(', ')
-
-/** Without parameters. An invalid value is dropped: it may be anything, of any length. */
-const formatContentType = (contentType = ''): readonly string[] => {
-  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? ''
-  return /^[\w.+-]+\/[\w.+-]+$/.test(type) ? [type.slice(0, MAX_CHARACTERS_SHOWN)] : []
+/** Describes the reply to a failed request. */
+export const describeResponse = ({ status, contentType, body }: HttpReply, redact: Redact): FailedResponse => {
+  const [type, start] = [formatContentType(contentType), formatStart(body)]
+  return { status, type: type && redact(type), bytes: body.length, start: start && redact(start) }
 }
 
-const formatSize = (bytes: number): string =>
-  bytes === 0 ? 'empty body' : bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1_000)} kB`
+/** Without parameters. An invalid value is dropped: it may be anything, of any length. */
+const formatContentType = (contentType = ''): string | undefined => {
+  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? ''
+  return /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type.slice(0, MAX_CHARACTERS_SHOWN) : undefined
+}
 
-const formatStart = (body: Uint8Array): readonly string[] => {
+/** The title or the text of an HTML page, or the beginning of other text, in quotes. */
+const formatStart = (body: Uint8Array): string | undefined => {
   const start = Buffer.from(body.subarray(0, MAX_BYTES_READ))
   const text = start.toString('utf8').trim()
-  if (text === '') return []
-  if (isBinary(text)) return [`bytes ${start.toString('hex', 0, 8)}`]
+  if (text === '') return undefined
+  if (isBinary(text)) return `bytes ${start.toString('hex', 0, 8)}`
   const shown = (text.startsWith('<') ? extractText(text) : text).replace(/\s+/g, ' ').trim()
-  return shown === '' ? [] : [JSON.stringify(shown.length > MAX_CHARACTERS_SHOWN ? `${shown.slice(0, MAX_CHARACTERS_SHOWN)}…` : shown)]
+  if (shown === '') return undefined
+  return JSON.stringify(shown.length > MAX_CHARACTERS_SHOWN ? `${shown.slice(0, MAX_CHARACTERS_SHOWN)}…` : shown)
 }
 
 const isBinary = (text: string): boolean => /[\0\ufffd]/.test(text.slice(0, 16))

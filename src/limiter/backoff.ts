@@ -1,4 +1,4 @@
-import { HostClosedError } from '../model/errors.js'
+import { type FailureCause, HostClosedError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 
 /** The settings that a limiter uses. */
@@ -19,6 +19,8 @@ export interface Backoff {
   readonly giveUpAt: number
   /** The error message of those requests. */
   readonly reason: string
+  /** The failures behind it. */
+  readonly causes?: readonly FailureCause[] | undefined
 }
 
 const MAX_PROBE_INTERVAL_MS = 15_000
@@ -44,6 +46,7 @@ export interface OutageCause {
   /** When the failures began; ignored if the circuit is open already. */
   readonly since: number
   readonly lastError: string
+  readonly causes?: readonly FailureCause[] | undefined
   /** The `Retry-After` of the reply, if any. */
   readonly retryAfterMs: number | undefined
   /** Time spent waiting in past outages; all outages of a run share `downMs`. */
@@ -52,7 +55,7 @@ export interface OutageCause {
 
 /** Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …, 15 s, not before `Retry-After`. */
 export const openCircuit = (before: Backoff | undefined, cause: OutageCause, now: number, settings: LimiterSettings): Backoff => {
-  const { lastError, retryAfterMs = 0, waitedMs } = cause
+  const { lastError, causes, retryAfterMs = 0, waitedMs } = cause
   const attempts = before?.why === 'down' ? before.attempts + 1 : 0
   const since = before?.why === 'down' ? before.since : cause.since
   const pauseMs = Math.max(
@@ -61,12 +64,12 @@ export const openCircuit = (before: Backoff | undefined, cause: OutageCause, now
   )
   const giveUpAt = Math.max(since, since + settings.downMs - waitedMs)
   const reason = `host-down: the host did not recover within ${Math.round(settings.downMs / 1_000)} s (downMs); last error: ${lastError}`
-  return { why: 'down', since, until: now + pauseMs, attempts, giveUpAt, reason }
+  return { why: 'down', since, until: now + pauseMs, attempts, giveUpAt, reason, causes }
 }
 
 /** The error of a request that fails fast: the circuit is open. */
 export const createFailFastError = ({ since }: Backoff, now: number): HostClosedError =>
   new HostClosedError('error', `host-down: the host has been unreachable for ${Math.round((now - since) / 1_000)} s`)
 
-export const createHostClosedError = ({ why, reason }: Backoff): HostClosedError =>
-  new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason)
+export const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedError =>
+  new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason, causes && { causes })

@@ -1,4 +1,4 @@
-import { BadAnswerError, formatError, HttpError, ThrottledError, TransportError } from '../model/errors.js'
+import { BadAnswerError, type FailureCause, formatError, HttpError, ThrottledError, TransportError } from '../model/errors.js'
 
 /**
  * What one attempt shows about the health of its host:
@@ -19,6 +19,7 @@ export interface TroubleSignal {
   readonly kind: 'trouble'
   readonly sign: 'unreachable' | 'gateway' | 'item'
   readonly reason: string
+  readonly causes?: readonly FailureCause[]
   readonly retryAfterMs: number | undefined
 }
 
@@ -37,7 +38,7 @@ export const classifyError = (error: unknown): HealthSignal => {
 const classifyStatus = (error: HttpError): HealthSignal => {
   if (!error.isTemporary) return answered
   const sign = error.statusCode >= 502 ? 'gateway' : 'item'
-  return { kind: 'trouble', sign, reason: formatError(error), retryAfterMs: error.retryAfterMs }
+  return { kind: 'trouble', sign, reason: formatError(error), causes: error.causes, retryAfterMs: error.retryAfterMs }
 }
 
 const classifyTransportError = (error: TransportError): HealthSignal => {
@@ -45,6 +46,7 @@ const classifyTransportError = (error: TransportError): HealthSignal => {
     kind: 'trouble',
     sign,
     reason: formatError(error),
+    causes: error.causes,
     retryAfterMs: undefined,
   })
   switch (error.reason) {

@@ -151,7 +151,7 @@ const applyFailure = (
   const since = host.failures === 0 ? now : host.failingSince
   const next = { ...host, failures, failedItems, failingSince: since }
   if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough }, settings)) return next
-  const cause = { since, lastError: signal.reason, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
+  const cause = { since, lastError: signal.reason, causes: signal.causes, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
   return { ...next, generation: host.generation + 1, backoff: openCircuit(host.backoff, cause, now, settings) }
 }
 

@@ -31,9 +31,8 @@ export const isSaturated = ({ bytesAt, answerMs }: NetworkLink, idleMs: number, 
 /** Turns a timeout on a saturated link into `slow`: the limiter lowers concurrency instead of blaming the host, and retries. */
 export const reclassifyTimeout = (error: unknown, link: NetworkLink, idleMs: number): unknown => {
   if (!(error instanceof TransportError) || error.reason !== 'deadline' || !isSaturated(link, idleMs, asyncScheduler.now())) return error
-  const { message, hasBegun, requested } = error
-  const slow = new TransportError('slow', `${message.replace(/^deadline: /, '')} on a saturated network link`, { cause: error, hasBegun })
-  return requested === undefined ? slow : Object.assign(slow, { requested })
+  const { detail, hasBegun, request } = error
+  return new TransportError('slow', `${detail} on a saturated network link`, { cause: error, hasBegun, request })
 }
 
 /** The transfer of one reply; its bytes also count for the link. */

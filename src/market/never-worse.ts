@@ -1,19 +1,9 @@
-import { CollectError } from '../model/errors.js'
+import { CollectError, type FailedExchange, refusals } from '../model/errors.js'
 
 /**
- * Why a well-formed answer is refused: stored data stays, the item or the stream fails with this code, and the run ends as partial.
- * `RunOptions.accept` (`--accept CODE`) stores such answers anyway.
+ * The code of a rule, as in `RunOptions.accept` and `Problem.code`. Stored data stays, the item or the stream fails with this code, and the
+ * run ends as partial; `RunOptions.accept` stores such answers anyway.
  */
-export const refusals = {
-  shrink: 'a list or a history is much shorter than the stored one, or many stocks left it at once',
-  count: 'a list has fewer records than its own total',
-  fields: 'a required field is missing in nearly all answers',
-  prices: 'a new candle is impossible, or its price move is',
-  rescale: 'many stored series disagree with the answers of one day',
-  identity: 'a series belongs to another stock, or many stocks have another symbol, ISIN or Sid at once',
-} as const
-
-/** The code of a rule, as in `--accept`, `RunOptions.accept` and `Problem.code`. */
 export type RefusalCode = keyof typeof refusals
 
 export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[]
@@ -109,8 +99,13 @@ export class RefusedError extends CollectError {
 
   constructor(
     readonly code: RefusalCode,
-    message: string,
+    readonly detail: string,
+    exchange?: FailedExchange,
   ) {
-    super(`${code}: ${message}`)
+    super(`${code}: ${detail}`, exchange)
+  }
+
+  override during(exchange: FailedExchange): RefusedError {
+    return new RefusedError(this.code, this.detail, exchange)
   }
 }

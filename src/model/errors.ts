@@ -1,30 +1,8 @@
-import { isInstance } from './instance.js'
+import { CollectError, type FailedExchange, type FailureOptions, type Status, type Verdict } from './collect-error.js'
+import type { ErrorCode, TransportReason } from './error-codes.js'
 
-/**
- * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
- * `wait`: try again after the pause that the host requests. `retry`: try again after a back-off. `give-up`: this item fails, the run
- * continues. `stop`: the run ends.
- */
-export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
-
-/** The statuses of the interface document. Each item ends with exactly one. */
-export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${number}` | 'error'
-
-/** The base class of all expected failures. Any other error is a bug and stops the run. */
-export abstract class CollectError extends Error {
-  abstract readonly verdict: Verdict
-  abstract readonly status: Status
-  /** The kind of failure, for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
-  abstract readonly code: string
-  /** Whether the same request may succeed later: the host was down, slow or overloaded. */
-  isTemporary = false
-  /** The request that failed, without the stock: `POST static /staticscanx/lodr`. Absent if no request failed. */
-  requested?: string
-  /** The reply, if there was one: its type, its size and its beginning. */
-  answered?: string
-
-  static override readonly [Symbol.hasInstance] = isInstance
-}
+export * from './collect-error.js'
+export { type ErrorCode, errorCodes, refusals, type TransportReason } from './error-codes.js'
 
 /** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
 export class ThrottledError extends CollectError {
@@ -35,8 +13,15 @@ export class ThrottledError extends CollectError {
   override isTemporary = true
 
   /** @param retryAfterMs the pause in the reply's `Retry-After`, if it is valid */
-  constructor(readonly retryAfterMs: number | undefined) {
-    super('the provider answered 429: rate limited')
+  constructor(
+    readonly retryAfterMs: number | undefined,
+    exchange?: FailedExchange,
+  ) {
+    super('the provider answered 429: rate limited', exchange)
+  }
+
+  override during(exchange: FailedExchange): ThrottledError {
+    return new ThrottledError(this.retryAfterMs, exchange)
   }
 }
 
@@ -55,12 +40,17 @@ export class HttpError extends CollectError {
   constructor(
     readonly statusCode: number,
     readonly retryAfterMs?: number,
+    exchange?: FailedExchange,
   ) {
-    super(`the provider answered ${statusCode}`)
+    super(`the provider answered ${statusCode}`, exchange)
     this.isTemporary = TEMPORARY_STATUSES.has(statusCode)
     this.verdict = this.isTemporary || statusCode >= 500 ? 'retry' : 'give-up'
     this.status = `http_${statusCode}`
     this.code = this.status
+  }
+
+  override during(exchange: FailedExchange): HttpError {
+    return new HttpError(this.statusCode, this.retryAfterMs, exchange)
   }
 }
 
@@ -74,8 +64,9 @@ export class HostClosedError extends CollectError {
   constructor(
     readonly status: 'rate_limit' | 'error',
     message: string,
+    options?: FailureOptions,
   ) {
-    super(message)
+    super(message, options)
     this.code = status === 'rate_limit' ? status : 'host-down'
   }
 }
@@ -88,9 +79,6 @@ export class HostDownError extends CollectError {
   readonly code = 'host-down'
   override isTemporary = true
 }
-
-/** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
-export type TransportReason = 'deadline' | 'slow' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
 
 /** A request to an unreachable host waits until the host is back or given up: the request itself is not at fault. */
 const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
@@ -114,14 +102,18 @@ export class TransportError extends CollectError {
 
   constructor(
     readonly reason: TransportReason,
-    message: string,
-    { hasBegun = false, ...options }: ErrorOptions & { readonly hasBegun?: boolean } = {},
+    readonly detail: string,
+    { hasBegun = false, ...options }: FailureOptions & { readonly hasBegun?: boolean } = {},
   ) {
-    super(`${reason}: ${message}`, options)
+    super(`${reason}: ${detail}`, options)
     this.hasBegun = hasBegun
     this.verdict = VERDICTS[reason] ?? 'retry'
     this.isTemporary = this.verdict === 'retry' || this.verdict === 'wait'
     this.code = reason
+  }
+
+  override during(exchange: FailedExchange): TransportError {
+    return new TransportError(this.reason, this.detail, { cause: this.cause, hasBegun: this.hasBegun, ...exchange })
   }
 }
 
@@ -130,16 +122,21 @@ export class BadAnswerError extends CollectError {
   override readonly name = 'BadAnswerError'
   readonly verdict = 'retry'
   readonly status = 'error'
-  readonly code: string
+  readonly code: BadAnswerError['reason']
   override isTemporary: boolean
 
   constructor(
     readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'other-stock' | 'truncated',
-    message: string,
+    readonly detail: string,
+    exchange?: FailedExchange,
   ) {
-    super(`${reason}: ${message}`)
+    super(`${reason}: ${detail}`, exchange)
     this.code = reason
     this.isTemporary = reason !== 'schema' && reason !== 'other-stock'
+  }
+
+  override during(exchange: FailedExchange): BadAnswerError {
+    return new BadAnswerError(this.reason, this.detail, exchange)
   }
 }
 
@@ -148,16 +145,16 @@ export class NothingAnsweredError extends CollectError {
   override readonly name = 'NothingAnsweredError'
   readonly verdict = 'give-up'
   readonly status = 'error'
+  /** The code of all failures, or `no-answer` if they differ. */
+  readonly code: ErrorCode
   override isTemporary: boolean
 
-  /** `isTemporary`: at least one failure is; `code`: the kind of failure, if it is the same for all. */
-  constructor(
-    message: string,
-    isTemporary = false,
-    readonly code: string = 'no-answer',
-  ) {
-    super(message)
-    this.isTemporary = isTemporary
+  /** @param failures the failure of each alternative; temporary if one of them is */
+  constructor(message: string, failures: readonly Pick<CollectError, 'code' | 'isTemporary' | 'causes'>[] = []) {
+    super(message, { causes: failures.flatMap(({ causes }) => causes) })
+    const [code = 'no-answer', ...others] = new Set(failures.map((failure) => failure.code))
+    this.code = others.length === 0 ? code : 'no-answer'
+    this.isTemporary = failures.some((failure) => failure.isTemporary)
   }
 }
 
@@ -166,7 +163,12 @@ export class StorageError extends CollectError {
   override readonly name = 'StorageError'
   readonly verdict = 'stop'
   readonly status = 'error'
-  readonly code = 'storage'
+  readonly code: 'storage' | 'no-outputs'
+
+  constructor(message: string, { code = 'storage', ...options }: ErrorOptions & { readonly code?: StorageError['code'] } = {}) {
+    super(message, options)
+    this.code = code
+  }
 }
 
 /** A required file of an earlier run cannot be read. The file stays as it is; the items that need it fail. */
@@ -182,19 +184,10 @@ export class UsageError extends CollectError {
   override readonly name = 'UsageError'
   readonly verdict = 'stop'
   readonly status = 'error'
-  readonly code = 'usage'
+  readonly code: 'usage' | 'missing-setting' | 'unknown-setting' | 'no-outputs' | 'unknown-run' | 'volatile-redis'
+
+  constructor(message: string, { code = 'usage', ...options }: ErrorOptions & { readonly code?: UsageError['code'] } = {}) {
+    super(message, options)
+    this.code = code
+  }
 }
-
-/** Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply. */
-export const formatError = (error: unknown): string =>
-  (error instanceof CollectError ? formatExchange(error) : error instanceof Error ? error.message : String(error))
-    .replace(/\s+/g, ' ')
-    .slice(0, MAX_MESSAGE_LENGTH)
-
-const MAX_MESSAGE_LENGTH = 600
-
-const formatExchange = ({ requested, message, answered }: CollectError): string =>
-  `${requested === undefined ? '' : `${requested}: `}${message}${answered === undefined ? '' : ` (${answered})`}`
-
-/** Whether a failure affects one item only, so that the run continues. */
-export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

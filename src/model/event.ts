@@ -1,4 +1,4 @@
-import type { Status } from './errors.js'
+import type { FailureCause, Status } from './errors.js'
 import type { FleetState, RunReport, ScriptOutcome } from './report.js'
 import type { Host } from './settings.js'
 
@@ -34,8 +34,10 @@ export type RunEvent =
       readonly degraded?: string
       readonly remark?: string
       readonly reason?: string
-      /** The `CollectError.code` of `reason` or `degraded`. */
+      /** The `CollectError.code` of `reason` or `degraded`, */
       readonly code?: string
+      /** and its `causes`; absent if no request failed. */
+      readonly causes?: readonly FailureCause[]
       /** The failure may be gone later. */
       readonly isTemporary?: boolean
     }

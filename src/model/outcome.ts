@@ -1,4 +1,4 @@
-import type { Status } from './errors.js'
+import type { FailureCause, Status } from './errors.js'
 import type { Day } from './trading-day.js'
 
 /** One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream. */
@@ -24,8 +24,10 @@ export interface ItemResult<R = unknown> {
   readonly rows: RowList<R>
   /** Why rows may be missing: a path or a page failed. */
   readonly degraded?: string
-  /** The `CollectError.code` of `degraded`, or of the failure of the item. */
+  /** The `CollectError.code` of `degraded`, or of the failure of the item, */
   readonly code?: string
+  /** and its `causes`; absent if no request failed. */
+  readonly causes?: readonly FailureCause[]
   /** Whether that failure may be gone later. */
   readonly isTemporary?: boolean
   /** The rows are complete and replace the stored ones. */

@@ -1,4 +1,3 @@
-import { CollectError } from './errors.js'
 import type { Settings } from './settings.js'
 
 /** Removes from a text what identifies the user to a provider. */
@@ -67,7 +66,6 @@ export const redactRecord = <T extends object>(record: T, redact: Redact): T => 
 export const redactError = (error: unknown, redact: Redact): unknown => {
   for (let [inner, left] = [error, 9]; inner instanceof Error && left > 0; [inner, left] = [inner.cause, left - 1]) {
     inner.message = redact(inner.message)
-    if (inner instanceof CollectError && inner.answered !== undefined) inner.answered = redact(inner.answered)
     if (inner.stack !== undefined) inner.stack = redact(inner.stack)
   }
   return error

@@ -18,6 +18,12 @@ export interface Problem {
   readonly reason: string
 }
 
+/** Why items of a stream failed; `host` is the service of the request, if one failed. */
+export interface ReportedCause {
+  readonly code: string
+  readonly host?: string
+}
+
 /** A stored file that was replaced as a whole or repaired, and why. */
 export interface RewrittenFile {
   readonly item: string
@@ -45,6 +51,8 @@ export interface ScriptReport {
   readonly problems: readonly Problem[]
   /** Every stored file that was replaced instead of continued; absent if there is none. */
   readonly rewritten?: readonly RewrittenFile[]
+  /** Every kind of failure of this run, with the service; absent if there is none. */
+  readonly causes?: readonly ReportedCause[]
   readonly error?: string
 }
 

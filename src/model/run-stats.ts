@@ -1,6 +1,16 @@
 import type { RunEvent } from './event.js'
-import { isLost } from './outcome.js'
-import type { FleetState, ItemCounts, Problem, RewrittenFile, RunOutcome, RunReport, ScriptOutcome, ScriptReport } from './report.js'
+import { type ItemOutcome, isLost } from './outcome.js'
+import type {
+  FleetState,
+  ItemCounts,
+  Problem,
+  ReportedCause,
+  RewrittenFile,
+  RunOutcome,
+  RunReport,
+  ScriptOutcome,
+  ScriptReport,
+} from './report.js'
 
 const MAX_FAILURES = 10
 const MAX_WARNINGS = 5
@@ -33,6 +43,8 @@ export class StreamStats {
   readonly warnings: Problem[] = []
   /** Stored files that were replaced as a whole or repaired. */
   readonly rewritten: RewrittenFile[] = []
+  /** Why requests failed, each cause once. */
+  readonly causes = new Map<string, ReportedCause>()
   error: string | undefined
 
   constructor(
@@ -114,6 +126,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
       if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
       if (event.isTemporary) stats.temporary += 1
+      addCauses(stats, event)
       if (isLost(event)) {
         stats.lost += 1
         addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.reason ?? event.status))
@@ -130,6 +143,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       if (event.code === undefined) addProblem(stats.warnings, MAX_WARNINGS, { reason: event.text })
       else {
         stats.refusals += 1
+        addCauses(stats, event)
         addProblem(stats.failures, MAX_FAILURES, { code: event.code, reason: event.text })
       }
       break
@@ -145,6 +159,11 @@ const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'settled'
   ...(code === undefined ? {} : { code }),
   reason,
 })
+
+const addCauses = ({ causes }: StreamStats, { code, causes: found }: Pick<ItemOutcome, 'code' | 'causes'>): void => {
+  const reported: readonly ReportedCause[] = found ?? (code === undefined ? [] : [{ code }])
+  for (const cause of reported) causes.set(`${cause.code} ${cause.host}`, cause)
+}
 
 const addProblem = (problems: Problem[], limit: number, problem: Problem): void => {
   if (problems.length < limit) problems.push(problem)
@@ -171,6 +190,7 @@ const createScriptReport = (stats: StreamStats, now: number): ScriptReport => ({
   bytes: stats.bytes,
   problems: [...stats.failures, ...stats.warnings],
   ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
+  ...(stats.causes.size === 0 ? {} : { causes: [...stats.causes.values()] }),
   ...(stats.error === undefined ? {} : { error: stats.error }),
   ...(stats.state === 'waiting' ? { error: NOT_STARTED } : {}),
 })

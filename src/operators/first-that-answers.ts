@@ -1,5 +1,5 @@
 import { defer, type Observable, throwError } from 'rxjs'
-import { NothingAnsweredError } from '../model/errors.js'
+import { type CollectError, NothingAnsweredError } from '../model/errors.js'
 import { catchItemFailure } from './catch-item-failure.js'
 
 /** One source of an answer; failures are reported under its name. */
@@ -14,16 +14,16 @@ export interface Tier<T> {
  * reasons; temporary if any failure was.
  */
 export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], report: (failure: string) => void = () => undefined): Observable<T> => {
-  const tryFrom = (index: number, failures: readonly string[], isTemporary: boolean): Observable<T> => {
+  const tryFrom = (index: number, reasons: readonly string[], failures: readonly CollectError[]): Observable<T> => {
     const tier = tiers[index]
-    if (tier === undefined) return throwError(() => new NothingAnsweredError(failures.join('; '), isTemporary))
+    if (tier === undefined) return throwError(() => new NothingAnsweredError(reasons.join('; '), failures))
     return defer(() => tier.ask(index === tiers.length - 1)).pipe(
       catchItemFailure((reason, error) => {
-        const failure = `${tier.name}: ${reason}`
-        report(failure)
-        return tryFrom(index + 1, [...failures, failure], isTemporary || error.isTemporary)
+        const named = `${tier.name}: ${reason}`
+        report(named)
+        return tryFrom(index + 1, [...reasons, named], [...failures, error])
       }),
     )
   }
-  return tryFrom(0, [], false)
+  return tryFrom(0, [], [])
 }

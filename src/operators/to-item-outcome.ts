@@ -17,8 +17,9 @@ export const toItemOutcome =
       emitLastOnComplete,
       catchError((error: unknown) => {
         if (!isItemError(error)) return throwError(() => nameBug(error, stream, item))
-        const { status, code, isTemporary } = error
-        return of({ item, status, rows: [], reason: formatError(error), code, ...(isTemporary ? { isTemporary } : {}) })
+        const { status, code, causes, isTemporary } = error
+        const why = { reason: formatError(error), code, ...(causes.length > 0 ? { causes } : {}), ...(isTemporary ? { isTemporary } : {}) }
+        return of({ item, status, rows: [], ...why })
       }),
     )
 

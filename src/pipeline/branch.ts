@@ -114,7 +114,7 @@ const deferToSecondPass = ({ item, isTemporary }: ItemOutcome, activeItems: Acti
 /** Reports the outcome of an item. */
 const emitOutcome = (
   { name }: StreamDefinition,
-  { item, status, degraded, remark, reason, code, isTemporary }: ItemOutcome,
+  { item, status, degraded, remark, reason, code, causes, isTemporary }: ItemOutcome,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
   const why = {
@@ -122,6 +122,7 @@ const emitOutcome = (
     ...(remark === undefined ? {} : { remark }),
     ...(reason === undefined ? {} : { reason }),
     ...(code === undefined ? {} : { code }),
+    ...(causes === undefined ? {} : { causes }),
     ...(isTemporary ? { isTemporary } : {}),
   }
   emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })

@@ -25,6 +25,7 @@ export const createItemWork = (
   const asking = createAsk({
     transport: site.transport,
     settings: site.settings,
+    stream: stream.name,
     limiters: site.limiters,
     timeoutMs: site.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     isList: stream.work.of === undefined,

@@ -25,10 +25,9 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
   }
   if (missing.size === 0) return
   const lines = [...missing].map(([line, users]) => `  ${line}, needed by ${users.join(', ')}`)
-  throw new UsageError(
-    `not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json. ` +
-      'To try it without a provider: scripstream run --simulate',
-  )
+  throw new UsageError(`not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json.`, {
+    code: 'missing-setting',
+  })
 }
 
 const describeHost = (host: Host): string => {

@@ -30,7 +30,7 @@ const toReusedScript = (report: ScriptReport): ScriptReport => {
 
 const NOTHING_DONE = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
 
-const mended = ({ error: _, items, ...script }: ScriptReport): ScriptReport => {
+const mended = ({ error: _, causes: __, items, ...script }: ScriptReport): ScriptReport => {
   const { empty, skipped } = items
   const success = totalOf(items) - empty - skipped
   return { ...script, outcome: 'success', items: { success, empty, skipped, rate_limit: 0, error: 0 }, degraded: 0, problems: [] }

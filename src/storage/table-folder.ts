@@ -29,7 +29,7 @@ export interface LabelledFiles extends TableFiles {
 /** Opens an output folder. @throws UsageError if there is none, or if an output in it is a link that points outside */
 export const openFolder = async (out: string): Promise<TableFolder> => {
   const root = await realpath(out).catch(() => {
-    throw new UsageError(`${out} is not an output folder; name another with --out, or create it with "scripstream run --out ${out}"`)
+    throw new UsageError(`${out} is not an output folder`, { code: 'no-outputs' })
   })
   return {
     root,

@@ -7,7 +7,7 @@ import type { FinishedRequest, Telemetry } from '../pipeline/telemetry.js'
 /** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
 export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
   const { default: prom } = await import('prom-client').catch((error: unknown) => {
-    throw new UsageError(`--metrics needs the package prom-client: npm install prom-client\n${formatError(error)}`)
+    throw new UsageError(`metrics need the package prom-client: npm install prom-client\n${formatError(error)}`)
   })
   const registry = new prom.Registry()
   const metrics = createRunMetrics(prom, registry)

@@ -132,7 +132,10 @@ describe.skipIf(!duckdb)('what drifts', () => {
   })
 
   it('rejects a folder without any output', async () => {
-    await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toThrow(/contains no outputs; name another folder with --out/)
+    await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toMatchObject({
+      code: 'no-outputs',
+      message: expect.stringContaining('contains no outputs'),
+    })
     expect(await asked('SELECT 1', { 'notes.txt': 'x' })).toEqual([['1']])
   })
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { findHints } from '../../src/cli/hints.js'
+import { findHints, hints } from '../../src/cli/hints.js'
 import { buildOnlyArgs, formatCommandLine } from '../../src/cli/next-commands.js'
 import { createSummary, type SummaryContext } from '../../src/cli/summary.js'
 import { trimLine } from '../../src/cli/terminal.js'
 import { width } from '../../src/cli/text.js'
-import type { RunReport, ScriptReport } from '../../src/model/report.js'
+import { errorCodes } from '../../src/model/errors.js'
+import type { ReportedCause, RunReport, ScriptReport } from '../../src/model/report.js'
 import { NOT_STARTED } from '../../src/model/run-stats.js'
 import { runReport, scriptReport } from './support.js'
 
@@ -104,6 +105,7 @@ describe('the summary of a partial run', () => {
         items: { success: 480, empty: 8, skipped: 0, rate_limit: 9, error: 0, http_503: 3 },
         degraded: 2,
         rateLimited: 27,
+        causes: [{ code: 'rate_limit', host: 'news' }, { code: 'http_503' }],
         problems: [
           ...['TCS', 'INFY', 'M&M', 'ITC', 'SBIN', 'LT'].map((item) => ({
             item,
@@ -219,6 +221,7 @@ describe('the summary of a failed run', () => {
           items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0, http_500: 1 },
           files: 0,
           bytes: 0,
+          causes: [{ code: 'http_500' }],
           problems: [{ item: 'all', status: 'http_500', reason: 'the provider answered 500' }],
         }),
         'market-news': notBegun,
@@ -303,38 +306,48 @@ describe('the command to run next', () => {
 })
 
 describe('the advice on a failure', () => {
-  const hintsFor = (reason: string, items: Partial<ScriptReport['items']> = { error: 1 }): readonly string[] => {
+  const hintsFor = (causes: readonly ReportedCause[], items: Partial<ScriptReport['items']> = { error: 1 }): readonly string[] => {
     const counts = { success: 9, empty: 0, skipped: 0, rate_limit: 0, error: 0, ...items } as ScriptReport['items']
-    return findHints(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, problems: [{ item: 'A', reason }] }) } }))
+    return findHints(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, causes }) } }))
   }
 
   test.each([
-    ['POST static /x: the provider answered 403 (empty body)', 'static denies access (401, 403)', 'SCRIPSTREAM_HEADERS'],
-    ['GET archive /x: the provider answered 302', 'archive redirects', 'SCRIPSTREAM_ARCHIVE_URL'],
-    ['lodr: POST static /x: html: the answer is an HTML page (20 B, "Sign in")', 'static sends HTML', 'SCRIPSTREAM_STATIC_URL'],
-    ['POST news /x: dns: getaddrinfo ENOTFOUND', 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
-    ['breaker: down for more than 10 s; last: POST news /x: connect: refused', 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
-    ['POST ticks /x: tls: self-signed', 'The certificate of ticks', 'NODE_EXTRA_CA_CERTS'],
-    ['POST ticks /x: deadline: no whole answer within 10 ms', 'ticks is too slow', '"timeoutsMs"'],
+    [[{ code: 'http_403', host: 'static' }], 'static denies access (401, 403)', 'SCRIPSTREAM_HEADERS'],
+    [[{ code: 'http_302', host: 'archive' }], 'archive redirects', 'SCRIPSTREAM_ARCHIVE_URL'],
+    [[{ code: 'html', host: 'static' }], 'static sends HTML', 'SCRIPSTREAM_STATIC_URL'],
+    [[{ code: 'dns', host: 'news' }], 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
+    [[{ code: 'connect', host: 'news' }], 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
+    [[{ code: 'tls', host: 'ticks' }], 'The certificate of ticks', 'NODE_EXTRA_CA_CERTS'],
+    [[{ code: 'deadline', host: 'ticks' }], 'ticks is too slow', '"timeoutsMs"'],
+    [[{ code: 'shrink' }], 'Refused, the earlier files stay', '--accept shrink'],
+    [[{ code: 'connect' }], 'The provider cannot be reached', 'check its address'],
     [
-      'scan: POST analytics /x: the provider answered 500; page: GET web /y: the provider answered 503',
+      [
+        { code: 'http_500', host: 'analytics' },
+        { code: 'http_503', host: 'web' },
+      ],
       'analytics, web has a server error',
       '5xx',
     ],
-  ])('is given for %s', (reason, says, wayOut) => {
-    const hints = hintsFor(reason)
+  ])('is given for %j', (causes, says, wayOut) => {
+    const hints = hintsFor(causes)
     expect(hints).toEqual([expect.stringContaining(says)])
     expect(hints[0]).toContain(wayOut)
   })
 
   test('is given for 404 only if all items are not found', () => {
-    const reason = 'POST static /x: the provider answered 404'
-    expect(hintsFor(reason, { http_404: 2 })).toEqual([])
-    expect(hintsFor(reason, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])
+    const causes = [{ code: 'http_404', host: 'static' }]
+    expect(hintsFor(causes, { http_404: 2 })).toEqual([])
+    expect(hintsFor(causes, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])
   })
 
-  test.each(['POST static /x: schema: data: wrong', 'POST static /x: schema: data: wrong (29 B, "{\\"a\\":\\"html: ; dns: gone\\"}")'])(
-    'is nothing where nobody can tell: %s',
-    (reason) => expect(hintsFor(reason)).toEqual([]),
+  test.each(['schema', 'http_418', 'a-code-of-a-later-version'])('is nothing where nobody can tell: %s', (code) =>
+    expect(hintsFor([{ code, host: 'static' }])).toEqual([]),
   )
+
+  test('knows every error code', () => {
+    const known = Object.keys(hints)
+    for (const code of Object.keys(errorCodes))
+      expect(known.filter((kind) => kind.startsWith(code.replace('<status>', '')))).not.toEqual([])
+  })
 })

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readFleetAddress } from '../../src/fleet/options.js'
 import { connectToRedis, loadPackages } from '../../src/fleet/redis.js'
-import { StorageError, UsageError } from '../../src/model/errors.js'
+import { StorageError } from '../../src/model/errors.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
 const GOOD = { redis_version: '7.0.15', aof_enabled: '1', maxmemory_policy: 'noeviction' }
@@ -52,11 +52,11 @@ describe('the check of a Redis server', () => {
       ['"appendonly yes"', '"maxmemory-policy noeviction"'],
       [],
     ],
-  ])('rejects a server that %s, with the settings to change and --allow-volatile', async (_, facts, words, others) => {
+  ])('rejects a server that %s, with the settings to change and a code', async (_, facts, words, others) => {
     const port = await serverWith(facts)
     const refused = connecting(port)
-    await expect(refused).rejects.toThrow(UsageError)
-    for (const word of [`Redis at redis://127.0.0.1:${port} is not durable`, ...words, 'redis-cli config set', '--allow-volatile'])
+    await expect(refused).rejects.toMatchObject({ name: 'UsageError', code: 'volatile-redis' })
+    for (const word of [`Redis at redis://127.0.0.1:${port} is not durable`, ...words, 'redis-cli config set'])
       await expect(refused).rejects.toThrow(word)
     for (const other of [...others, 'secret']) await expect(refused).rejects.not.toThrow(other)
     await connecting(port, true)

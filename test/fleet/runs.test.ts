@@ -73,7 +73,7 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
       const late = place.worker('late')
       const refused = await elsewhere.ended
       expect(refused.code).toBe(2)
-      expect(refused.stderr).toMatch(/run \S+ is not in \/.+ Set --blobs to the shared folder of the driver/)
+      expect(refused.stderr).toMatch(/run \S+ is not in \/.+\n +Set --blobs to the shared folder of the driver/)
       const { code, stderr } = await driver.ended
       expect(code, stderr).toBe(0)
       const { fleet, outcome } = readReport(place.out)

@@ -1,13 +1,29 @@
-import { firstValueFrom, NEVER, of, throwError } from 'rxjs'
+import { firstValueFrom, identity, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { decodeReply, describeBody, type RequestEnd } from '../../src/http/decode-reply.js'
-import { BadAnswerError, formatError, HttpError, TransportError } from '../../src/model/errors.js'
+import { decodeReply, describeResponse, type RequestEnd } from '../../src/http/decode-reply.js'
+import { RefusedError } from '../../src/market/never-worse.js'
+import {
+  BadAnswerError,
+  type CollectError,
+  formatError,
+  formatResponse,
+  HostClosedError,
+  HttpError,
+  StorageError,
+  ThrottledError,
+  TransportError,
+  UsageError,
+} from '../../src/model/errors.js'
 import { stripBrackets } from '../../src/model/text.js'
 import { note } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`
 const text = (body: string | Buffer, contentType?: string) =>
-  describeBody({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) })
+  formatResponse(describeResponse({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) }, identity))
+
+const URL = 'https://a.test/news?key=secret'
+const sent = { endpoint: note, url: URL, item: 'TCS' }
+const redact = (words: string): string => words.replaceAll('secret', '…')
 
 describe('the description of a reply', () => {
   it.each([
@@ -41,7 +57,9 @@ describe('a failed request', () => {
     },
   ) => {
     let failure: unknown
-    await firstValueFrom(decodeReply(note, fail, { clock: () => 0, watch: undefined })(reply$)).catch((error: unknown) => (failure = error))
+    await firstValueFrom(decodeReply(sent, fail, { clock: () => 0, watch: undefined, stream: 'news', redact })(reply$)).catch(
+      (error: unknown) => (failure = error),
+    )
     return failure
   }
 
@@ -58,11 +76,31 @@ describe('a failed request', () => {
     expect(formatError(failure)).toBe(`${ASKED}: connect: connect ECONNREFUSED`)
   })
 
-  it('keeps the same error object and message', async () => {
-    const one = new BadAnswerError('schema', 'no rows')
-    for (const _ of [1, 2]) expect(await failureOf(throwError(() => one))).toBe(one)
-    expect(formatError(one)).toBe(`${ASKED}: schema: no rows`)
+  it('becomes an error of the same class with request and reply, and does not change one that other requests share', async () => {
+    const shared = [
+      new BadAnswerError('schema', 'no rows'),
+      new ThrottledError(3),
+      new HttpError(503, 7),
+      new TransportError('reset', 'gone', { hasBegun: true, cause: 'x' }),
+      new RefusedError('fields', 'no date'),
+    ]
+    const request = { method: note.method, host: note.host, path: note.path, url: redact(URL), stream: 'news', item: 'TCS' }
+    for (const one of shared) {
+      const failure = await failureOf(of({ status: 200, body: Buffer.from('a secret'), contentType: 'text/plain' }), () => {
+        throw one
+      })
+      expect(failure).toBeInstanceOf(one.constructor)
+      expect(failure).toEqual(Object.assign(one.during({}), { request, response: expect.anything() }))
+      expect((failure as CollectError).response).toEqual({ status: 200, type: 'text/plain', bytes: 8, start: '"a …"' })
+      expect((failure as CollectError).causes).toEqual([{ code: one.code, host: note.host }])
+      expect(one).toMatchObject({ request: undefined, response: undefined })
+    }
   })
+
+  it.each([new UsageError('no address'), new StorageError('no space'), new HostClosedError('error', 'down'), new Error('bug')])(
+    'stays as it is if it is no failure of a request: %s',
+    async (error) => expect(await failureOf(throwError(() => error))).toBe(error),
+  )
 
   it('is grouped with others that differ only in brackets', () => {
     expect(stripBrackets('a: x (1, "(") y; b (2 "\\")" 3); c')).toBe('a: x y; b; c')
@@ -74,8 +112,8 @@ describe('a request observer', () => {
   const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
     const told: RequestEnd[] = []
     let now = 100
-    const watching = { clock: () => (now += 5), watch: (end: RequestEnd) => void told.push(end) }
-    const subscription = decodeReply(note, read, watching)(reply$).subscribe({ error: () => undefined })
+    const watching = { redact, clock: () => (now += 5), watch: (end: RequestEnd) => void told.push(end) }
+    const subscription = decodeReply(sent, read, watching)(reply$).subscribe({ error: () => undefined })
     subscription.unsubscribe()
     return told
   }

@@ -36,10 +36,10 @@ describe('checkRequirements', () => {
       '  SCRIPSTREAM_SHEET_URL (urls.sheet), needed by lists',
       '  SCRIPSTREAM_SHEET_ID (sheetId), needed by lists',
       '  SCRIPSTREAM_ASM_TAB_ID (asmTabId), needed by lists',
-      'Set the variables, or the names in brackets in scripstream.config.json. To try it without a provider: scripstream run --simulate',
+      'Set the variables, or the names in brackets in scripstream.config.json.',
     ]
 
-    expect(checking({})).toThrow(new UsageError(lines.join('\n')))
+    expect(checking({})).toThrow(new UsageError(lines.join('\n'), { code: 'missing-setting' }))
   })
 
   it('does not require settings of skipped streams', () => {

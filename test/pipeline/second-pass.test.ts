@@ -2,7 +2,7 @@ import { concat, map, mergeMap, type Observable, of, throwError, timer } from 'r
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { HttpReply } from '../../src/http/transport.js'
-import { NothingAnsweredError, TransportError } from '../../src/model/errors.js'
+import { BadAnswerError, NothingAnsweredError, TransportError } from '../../src/model/errors.js'
 import { createResult } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import { toStockItems, toStocks } from '../../src/model/stock.js'
@@ -267,7 +267,7 @@ describe('the second pass', () => {
       const work = perStock((stock, { ask, shared }) =>
         shared('id', () => ask(createCall('id'), { of: 'all' })).pipe(
           map((rows) => {
-            if (fails-- > 0) throw new NothingAnsweredError('not yet', true)
+            if (fails-- > 0) throw new NothingAnsweredError('not yet', [new BadAnswerError('empty', 'no rows')])
             return createResult(rows.map((id) => ({ id, of: stock.Symbol })))
           }),
         ),

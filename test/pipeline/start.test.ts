@@ -162,9 +162,7 @@ describe('a run', () => {
 })
 
 const usage = (start: string): UsageError =>
-  new UsageError(
-    `${start}\nSet the variables, or the names in brackets in scripstream.config.json. To try it without a provider: scripstream run --simulate`,
-  )
+  new UsageError(`${start}\nSet the variables, or the names in brackets in scripstream.config.json.`, { code: 'missing-setting' })
 
 describe('two collectors in one process', () => {
   it(

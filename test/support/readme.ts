@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { listErrorCodes } from '../../src/cli/hints.js'
 import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/registry.js'
@@ -64,6 +65,10 @@ export const blocks = (): Readonly<Record<string, string>> => ({
   settings: table(
     ['setting', 'environment', 'default', 'what'],
     settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
+  ),
+  errors: table(
+    ['code', 'meaning', 'what to do'],
+    listErrorCodes().map(([name, meaning, hint]) => [name.split(', ').map(code).join(', '), meaning, hint]),
   ),
   speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,

@@ -1,5 +1,5 @@
 import type { AnyEndpoint } from '../../http/endpoint.js'
-import { BadAnswerError, formatError, HttpError } from '../../model/errors.js'
+import { BadAnswerError, CollectError, HttpError } from '../../model/errors.js'
 import { toAddressVariable } from '../../model/settings.js'
 import { findHint } from '../hints.js'
 
@@ -9,5 +9,6 @@ export const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint
     return 'No file exists for these days; choose a trading day with --as-of.'
   if (error instanceof BadAnswerError && error.reason !== 'html')
     return 'The provider may have changed its format; look for a newer version of scripstream.'
-  return findHint(formatError(error)) ?? `Check ${toAddressVariable(host)} (its path too), the network, and any proxy.`
+  const hint = error instanceof CollectError ? findHint(error) : undefined
+  return hint ?? `Check ${toAddressVariable(host)} (its path too), the network, and any proxy.`
 }

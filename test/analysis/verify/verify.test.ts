@@ -617,7 +617,10 @@ describe('the options of a verification', () => {
 
   it('are rejected for a symbol that is not listed, and for a folder without a market', async () => {
     await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
-    await expect(verified(outputFolder(join(clean, 'none')))).rejects.toThrow(/there is no folder .*--out/)
+    await expect(verified(outputFolder(join(clean, 'none')))).rejects.toMatchObject({
+      code: 'no-outputs',
+      message: expect.stringContaining('there is no folder'),
+    })
     const folder = temporaryFolder()
     await expect(verified(outputFolder(folder))).rejects.toThrow(/has no master list/)
     symlinkSync('master_isin_map.json', join(folder, 'master_isin_map.json'))

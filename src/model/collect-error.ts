@@ -1,0 +1,111 @@
+import type { ErrorCode } from './error-codes.js'
+import { isInstance } from './instance.js'
+
+/**
+ * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
+ * `wait`: try again after the pause that the host requests. `retry`: try again after a back-off. `give-up`: this item fails, the run
+ * continues. `stop`: the run ends.
+ */
+export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
+
+/** The statuses of the interface document. Each item ends with exactly one. */
+export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${number}` | 'error'
+
+/** A failed request, without secrets. */
+export interface FailedRequest {
+  readonly method: string
+  /** The service, such as `news`. */
+  readonly host: string
+  /** The path of the endpoint, with its placeholders. */
+  readonly path: string
+  readonly url: string
+  readonly stream?: string | undefined
+  /** The stock, index or list. */
+  readonly item?: string | undefined
+}
+
+/** The reply to a failed request, without secrets. */
+export interface FailedResponse {
+  readonly status: number
+  /** The content type, if it is valid. */
+  readonly type: string | undefined
+  /** Size of the decompressed body. */
+  readonly bytes: number
+  /** The beginning of the body as a quoted text; the title or the text of an HTML page. */
+  readonly start: string | undefined
+}
+
+/** A failed request and, if there was one, its reply. */
+export interface FailedExchange {
+  readonly request?: FailedRequest | undefined
+  readonly response?: FailedResponse | undefined
+}
+
+/** Why a request failed, and at which service. */
+export interface FailureCause {
+  readonly code: ErrorCode
+  readonly host: string
+}
+
+export interface FailureOptions extends ErrorOptions, FailedExchange {
+  /** The failures behind this one, if they were others. */
+  readonly causes?: readonly FailureCause[]
+}
+
+/** The base class of all expected failures. Any other error is a bug and stops the run. */
+export abstract class CollectError extends Error {
+  abstract readonly verdict: Verdict
+  abstract readonly status: Status
+  /** The kind of failure, for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
+  abstract readonly code: ErrorCode
+  /** Whether the same request may succeed later: the host was down, slow or overloaded. */
+  isTemporary = false
+  readonly request: FailedRequest | undefined
+  readonly response: FailedResponse | undefined
+
+  readonly #causes: readonly FailureCause[] | undefined
+
+  constructor(message: string, { request, response, causes, ...options }: FailureOptions = {}) {
+    super(message, options)
+    this.request = request
+    this.response = response
+    this.#causes = causes
+  }
+
+  static override readonly [Symbol.hasInstance] = isInstance
+
+  /** The same failure with its request and reply. A class that a request can fail with constructs a new error. */
+  during(_exchange: FailedExchange): CollectError {
+    return this
+  }
+
+  /** The failed request, or those of all sources; empty if no request failed. */
+  get causes(): readonly FailureCause[] {
+    return this.#causes ?? (this.request === undefined ? [] : [{ code: this.code, host: this.request.host }])
+  }
+}
+
+/** Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply. */
+export const formatError = (error: unknown): string =>
+  (error instanceof CollectError ? formatExchange(error) : error instanceof Error ? error.message : String(error))
+    .replace(/\s+/g, ' ')
+    .slice(0, MAX_MESSAGE_LENGTH)
+
+const MAX_MESSAGE_LENGTH = 600
+
+const formatExchange = ({ request, message, response }: CollectError): string =>
+  [
+    ...(request === undefined ? [] : [`${request.method} ${request.host} ${request.path}: `]),
+    message,
+    ...(response === undefined ? [] : [` (${formatResponse(response)})`]),
+  ].join('')
+
+/** For example `text/html, 812 B, "Access Denied"`. */
+export const formatResponse = ({ type, bytes, start }: FailedResponse): string =>
+  [type, formatSize(bytes), start].filter((part) => part !== undefined).join(', ')
+
+const formatSize = (bytes: number): string =>
+  bytes === 0 ? 'empty body' : bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1_000)} kB`
+
+/** Whether a failure affects one item only, so that the run continues. */
+export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'

@@ -1,0 +1,48 @@
+/** What each refused answer has in common: it is well-formed, but must not replace the stored data. */
+export const refusals = {
+  shrink: 'a list or a history is much shorter than the stored one, or many stocks left it at once',
+  count: 'a list has fewer records than its own total',
+  fields: 'a required field is missing in nearly all answers',
+  prices: 'a new candle is impossible, or its price move is',
+  rescale: 'many stored series disagree with the answers of one day',
+  identity: 'a series belongs to another stock, or many stocks have another symbol, ISIN or Sid at once',
+} as const
+
+/** Every code of a `CollectError` and its meaning; `http_<status>` is a family. */
+export const errorCodes = {
+  rate_limit: 'the provider answered 429, too often or for too long',
+  'http_<status>': 'the provider answered with this status',
+  html: 'an HTML page instead of data',
+  empty: 'a 200 without a body',
+  parse: 'the answer is not valid JSON or CSV',
+  schema: 'the answer has another structure than expected',
+  encoding: 'the answer is not UTF-8',
+  'other-stock': 'the answer is about another stock',
+  truncated: 'the answer is not complete',
+  deadline: 'no byte, or no complete answer, within the timeout',
+  slow: 'the same, on a saturated network link',
+  connect: 'no connection to the host',
+  dns: 'the host name is unknown',
+  tls: 'the certificate or the handshake is invalid',
+  reset: 'the connection was closed before the answer',
+  protocol: 'the reply is not valid HTTP',
+  too_large: 'the answer is too large',
+  fd: 'too many open files on this machine',
+  'host-down': 'the host was down for too long; the request was not sent',
+  'no-answer': 'every source failed, for different reasons',
+  ...refusals,
+  storage: 'a file, a folder or a database cannot be read or written',
+  'damaged-file': 'a stored file is damaged',
+  usage: 'a setting, a name or a symbol is wrong or missing',
+  'missing-setting': 'a setting that the selected streams need is not set',
+  'unknown-setting': 'a setting of this name does not exist',
+  'no-outputs': 'the folder has no outputs of a run',
+  'unknown-run': 'a worker does not find the run in its shared folder',
+  'volatile-redis': 'the Redis of a fleet may lose data',
+} as const
+
+/** A code of `errorCodes`, with `http_<status>` written out. */
+export type ErrorCode = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${number}`
+
+/** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
+export type TransportReason = 'deadline' | 'slow' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
