@@ -1,7 +1,7 @@
 import { asyncScheduler, type Observable } from 'rxjs'
 import type { BackoffReason } from '../model/event.js'
 import type { LimiterSettings } from './backoff.js'
-import { type HostState, hasTrouble, toBackoffStatus } from './host-state.js'
+import { hasTrouble, type LimiterState, toBackoffStatus } from './host-state.js'
 import { createLimiter, type Limiter } from './limiter.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
 import {
@@ -114,7 +114,7 @@ const createHostSummary = (name: string) => {
   let outages = 0
   let downMs = 0
   return {
-    onChange(before: HostState, after: HostState, now: number): void {
+    onChange(before: LimiterState, after: LimiterState, now: number): void {
       if (before.backoff === after.backoff) return
       if (after.backoff?.why === 'refuses' && before.generation !== after.generation) backoffs += 1
       // An outage counts once its first probe has failed; before that it may be a false alarm.
@@ -123,7 +123,7 @@ const createHostSummary = (name: string) => {
         downMs += now - before.backoff.since
       if (after.backoff === undefined) lowestRate = Math.min(lowestRate, computeLimit(after.rate.perSecond, now))
     },
-    toWarnings(host: HostState, now: number): readonly string[] {
+    toWarnings(host: LimiterState, now: number): readonly string[] {
       const ongoing = host.backoff?.why === 'down' && host.backoff.attempts > 0 ? now - host.backoff.since : 0
       const rate = lowestRate === Number.POSITIVE_INFINITY ? '' : `; the lowest rate was ${Number(lowestRate.toPrecision(2))} requests/s`
       const suffix = ongoing > 0 ? ' and has not recovered' : ''

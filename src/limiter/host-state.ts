@@ -18,7 +18,7 @@ import {
  * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. Pure reducers below change it.
  * Instants are milliseconds of the limiter's stopwatch.
  */
-export interface HostState {
+export interface LimiterState {
   readonly inFlight: number
   /** Counts the back-offs: a reply to a request of an earlier generation is late and must not extend the current one. */
   readonly generation: number
@@ -37,7 +37,7 @@ export interface HostState {
   readonly waitedMs: number
 }
 
-export const initialHostState: HostState = {
+export const initialLimiterState: LimiterState = {
   inFlight: 0,
   generation: 0,
   isProbing: false,
@@ -57,14 +57,14 @@ const MIN_ITEMS_FOR_OUTAGE = 5
 const MIN_FAILURES_FOR_OUTAGE = 3
 
 /** Decides on the next request: the delay in milliseconds (0: send it now), or the error to fail with. */
-export const decideAdmission = ({ backoff, isProbing, inFlight, rate }: HostState, now: number): number | HostClosedError => {
+export const decideAdmission = ({ backoff, isProbing, inFlight, rate }: LimiterState, now: number): number | HostClosedError => {
   if (backoff === undefined) return computeDelay(rate, inFlight, now)
   if (now >= backoff.until && !isProbing) return 0
   if (now >= backoff.giveUpAt) return createHostClosedError(backoff)
   return (isProbing ? backoff.giveUpAt : Math.min(backoff.until, backoff.giveUpAt)) - now
 }
 
-export const countSent = (host: HostState, now: number): HostState =>
+export const countSent = (host: LimiterState, now: number): LimiterState =>
   host.backoff === undefined
     ? { ...host, inFlight: host.inFlight + 1, rate: onSend(host.rate, now) }
     : { ...host, inFlight: host.inFlight + 1, isProbing: true }
@@ -81,7 +81,7 @@ export interface AttemptEnd {
   readonly now: number
 }
 
-export const applyAttemptEnd = (before: HostState, end: AttemptEnd, settings: LimiterSettings): HostState => {
+export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings: LimiterSettings): LimiterState => {
   const { signal, now } = end
   const isCurrent = end.generation === before.generation
   const host = { ...before, inFlight: before.inFlight - 1, isProbing: before.isProbing && !isCurrent }
@@ -107,7 +107,7 @@ export const applyAttemptEnd = (before: HostState, end: AttemptEnd, settings: Li
   }
 }
 
-const applyAnswer = (host: HostState, { generation, now }: AttemptEnd): HostState => {
+const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): LimiterState => {
   const { backoff, rate } = host
   if (backoff === undefined) return { ...host, rate: onGrant(rate, now) }
   if (backoff.why === 'down') {
@@ -120,10 +120,10 @@ const applyAnswer = (host: HostState, { generation, now }: AttemptEnd): HostStat
 }
 
 const applyRefusal = (
-  before: HostState,
+  before: LimiterState,
   { generation, now, retryAfterMs }: Omit<AttemptEnd, 'signal'> & { retryAfterMs: number | undefined },
   settings: LimiterSettings,
-): HostState => {
+): LimiterState => {
   const { backoff, rate } = before
   const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
   const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [], waitedMs }
@@ -138,14 +138,14 @@ const applyRefusal = (
   return { ...host, backoff: { ...backoff, until: Math.max(backoff.until, late.until) }, rate: onLateReply(rate, false) }
 }
 
-const markByPages = (host: HostState): HostState =>
+const markByPages = (host: LimiterState): LimiterState =>
   host.backoff === undefined ? host : { ...host, backoff: { ...host.backoff, isByPages: true } }
 
 const applyFailure = (
-  host: HostState,
+  host: LimiterState,
   { now, signal, item, isOneItemEnough }: AttemptEnd & { signal: TroubleSignal },
   settings: LimiterSettings,
-): HostState => {
+): LimiterState => {
   const failures = host.failures + 1
   const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
   const since = host.failures === 0 ? now : host.failingSince
@@ -156,7 +156,7 @@ const applyFailure = (
 }
 
 const isOutage = (
-  { failures, failedItems, inFlight }: HostState,
+  { failures, failedItems, inFlight }: LimiterState,
   { signal, isOneItemEnough }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean },
   { downMs, retries }: LimiterSettings,
 ): boolean => {
@@ -171,16 +171,17 @@ const isOutage = (
 }
 
 /** The circuit is open: the host does not answer. */
-export const isDown = ({ backoff }: HostState): boolean => backoff?.why === 'down'
+export const isDown = ({ backoff }: LimiterState): boolean => backoff?.why === 'down'
 
 /** A back-off after refusals lasts. That of an endpoint which no stream uses any more ends by itself. */
-export const isRefusing = ({ backoff, isProbing }: HostState, now: number): boolean =>
+export const isRefusing = ({ backoff, isProbing }: LimiterState, now: number): boolean =>
   backoff?.why === 'refuses' && (isProbing || now < backoff.until)
 
-export const hasTrouble = ({ backoff, failures, nonAnswers }: HostState): boolean => backoff !== undefined || failures > 0 || nonAnswers > 0
+export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
+  backoff !== undefined || failures > 0 || nonAnswers > 0
 
 /** The status of a back-off for events; times count from `now`. */
-export const toBackoffStatus = ({ backoff }: HostState, now: number) =>
+export const toBackoffStatus = ({ backoff }: LimiterState, now: number) =>
   backoff && {
     why: backoff.isByPages ? ('pages' as const) : backoff.why,
     ms: backoff.until - now,

@@ -1,7 +1,7 @@
 import { type Subscription, timer } from 'rxjs'
 import type { HostClosedError } from '../model/errors.js'
 import { createFailFastError, type LimiterSettings } from './backoff.js'
-import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, type HostState, initialHostState } from './host-state.js'
+import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, initialLimiterState, type LimiterState } from './host-state.js'
 
 /** A request in the queue of a limiter. */
 export interface QueuedRequest {
@@ -28,21 +28,21 @@ export interface Limiter {
    * cancels many at once does not start their successors one by one.
    */
   readonly release: (permit: Permit, end: AttemptResult) => void
-  readonly state: () => HostState
+  readonly state: () => LimiterState
 }
 
 export interface LimiterOptions {
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
-  readonly onChange: (before: HostState, after: HostState, now: number) => void
+  readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
 export const createLimiter = (options: LimiterOptions): Limiter => {
-  const state: LimiterState = {
+  const state: QueueState = {
     ...options,
     queue: new Set(),
-    host: initialHostState,
+    host: initialLimiterState,
     timerSubscription: undefined,
     isAdmitting: false,
     isScheduled: false,
@@ -55,9 +55,9 @@ export const createLimiter = (options: LimiterOptions): Limiter => {
   }
 }
 
-interface LimiterState extends LimiterOptions {
+interface QueueState extends LimiterOptions {
   readonly queue: Set<QueuedRequest>
-  host: HostState
+  host: LimiterState
   timerSubscription: Subscription | undefined
   isAdmitting: boolean
   /** The queue is served in a later turn. */
@@ -66,7 +66,7 @@ interface LimiterState extends LimiterOptions {
   readonly admitQueued: () => void
 }
 
-const acquire = (state: LimiterState, request: QueuedRequest): (() => void) => {
+const acquire = (state: QueueState, request: QueuedRequest): (() => void) => {
   const { queue, host, now } = state
   if (request.failFast && host.backoff?.why === 'down' && now() < host.backoff.until) {
     request.reject(createFailFastError(host.backoff, now()))
@@ -86,7 +86,7 @@ const acquire = (state: LimiterState, request: QueuedRequest): (() => void) => {
 
 const removeNothing = (): void => undefined
 
-const release = (state: LimiterState, permit: Permit, end: AttemptResult): void => {
+const release = (state: QueueState, permit: Permit, end: AttemptResult): void => {
   const [before, at] = [state.host, state.now()]
   state.host = applyAttemptEnd(before, { ...permit, ...end, now: at }, state.settings)
   if (state.host.backoff !== before.backoff) state.onChange(before, state.host, at)
@@ -96,14 +96,14 @@ const release = (state: LimiterState, permit: Permit, end: AttemptResult): void 
   }
 }
 
-const send = (state: LimiterState, request: QueuedRequest): void => {
+const send = (state: QueueState, request: QueuedRequest): void => {
   const sentAt = state.now()
   state.host = countSent(state.host, sentAt)
   request.start({ generation: state.host.generation, sentAt })
 }
 
 /** The fast path: most requests never wait, so they skip the queue. */
-const sendNow = (state: LimiterState, request: QueuedRequest): void => {
+const sendNow = (state: QueueState, request: QueuedRequest): void => {
   state.isAdmitting = true
   send(state, request)
   state.isAdmitting = false
@@ -111,7 +111,7 @@ const sendNow = (state: LimiterState, request: QueuedRequest): void => {
 }
 
 /** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
-const admitQueued = (state: LimiterState): void => {
+const admitQueued = (state: QueueState): void => {
   if (state.isAdmitting) return
   state.isAdmitting = true
   state.isScheduled = false
@@ -131,7 +131,7 @@ const admitQueued = (state: LimiterState): void => {
   state.isAdmitting = false
 }
 
-const scheduleAdmission = (state: LimiterState, ms: number): void => {
+const scheduleAdmission = (state: QueueState, ms: number): void => {
   state.timerSubscription?.unsubscribe()
   state.timerSubscription = timer(Math.ceil(ms)).subscribe(state.admitQueued)
 }
