@@ -31,7 +31,7 @@ describe('the command', () => {
 
   it('loads what every run needs before it starts', () => {
     expect([...loaded]).toEqual(
-      expect.arrayContaining(['rxjs', 'undici', 'zod', 'streams/all-ohlcv.ts', 'sinks/folder.ts', 'src/cli/run.ts']),
+      expect.arrayContaining(['rxjs', 'undici', 'zod', 'streams/all-ohlcv.ts', 'sinks/folder.ts', 'src/cli/run/run.ts']),
     )
   })
 

@@ -18,7 +18,7 @@ const MAX_IMPORTS = 15
 /** The files that still import from more places, with their exact numbers. The list only shrinks: an entry that is too high or not needed fails. */
 const FILES_WITH_MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/analysis/verify/verify.ts': 20,
-  'src/cli/run.ts': 19,
+  'src/cli/run/run.ts': 18,
   'src/collector.ts': 18,
   'src/pipeline/run-services.ts': 18,
   'src/storage/folder-session.ts': 17,
@@ -206,7 +206,7 @@ describe('the repository', () => {
     expect(undici).toEqual(['src/http/undici.ts'])
     // Metrics are served on loopback during a run.
     const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
-    expect(others).toEqual(['src/cli/metrics-server.ts'])
+    expect(others).toEqual(['src/cli/run/metrics-server.ts'])
   })
 })
 

@@ -1,4 +1,5 @@
-import type { Observable, SchedulerLike } from 'rxjs'
+import type { Command as Program } from 'commander'
+import { defer, type Observable, of, type SchedulerLike } from 'rxjs'
 import type { Collector, CollectorOptions } from '../collector.js'
 import type { SettingRow, SettingsSources } from '../config.js'
 import type * as Fleet from '../fleet/index.js'
@@ -7,7 +8,7 @@ import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Storage } from '../pipeline/storage.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
 import type { ExitSignal } from './signals.js'
-import type { TerminalStream } from './terminal.js'
+import type { TerminalStream } from './terminal/terminal.js'
 
 /** The process as commands see it; they use nothing else of it. */
 export interface ProcessIo {
@@ -41,3 +42,22 @@ export interface Dependencies {
 
 /** Runs a command with its options; emits the exit code. */
 export type Command<Options> = (options: Options, io: ProcessIo, dependencies: Dependencies) => Observable<number>
+
+/** What a command declaration needs: the arguments as typed, the process, and the dependencies. */
+export interface CommandContext {
+  readonly args: readonly string[]
+  readonly io: ProcessIo
+  readonly dependencies: Dependencies
+  /** Runs a command to its end and stores its exit code. */
+  readonly act: (code$: Observable<number>) => Promise<void>
+}
+
+/** Declares one command, with its options and examples, on the program. */
+export type AddCommand = (program: Program, context: CommandContext) => void
+
+/** Runs an action that is done at once and succeeds; emits the exit code 0. */
+export const succeed = (action: () => unknown): Observable<number> =>
+  defer(() => {
+    action()
+    return of(0)
+  })

@@ -1,13 +1,52 @@
 import { defer, map, type Observable } from 'rxjs'
-import type { Section } from '../analysis/diff/change.js'
+import { type Change, SECTIONS, type Section, sectionNames } from '../analysis/diff/change.js'
 import type { Difference } from '../analysis/diff/diff.js'
-import { formatJson } from '../model/text.js'
-import { changeLines } from './changes.js'
-import type { Command } from './dependencies.js'
+import { formatMinute } from '../model/trading-day.js'
+import type { AddCommand, Command } from './dependencies.js'
+import { exampleText, namesOption, readSymbols } from './options.js'
 import { resolveSettings } from './provider.js'
-import { paintLine, readSize } from './terminal.js'
+import { formatCount, formatQuantity } from './terminal/format.js'
+import { printJson, printLines } from './terminal/print.js'
+import { readSize, type TextLine } from './terminal/terminal.js'
+import { clean, wrap } from './terminal/text.js'
 
-export interface DiffFlags {
+const examples = [
+  ['scripstream diff', 'what the last run into ./data changed'],
+  ['scripstream diff --only surveillance,bands,circuits', 'only these kinds of changes'],
+  ['scripstream diff --symbols @watchlist.txt', 'only the stocks of a watchlist'],
+  ['scripstream run && scripstream diff --json > changes.json', 'the daily run, then its changes as JSON'],
+] as const
+
+const DIFF_EXIT_CODES = `
+Exit codes:
+  0  done, with or without changes
+  1  the folder cannot be read
+  2  wrong usage or configuration
+`
+
+export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
+  const sectionsText = (): string =>
+    [
+      '',
+      'Kinds:',
+      ...sectionNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${SECTIONS[name]}`, readSize(io.stdout).columns)]),
+      '',
+    ].join('\n')
+  program
+    .command('diff')
+    .description('Shows what the last run changed: listings, surveillance, bands, circuits, deals, filings.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .addOption(
+      namesOption('--only', 'only these kinds of changes', { what: 'kind', known: sectionNames, listedBy: '"scripstream diff --help"' }),
+    )
+    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
+    .option('--json', 'print all changes as JSON on stdout')
+    .addHelpText('after', () => exampleText(examples) + sectionsText() + DIFF_EXIT_CODES)
+    .action((flags: DiffFlags) => act(diffCommand(flags, io, dependencies)))
+}
+
+interface DiffFlags {
   readonly out?: string
   readonly config?: string
   readonly only?: readonly Section[]
@@ -16,20 +55,55 @@ export interface DiffFlags {
 }
 
 /** Prints the changes of the last run of a folder, and emits the exit code. */
-export const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, dependencies) =>
+const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, dependencies) =>
   defer((): Observable<number> => {
     const settings = resolveSettings({ out, config }, { env }, dependencies)
-    const toText = (difference: Difference): string =>
-      changeLines(difference, readSize(stdout).columns)
-        .map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`)
-        .join('')
     return defer(async () => {
       const { diff } = await import('./folder-readers.js')
       return diff(settings.out, { exchange: settings.exchange, only, symbols })
     }).pipe(
       map((difference) => {
-        stdout.write(json ? `${formatJson(difference, 2)}\n` : toText(difference))
+        if (json) printJson(difference, stdout)
+        else printLines(changeLines(difference, readSize(stdout).columns), stdout)
         return 0
       }),
     )
   })
+
+/** Changes shown of each kind; `--json` has all. */
+const MAX_CHANGES_SHOWN = 8
+
+/** Formats the changes for people: kind by kind, the first few of each. */
+const changeLines = (difference: Difference, columns: number): readonly TextLine[] => {
+  const { folder, run, asOf, since, counts, changes, notes } = difference
+  const plain = (text: string): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line]])
+  if (since === null) {
+    const why = run === undefined ? 'no run has finished here yet' : `run ${run} is the first here, or earlier runs were not recorded`
+    return plain(`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`)
+  }
+  const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
+  const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')
+  const asOfText = (instant: string | undefined): string => (instant === undefined ? '' : `, as of ${formatMinute(Date.parse(instant))}`)
+  const what = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
+  return [
+    ...plain(`${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
+    ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),
+    ...kinds.flatMap(([section]) => sectionLines(section, changes, columns)),
+    ...(notes.length === 0 ? [] : [[], [['Not compared', 'bold'] as const], ...notes.flatMap((note) => plain(`  ${clean(note)}`))]),
+  ]
+}
+
+const sectionLines = (section: Section, changes: readonly Change[], columns: number): readonly TextLine[] => {
+  const own = changes.filter((change) => change.section === section)
+  const rest = own.length - MAX_CHANGES_SHOWN
+  const lines = [
+    ...own.slice(0, MAX_CHANGES_SHOWN).map(({ symbol, detail }) => `  ${clean(symbol)}: ${clean(detail)}`),
+    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--json shows all)`] : []),
+  ]
+  const [title = '', ...more] = wrap(`${section}: ${SECTIONS[section]}`, columns)
+  return [
+    [],
+    [[section, 'bold'], [title.slice(section.length)]],
+    ...[...more, ...lines.flatMap((line) => wrap(line, columns))].map((line): TextLine => [[line]]),
+  ]
+}

@@ -1,39 +1,17 @@
 import { setFlagsFromString } from 'node:v8'
-import {
-  catchError,
-  defer,
-  distinctUntilChanged,
-  endWith,
-  filter,
-  finalize,
-  from,
-  ignoreElements,
-  last,
-  merge,
-  type Observable,
-  of,
-  scan,
-  share,
-  switchMap,
-  takeLast,
-  takeUntil,
-  tap,
-  throttleTime,
-} from 'rxjs'
-import { findMisspeltVariables } from '../model/environment.js'
+import { defer, from, type Observable, of } from 'rxjs'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/engine.js'
-import type { Command, Dependencies, ProcessIo } from './dependencies.js'
-import { formatCount, formatQuantity, formatRate } from './format.js'
-import { resolveSettings } from './provider.js'
-import { clean } from './text.js'
+import type { Dependencies, ProcessIo } from './dependencies.js'
+import { formatCount, formatQuantity, formatRate } from './terminal/format.js'
+import { clean } from './terminal/text.js'
 
 /** The flags that choose the fleet of a command. */
 export interface FleetFlags {
-  readonly engine: string | undefined
-  readonly blobs: string | undefined
-  readonly allowVolatile: boolean
+  readonly engine?: string
+  readonly blobs?: string
+  readonly allowVolatile?: boolean
 }
 
 /** Used instead of the flags: an address with a password need not be typed. */
@@ -46,7 +24,7 @@ interface FleetLocation {
 }
 
 /** The fleet chosen by flags or the environment; undefined without a fleet. */
-export const resolveFleet = ({ engine, blobs, allowVolatile }: FleetFlags, env: ProcessIo['env']): FleetLocation | undefined => {
+export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlags, env: ProcessIo['env']): FleetLocation | undefined => {
   const address = engine ?? env[FLEET_ENV.engine]
   const folder = blobs ?? env[FLEET_ENV.blobs]
   if (engine === '')
@@ -89,7 +67,7 @@ const connectEngine = async (
 }
 
 /** An unusable Redis is a configuration error: nothing has started yet, and the user can fix it. */
-const rethrowAsUsageError = (error: unknown): never => {
+export const rethrowAsUsageError = (error: unknown): never => {
   throw error instanceof StorageError ? new UsageError(error.message, { cause: error }) : error
 }
 
@@ -124,61 +102,3 @@ export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
         ),
         ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned from lost or stalled workers`] : []),
       ]
-
-export interface WorkerFlags extends FleetFlags {
-  readonly name: string | undefined
-  readonly concurrency: number | undefined
-  readonly config: string | undefined
-}
-
-const COUNT_INTERVAL_MS = 10_000
-
-/** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
-export const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
-  defer(() => {
-    const location = resolveFleet(flags, io.env)
-    if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
-    for (const line of findMisspeltVariables(io.env, dependencies.streams)) io.stderr.write(`warning: ${clean(line)}\n`)
-    const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
-    const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
-    const signal$ = io.signal$.pipe(share())
-    let signals = 0
-    const listening = signal$.subscribe(() => {
-      signals += 1
-      if (signals === 1) say('Stopping: active items finish first. Press Ctrl+C again to stop at once; other workers take over.')
-      else io.exit(130)
-    })
-    return from(dependencies.fleet()).pipe(
-      switchMap(({ fleetWorker, workerName }) => {
-        const { concurrency } = flags
-        const name = flags.name ?? workerName()
-        const news$ = fleetWorker({
-          ...location,
-          headers,
-          name,
-          concurrency,
-          version: dependencies.version,
-          streams: dependencies.streams,
-          stop: signal$,
-        }).pipe(share())
-        const items$ = news$.pipe(
-          filter(({ type }) => type === 'settled'),
-          scan((items) => items + 1, 0),
-        )
-        const periodic$ = items$.pipe(throttleTime(COUNT_INTERVAL_MS, io.scheduler, { leading: false, trailing: true }))
-        // At the end, the last count is printed at once.
-        const counts$ = merge(periodic$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
-          distinctUntilChanged(),
-          tap((items) => say(`${formatQuantity(items, 'item')} finished since this worker joined`)),
-        )
-        const lines$ = news$.pipe(
-          tap((news) => {
-            if (news.type === 'joined') say(`${news.name} works for the fleet at ${news.shown}; press Ctrl+C to stop.`)
-            if (news.type === 'run') say(`Working for run ${news.run}.`)
-          }),
-        )
-        return merge(lines$, counts$).pipe(ignoreElements(), endWith(0), catchError(rethrowAsUsageError))
-      }),
-      finalize(() => listening.unsubscribe()),
-    )
-  })

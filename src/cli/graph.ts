@@ -1,7 +1,17 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { listOutputFiles } from './files.js'
-import { formatQuantity } from './format.js'
-import { groupByPhase, type PhaseGroup } from './phases.js'
+import type { AddCommand } from './dependencies.js'
+import { succeed } from './dependencies.js'
+import { exampleText } from './options.js'
+import { groupByPhase, listOutputFiles, type PhaseGroup } from './streams.js'
+import { formatQuantity } from './terminal/format.js'
+
+export const addGraph: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('graph')
+    .description('Prints the graph of a run as a Mermaid flowchart.')
+    .addHelpText('after', exampleText([['scripstream graph > graph.mmd', 'the graph, for any Mermaid viewer']]))
+    .action(() => act(succeed(() => io.stdout.write(formatGraph(dependencies.streams)))))
+}
 
 /**
  * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers, endpoints and files, dotted lines from a

@@ -2,8 +2,8 @@ import { CollectError, errorCodes, formatError, refusals, UsageError } from '../
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { toAddressVariable } from '../model/settings.js'
 import type { ProcessIo } from './dependencies.js'
-import { countItems } from './problems.js'
-import { clean } from './text.js'
+import { countItems } from './run/problems.js'
+import { clean } from './terminal/text.js'
 
 /** The HTTP statuses with advice of their own. */
 type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'

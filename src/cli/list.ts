@@ -1,10 +1,36 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { MASTER } from '../pipeline/work.js'
-import { listOutputFiles } from './files.js'
-import { formatQuantity } from './format.js'
-import { groupByPhase } from './phases.js'
-import type { TextLine } from './terminal.js'
-import { wrap } from './text.js'
+import type { AddCommand } from './dependencies.js'
+import { succeed } from './dependencies.js'
+import { exampleText } from './options.js'
+import { groupByPhase, listOutputFiles } from './streams.js'
+import { formatQuantity } from './terminal/format.js'
+import { printJson, printLines } from './terminal/print.js'
+import { readSize, type TextLine } from './terminal/terminal.js'
+import { wrap } from './terminal/text.js'
+
+const examples = [
+  ['scripstream list', 'every stream with its endpoints and files'],
+  ['scripstream list --json', 'the same as JSON'],
+] as const
+
+export const addList: AddCommand = (program, { io, dependencies, act }) => {
+  const { streams } = dependencies
+  const { stdout } = io
+  program
+    .command('list')
+    .description('Shows the streams: phases, workers, endpoints and outputs.')
+    .option('--json', 'print JSON on stdout')
+    .addHelpText('after', exampleText(examples))
+    .action(({ json }: { readonly json?: boolean }) =>
+      act(
+        succeed(() => {
+          if (json) printJson(listDocument(streams), stdout)
+          else printLines(listLines(streams, readSize(stdout).columns), stdout)
+        }),
+      ),
+    )
+}
 
 /** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>

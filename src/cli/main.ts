@@ -10,7 +10,7 @@ import { loadSettings, settingRows } from '../config.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import { runProgram } from './program.js'
 import { listenToSignals } from './signals.js'
-import { ignoreBrokenPipe, showCursor } from './terminal.js'
+import { ignoreBrokenPipe, showCursor } from './terminal/terminal.js'
 
 // V8 sees the first thousands of items wait, and then allocates the objects of all items in the old generation, where they stay until the
 // next major GC: three times the memory, and twice the time for small answers.

@@ -1,7 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
-import { readInteger, readNames, readStreams, type ValidNames } from './values.js'
+import { z } from 'zod'
+import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
+import { formatError, UsageError } from '../model/errors.js'
+import { findClosest } from '../model/text.js'
+import { toInstant } from '../model/trading-day.js'
 
 const MAX_STOCKS = 10_000
+const SIMULATED_STOCKS = 500
 
 /** An option that takes a whole number within bounds. */
 export const integerOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
@@ -9,6 +15,10 @@ export const integerOption = (flags: string, text: string, [min, max]: readonly 
 
 /** An option that takes a number of stocks. */
 export const stocksOption = (flags: string, text: string): Option => integerOption(flags, text, [1, MAX_STOCKS])
+
+/** `--simulate`, with its default number of stocks. */
+export const simulateOption = (text = 'use the built-in simulator'): Option =>
+  stocksOption('--simulate [stocks]', `${text}; ${SIMULATED_STOCKS} stocks if no number is given`).preset(String(SIMULATED_STOCKS))
 
 /** A repeatable option that takes names of streams. */
 export const streamsOption = (flag: string, text: string, names: readonly string[]): Option =>
@@ -26,3 +36,106 @@ export const namesOption = (flag: string, text: string, names: ValidNames): Opti
 export const engineOption = (): Option => new Option('--engine <url>', 'Redis of the fleet: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
 export const blobsOption = (): Option => new Option('--blobs <dir>', 'folder shared by all machines of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = (): Option => new Option('--allow-volatile', 'accept a Redis that may lose data')
+
+const END_OF_DAY_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
+
+const DayText = z.iso.date()
+const InstantText = z.iso.datetime({ offset: true })
+
+/** The instant (epoch milliseconds) of `--as-of`: a day means its end in India. */
+export const readAsOf = (text: string): number => {
+  if (DayText.safeParse(text).success) return toInstant(text) + END_OF_DAY_MS
+  const instant = InstantText.safeParse(text).success ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(instant)) {
+    throw new UsageError(`--as-of: invalid date ${quoteValue(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
+  }
+  return instant
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds. */
+export const readDuration = (flag: string, text: string, max: number): number => {
+  const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
+  const ms = amount === '0' ? 0 : Number(amount) * (UNITS[unit] ?? Number.NaN)
+  if (!(ms <= max)) throw new UsageError(`${flag}: invalid duration ${quoteValue(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`)
+  return ms
+}
+
+/** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or separated by commas; `#` starts a comment. */
+export const readSymbols = (text: string): readonly string[] => {
+  const symbols = text.startsWith('@') ? readText(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
+  const named = trimDistinct(symbols)
+  if (named.length === 0) throw new UsageError(`--symbols: no symbol in ${quoteValue(text)}; use A,B or @FILE`)
+  return named
+}
+
+/** The valid names of an option, and the command that lists them. */
+interface ValidNames {
+  readonly what: string
+  readonly known: readonly string[]
+  readonly listedBy: string
+}
+
+/** The stream names of `--only` or `--skip`, each once; rejects unknown names. */
+export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] =>
+  readNames(flag, text, { what: 'stream', known, listedBy: '"scripstream list"' })
+
+/** The rules of `--accept`, each once. */
+export const readAccept = (text: string): readonly RefusalCode[] =>
+  readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' }) as readonly RefusalCode[]
+
+/** Comma-separated names, each once; rejects unknown names. */
+const readNames = (flag: string, text: string, { what, known, listedBy }: ValidNames): readonly string[] => {
+  const names = trimDistinct(text.split(','))
+  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoteValue(text)}; ${listedBy} lists them`)
+  for (const name of names) {
+    if (known.includes(name)) continue
+    const meant = findClosest(name, known)
+    throw new UsageError(
+      `${flag}: unknown ${what} ${quoteValue(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${listedBy} lists them all`,
+    )
+  }
+  return names
+}
+
+export const readInteger = (flag: string, text: string, min: number, max: number): number => {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= min && value <= max)) throw new UsageError(`${flag}: ${quoteValue(text)} is not a whole number from ${min} to ${max}`)
+  return value
+}
+
+/** The checked content of a JSON file that a flag names. */
+export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
+  const checked = schema.safeParse(parseJsonFile(flag, path))
+  if (!checked.success) throw new UsageError(`${flag}: ${path} has invalid content\n${z.prettifyError(checked.error)}`)
+  return checked.data
+}
+
+const parseJsonFile = (flag: string, path: string): unknown => {
+  try {
+    return JSON.parse(readText(path, flag))
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
+  }
+}
+
+/** The text of a file that a flag names; `-` is stdin. */
+export const readText = (path: string, flag: string): string => {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')
+  } catch (error) {
+    throw new UsageError(`${flag}: the file ${quoteValue(path)} cannot be read: ${formatError(error)}`)
+  }
+}
+
+const trimDistinct = (texts: readonly string[]): readonly string[] => [
+  ...new Set(texts.map((text) => text.trim()).filter((text) => text !== '')),
+]
+
+const quoteValue = (text: string): string => JSON.stringify(text)
+
+/** The examples of a command, for its help. */
+export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>
+  ['', 'Examples:', ...list.flatMap(([command, note]) => [`  ${command}`, `      ${note}`]), ''].join('\n')

@@ -1,12 +1,11 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { lastValueFrom } from 'rxjs'
 import { loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
-import type { CommandContext } from './commands/context.js'
-import { commands } from './commands/index.js'
-import type { Dependencies, ProcessIo } from './dependencies.js'
-import { exampleText } from './help.js'
+import { commands } from './commands.js'
+import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
-import { readSize } from './terminal.js'
+import { exampleText } from './options.js'
+import { readSize } from './terminal/terminal.js'
 
 const examples = [
   ['scripstream run --simulate', 'all streams on simulated data, no setup needed'],
@@ -47,6 +46,8 @@ export const createProgram = (context: CommandContext): Command => {
     .version(dependencies.version)
     .exitOverride()
     .showHelpAfterError('(--help lists commands and options)')
+    // The descriptions say what an option without its value means.
+    .configureHelp({ optionDescription: (option) => new Help().optionDescription(option).replace(/ \(preset: .*\)$/, '') })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),

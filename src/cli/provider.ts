@@ -1,17 +1,16 @@
-import { defer, type Observable } from 'rxjs'
+import { concatMap, defer, finalize, from, type Observable } from 'rxjs'
 import type { Settings } from '../model/settings.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
-import { whileServing } from './serving.js'
 
 /** The provider of a command: the configured one, or the simulator. */
 export interface ProviderChoice {
-  readonly config: string | undefined
+  readonly config?: string | undefined
   /** Number of simulated stocks; undefined for the configured provider. */
-  readonly simulate: number | undefined
+  readonly simulate?: number | undefined
   readonly asOf?: number | undefined
 }
 
-export interface Provider {
+interface Provider {
   readonly settings: Settings
   /** Identifies simulated data in the record of a run. */
   readonly variant: { readonly variant?: string }
@@ -20,19 +19,13 @@ export interface Provider {
 /** Delay of each simulated answer: a run stays short, but its progress is visible. */
 export const SIMULATED_LATENCY_MS = 40
 
-const SIMULATED_STOCKS = 500
-
-/** The number of stocks of `--simulate`, with a default. */
-export const countSimulatedStocks = (simulate: number | true | undefined): number | undefined =>
-  simulate === true ? SIMULATED_STOCKS : simulate
-
 /** The settings of a command; flags take precedence. */
 export const resolveSettings = (
   {
     config,
     out,
     patience,
-  }: { readonly config: string | undefined; readonly out?: string | undefined; readonly patience?: number | undefined },
+  }: { readonly config?: string | undefined; readonly out?: string | undefined; readonly patience?: number | undefined },
   { env }: Pick<ProcessIo, 'env'>,
   { loadSettings, streams }: Dependencies,
 ): Settings =>
@@ -58,3 +51,18 @@ export const withProvider = <T>(
     (simulator) => use({ settings: { ...settings, ...simulator.settings }, variant: { variant: `${simulate} made-up stocks` } }),
   )
 }
+
+/** Uses a server, such as the simulator. Closes it when `use` completes, fails or is unsubscribed, even while it is starting. */
+export const whileServing = <Server extends { readonly close: () => unknown }, T>(
+  serve: () => Promise<Server>,
+  use: (server: Server) => Observable<T>,
+): Observable<T> =>
+  defer(() => {
+    const serving = serve()
+    const close = (): void =>
+      void serving.then(
+        (server) => server.close(),
+        () => undefined,
+      )
+    return from(serving).pipe(concatMap(use), finalize(close))
+  })

@@ -2,15 +2,50 @@ import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
 import { listEndpointHosts } from '../model/settings.js'
-import { createLimitsSchema, Fault } from '../simulator/conditions.js'
+import { createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
 import type { Simulator } from '../simulator/index.js'
-import type { Command, ProcessIo } from './dependencies.js'
-import { formatQuantity } from './format.js'
-import { whileServing } from './serving.js'
+import type { AddCommand, Command, ProcessIo } from './dependencies.js'
+import { exampleText, integerOption, readAsOf, readJsonFile, stocksOption } from './options.js'
+import { whileServing } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
-import { readJsonFile } from './values.js'
+import { formatQuantity } from './terminal/format.js'
+import { readSize } from './terminal/terminal.js'
+import { wrap } from './terminal/text.js'
 
-export interface SimulateFlags {
+interface SimulateInput {
+  readonly port: number
+  readonly stocks: number
+  readonly seed: number
+  readonly latency: number
+  readonly faults?: string
+  readonly limits?: string
+  readonly asOf?: number
+}
+
+const examples = [
+  ['scripstream simulate --port 8080 --stocks 2775', 'a whole market on port 8080'],
+  ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"hang","times":1}]'],
+  ['scripstream simulate > simulator.env', 'then, in another terminal: . ./simulator.env && scripstream run'],
+] as const
+
+export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('simulate')
+    .description('Starts the simulator and prints the environment variables that point to it.')
+    .addOption(integerOption('--port <n>', 'port on 127.0.0.1; 0 for any free port', [0, 65_535]).default(0))
+    .addOption(stocksOption('--stocks <n>', 'number of stocks').default(500))
+    .addOption(integerOption('--seed <n>', 'the same seed gives the same market', [0, 2 ** 31 - 1]).default(1))
+    .addOption(integerOption('--latency <ms>', 'delay before each answer', [0, 60_000]).default(0))
+    .option('--faults <file>', 'JSON file with a list of faults')
+    .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
+    .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
+    .addHelpText('after', () => exampleText(examples) + faultsText(readSize(io.stdout).columns))
+    .action(({ latency, faults, limits, asOf, ...rest }: SimulateInput) =>
+      act(simulateCommand({ ...rest, latencyMs: latency, faults, limits, asOf }, io, dependencies)),
+    )
+}
+
+interface SimulateFlags {
   readonly port: number
   readonly stocks: number
   readonly seed: number
@@ -23,11 +58,7 @@ export interface SimulateFlags {
 }
 
 /** Runs the simulator until a signal; prints the environment variables that point to it on stdout. */
-export const simulateCommand: Command<SimulateFlags> = (
-  { port, stocks, seed, latencyMs, faults, limits: limitsFile, asOf },
-  io,
-  dependencies,
-) =>
+const simulateCommand: Command<SimulateFlags> = ({ port, stocks, seed, latencyMs, faults, limits: limitsFile, asOf }, io, dependencies) =>
   defer(() => {
     const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
     const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
@@ -62,3 +93,14 @@ const readFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] 
   if (unknown) throw new UsageError(`--faults: unknown endpoint "${unknown.on}" in ${path}; use ${[...names].join(', ')}, or * for all`)
   return faults
 }
+
+/** The fields of an entry of a `--faults` file. */
+const faultsText = (columns: number): string =>
+  [
+    '',
+    'Fields of a fault in a --faults file:',
+    ...Object.entries(Fault.shape).flatMap(([name, schema]) =>
+      wrap(`  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`, columns),
+    ),
+    '',
+  ].join('\n')

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Finding } from '../../src/analysis/verify/finding.js'
-import { countFindings, type Verification } from '../../src/analysis/verify/finding.js'
-import { findingLines } from '../../src/cli/findings.js'
-import { width } from '../../src/cli/text.js'
+import { countFindings, type Finding, type Verification } from '../../src/analysis/verify/finding.js'
+import { width } from '../../src/cli/terminal/text.js'
+import { findingLines } from '../../src/cli/verify.js'
 
 const move = (symbol: string): Finding => ({
   check: 'large-moves',

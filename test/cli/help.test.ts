@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -69,5 +69,14 @@ describe('the help', () => {
     const typed = argsIn('scripstream run --gone | less')
     expect(typed).toEqual(['run', '--gone'])
     await expect(dry(typed).parseAsync([...typed], { from: 'user' })).rejects.toThrow()
+  })
+})
+
+describe('the source of a command', () => {
+  test.each(names)('is one file, or a folder with its flags in command.ts: %s', (name) => {
+    const folder = join(import.meta.dirname, '../../src/cli')
+    const places = [`${name}.ts`, `${name}/command.ts`].filter((file) => existsSync(join(folder, file)))
+    expect(places).toHaveLength(1)
+    expect(readFileSync(join(folder, places[0] ?? ''), 'utf8')).toContain(`.command('${name}')`)
   })
 })

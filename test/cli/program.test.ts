@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import { ignoreBrokenPipe } from '../../src/cli/terminal.js'
+import { ignoreBrokenPipe } from '../../src/cli/terminal/terminal.js'
 import { createRecorder } from './screen.js'
 import { createTestDependencies, createTestIo } from './support.js'
 

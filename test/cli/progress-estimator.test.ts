@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createProgressEstimator } from '../../src/cli/progress-estimator.js'
+import { createProgressEstimator } from '../../src/cli/terminal/progress-estimator.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { createRandom } from '../../src/simulator/random.js'

@@ -1,6 +1,6 @@
 import { firstValueFrom, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { planRetry } from '../../src/cli/retry.js'
+import { planRetry } from '../../src/cli/run/retry.js'
 import { DamagedFileError, UsageError } from '../../src/model/errors.js'
 import { tinyRegistry } from './support.js'
 

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import type { TerminalStream } from '../../src/cli/terminal.js'
+import type { TerminalStream } from '../../src/cli/terminal/terminal.js'
 
 /** A stream that records its output; a terminal if `columns` is given, without colours by default. */
 export interface Recorder {

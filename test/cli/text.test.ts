@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clean, cut, padEnd, padStart, width, wrap } from '../../src/cli/text.js'
+import { clean, cut, padEnd, padStart, width, wrap } from '../../src/cli/terminal/text.js'
 
 describe('text from outside', () => {
   test('loses escape sequences, control characters, line separators and direction marks', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { readAsOf, readInteger, readJsonFile, readStreams, readSymbols } from '../../src/cli/values.js'
+import { readAsOf, readInteger, readJsonFile, readStreams, readSymbols } from '../../src/cli/options.js'
 import { UsageError } from '../../src/model/errors.js'
 import { findClosest } from '../../src/model/text.js'
 

@@ -9,7 +9,7 @@ import { planRun } from '../../pipeline/plan.js'
 import { checkRequirements } from '../../pipeline/requirements.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { findExistingFolder, readFreeBytes } from '../disk.js'
-import { formatBytes } from '../format.js'
+import { formatBytes } from '../terminal/format.js'
 
 /** A check of this machine: a requirement of a run, or useful to know. */
 export interface LocalCheck {
@@ -22,7 +22,7 @@ const MIN_NODE = [20, 19] as const
 /** About the size of a first run of the whole market. */
 const MIN_FREE_BYTES = 1e9
 
-export interface LocalContext {
+interface LocalContext {
   readonly settings: Settings
   readonly streams: readonly StreamDefinition[]
   /** Packages that are used if installed. */

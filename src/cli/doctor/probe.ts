@@ -4,13 +4,13 @@ import { createDriftWatch } from '../../http/drift.js'
 import type { AnyEndpoint } from '../../http/endpoint.js'
 import type { HttpReply, Transport } from '../../http/transport.js'
 import { createLimiters } from '../../limiter/limiter-registry.js'
-import { formatError, isItemError } from '../../model/errors.js'
+import { BadAnswerError, CollectError, formatError, HttpError, isItemError } from '../../model/errors.js'
 import type { Redact } from '../../model/redact.js'
 import type { Drift } from '../../model/report.js'
-import type { Settings } from '../../model/settings.js'
+import { type Settings, toAddressVariable } from '../../model/settings.js'
 import { createWorkerSlot } from '../../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { findRequestHint } from './advice.js'
+import { findHint } from '../hints.js'
 
 /** The result of one request to an endpoint. */
 export interface Probe {
@@ -91,3 +91,13 @@ export const describeEndpoint = ({ name }: StreamDefinition, endpoint: AnyEndpoi
   host: endpoint.host,
   path: endpoint.path,
 })
+
+/** Advice for a failed request. */
+const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>): string => {
+  if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
+    return 'No file exists for these days; choose a trading day with --as-of.'
+  if (error instanceof BadAnswerError && error.reason !== 'html')
+    return 'The provider may have changed its format; look for a newer version of scripstream.'
+  const hint = error instanceof CollectError ? findHint(error) : undefined
+  return hint ?? `Check ${toAddressVariable(host)} (its path too), the network, and any proxy.`
+}

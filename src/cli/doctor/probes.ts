@@ -26,7 +26,7 @@ import { describeEndpoint, type Probe, type ProbeOptions, sendProbe } from './pr
 /** Large stocks with a long history: each has data in every stream. */
 const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 
-export interface ProbeContext extends ProbeOptions {
+interface ProbeContext extends ProbeOptions {
   /** "Now", epoch milliseconds. */
   readonly asOf: number
 }

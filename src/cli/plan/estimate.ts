@@ -1,7 +1,7 @@
 import type { ScriptReport } from '../../model/report.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { countItems, countLost } from '../problems.js'
+import { countItems, countLost } from '../run/problems.js'
 
 /** The items of a stream in a run, and their source: stored in the folder, given by a flag or the definition, assumed, or unknown. */
 export interface ItemNumbers {
@@ -25,7 +25,7 @@ export const findScript = (report: unknown, name: string): ScriptReport | undefi
 }
 
 /** A figure, and its source: the last run, the definition of the stream, or a captured daily run of the whole market. */
-export interface Figure {
+interface Figure {
   readonly value: number
   readonly from: 'last run' | 'stream definitions' | 'captured run'
 }

@@ -34,7 +34,7 @@ export interface PlanInput {
   readonly now: number
 }
 
-export interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
+interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
   /** The items that the resumed run has already fetched, as `stream/file name`. */
   readonly fetched: ReadonlySet<string>
   readonly warn: (text: string) => void

@@ -5,15 +5,15 @@ import { listTables } from '../../pipeline/list-tables.js'
 import type { Command, ProcessIo } from '../dependencies.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
-import { paintLine, readSize } from '../terminal.js'
-import type { ColumnFacts, RowChunk } from './cells.js'
-import type { Format } from './format-names.js'
+import { printLines } from '../terminal/print.js'
+import { readSize } from '../terminal/terminal.js'
+import type { ColumnFacts, RowChunk } from './formats.js'
 
-export interface QueryFlags {
+interface QueryFlags {
   readonly sql: string
-  readonly out: string | undefined
-  readonly config: string | undefined
-  readonly format: Format | undefined
+  readonly out?: string | undefined
+  readonly config?: string | undefined
+  readonly format?: Format | undefined
   /** Rows shown in a table. */
   readonly rows: number
 }
@@ -60,7 +60,7 @@ export const printResult = async (
   if (how === 'table') {
     const rowsTable = await import('./rows-table.js')
     const lines = await rowsTable.renderRows(columns, readChunks(result), { columns: readSize(stdout).columns, rows })
-    stdout.write(lines.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stdout)}\n`).join(''))
+    printLines(lines, stdout)
     return
   }
   const { [how]: write } = (await import('./formats.js')).rowFormatters
@@ -106,3 +106,7 @@ export const chooseStatement = (
   if (piped.trim() !== '') return piped
   throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query --json')
 }
+
+/** The output formats of rows. */
+export const formats = ['table', 'csv', 'json', 'ndjson'] as const
+export type Format = (typeof formats)[number]

@@ -1,8 +1,7 @@
-import { formatCount, formatQuantity } from '../format.js'
-import { renderTable } from '../table.js'
-import type { TextLine } from '../terminal.js'
-import { clean, cut, width } from '../text.js'
-import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from './cells.js'
+import { formatCount, formatQuantity } from '../terminal/format.js'
+import { renderTable, type TextLine } from '../terminal/terminal.js'
+import { clean, cut, width } from '../terminal/text.js'
+import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from './formats.js'
 
 export interface TableLimits {
   readonly columns: number

@@ -9,8 +9,8 @@ import { callbackStorage } from '../../storage/callback-storage.js'
 import type { Command, ProcessIo } from '../dependencies.js'
 import { type ProviderChoice, resolveSettings, withProvider } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
-import type { TerminalStream } from '../terminal.js'
-import { clean } from '../text.js'
+import type { TerminalStream } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 import { toRecords } from './records.js'
 
 export interface StreamFlags extends ProviderChoice {

@@ -1,0 +1,33 @@
+import { addCompletion } from './completion/command.js'
+import type { AddCommand } from './dependencies.js'
+import { addDiff } from './diff.js'
+import { addDoctor } from './doctor/command.js'
+import { addDrift } from './drift.js'
+import { addExport } from './export/command.js'
+import { addGraph } from './graph.js'
+import { addList } from './list.js'
+import { addPlan } from './plan/command.js'
+import { addQuery } from './query/command.js'
+import { addRun } from './run/command.js'
+import { addSimulate } from './simulate.js'
+import { addStream } from './stream/command.js'
+import { addVerify } from './verify.js'
+import { addWorker } from './worker.js'
+
+/** All commands, in the order in which `--help` lists them. */
+export const commands: readonly AddCommand[] = [
+  addRun,
+  addStream,
+  addQuery,
+  addExport,
+  addVerify,
+  addDiff,
+  addDrift,
+  addDoctor,
+  addPlan,
+  addWorker,
+  addSimulate,
+  addList,
+  addGraph,
+  addCompletion,
+]

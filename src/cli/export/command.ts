@@ -1,0 +1,152 @@
+import { join } from 'node:path'
+import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
+import type { Export, LoadedTable } from '../../../sinks/export.js'
+import { listMissingOutputs, readRunSnapshot } from '../../storage/run-snapshot.js'
+import { formatCommandLine } from '../command-line.js'
+import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
+import { exampleText } from '../options.js'
+import { resolveSettings } from '../provider.js'
+import { toExitCode, untilSignal } from '../signals.js'
+import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
+import { printJson, printLines } from '../terminal/print.js'
+import { renderTable, type TextLine } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
+import { createExport, readTarget, type Target } from './targets.js'
+
+interface ExportFlags {
+  readonly to: readonly Target[]
+  readonly out?: string
+  readonly config?: string
+  readonly schema?: string
+  readonly json?: boolean
+}
+
+const examples = [
+  ['scripstream export --to market.duckdb', 'all tables into one DuckDB file'],
+  ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
+  ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
+  ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
+] as const
+
+const EXPORT_NOTE = `
+Replaces the tables with the contents of the folder, in one transaction (for
+Parquet: finished folders are moved into place). After a failure, the earlier
+data is still there. A table without source files is skipped and keeps its rows.
+Of two candles of one day, the last one in the file counts; a candle with an
+unreadable day is left out. Everything else at the target stays.
+Needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
+npm install postgres
+`
+
+const EXPORT_EXIT_CODES = `
+Exit codes:
+  0              loaded
+  1              an output cannot be read, or a target cannot be written
+  2              wrong usage or configuration, nothing to load, or a missing
+                 package
+  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
+`
+
+export const addExport: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('export')
+    .description('Loads the collected files into DuckDB, Parquet or PostgreSQL.')
+    .requiredOption(
+      '--to <target>',
+      'market.duckdb, parquet:DIR or postgres://…; repeatable',
+      (text: string, before: readonly Target[] = []) => [...before, readTarget('--to', text)],
+    )
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
+    .option('--json', 'print the loaded tables as JSON')
+    .addHelpText('after', EXPORT_NOTE + exampleText(examples) + EXPORT_EXIT_CODES)
+    .action((flags: ExportFlags) => act(exportCommand(flags, io, dependencies)))
+}
+
+/** The tables that an export loaded into a sink. */
+export interface ExportResult {
+  readonly sink: string
+  readonly ms: number
+  readonly tables: readonly LoadedTable[]
+}
+
+/** Loads the output folder into each target, one after the other, and prints the loaded tables. */
+const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
+  defer(() => {
+    const { out } = resolveSettings(flags, io, dependencies)
+    const loading = flags.to.map((target) =>
+      defer(() => createExport(target, { ...flags, ...dependencies })).pipe(concatMap((sink) => runExport(sink, out))),
+    )
+    return concat(warnMissingFiles(out, io), ...loading)
+  }).pipe(
+    tap((one) => {
+      if (!flags.json) printLines(formatExport(one), io.stdout)
+    }),
+    toArray(),
+    tap((all) => {
+      if (flags.json) printJson(all, io.stdout)
+    }),
+    map(() => 0),
+    untilSignal(io.signal$),
+    map((end) => {
+      if (typeof end === 'number') return end
+      io.stderr.write('Interrupted: the unfinished load is rolled back; the earlier data stays.\n')
+      return toExitCode(end)
+    }),
+  )
+
+export const runExport = (sink: Export, out: string): Observable<ExportResult> =>
+  defer(() => {
+    const began = performance.now()
+    return from(sink.write(out)).pipe(
+      toArray(),
+      map((tables) => ({ sink: sink.name, ms: Math.round(performance.now() - began), tables })),
+    )
+  })
+
+/** Formats each table with its rows, then the totals, for people. */
+const formatExport = (one: ExportResult): readonly TextLine[] => [
+  ...renderTable(
+    [
+      { title: 'table', align: 'left', cell: ({ table }: LoadedTable) => table },
+      { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatCount(rows)) },
+      { title: 'time', align: 'right', cell: ({ ms, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatDuration(ms)) },
+    ],
+    one.tables,
+  ),
+  [],
+  ...formatExportTotals(one),
+]
+
+/** Formats the totals for people: loaded, left out and skipped. */
+export const formatExportTotals = ({ sink, ms, tables }: ExportResult): readonly TextLine[] => {
+  const rows = tables.reduce((total, table) => total + table.rows, 0)
+  const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
+  const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
+  const loaded = `${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length, 'table')}`
+  const head = ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`
+  const notes = [
+    ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
+    ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
+  ]
+  return [[['Loaded', 'green'], [head]], ...notes.map((text): TextLine => [[text, 'yellow']])]
+}
+
+/**
+ * Warns if files of the last complete run are missing: a table that is loaded without them loses rows. Does nothing if no run recorded its
+ * files, or the record cannot be read. Completes without a value.
+ */
+const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Observable<never> =>
+  defer(() => readRunSnapshot(join(out, '.scripstream/complete.json'))).pipe(
+    catchError(() => of(undefined)),
+    switchMap((noted) => (noted === undefined ? EMPTY : listMissingOutputs(noted, out))),
+    tap((gone) => {
+      const [first] = gone.map(clean)
+      if (first === undefined) return
+      const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
+      const more = formatCommandLine(['verify', '--out', out])
+      stderr.write(`warning: ${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}\n`)
+    }),
+    ignoreElements(),
+  )

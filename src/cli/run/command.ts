@@ -1,0 +1,97 @@
+import { Option } from 'commander'
+import type { SettingRow } from '../../config.js'
+import { refusalCodes } from '../../market/never-worse.js'
+import type { AddCommand } from '../dependencies.js'
+import { readTarget, type Target } from '../export/targets.js'
+import {
+  blobsOption,
+  engineOption,
+  exampleText,
+  integerOption,
+  readAccept,
+  readAsOf,
+  readDuration,
+  readSymbols,
+  simulateOption,
+  streamsOption,
+  volatileOption,
+} from '../options.js'
+import { progressModes } from '../terminal/progress.js'
+import { readSize } from '../terminal/terminal.js'
+import { wrap } from '../terminal/text.js'
+import { type RunInput, toRunFlags } from './flags.js'
+import { runCommand } from './run.js'
+
+const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
+
+const examples = [
+  ['scripstream run --simulate=50', '50 simulated stocks, to ./data'],
+  ['scripstream run --out /srv/market', 'the provider that the environment sets'],
+  ['scripstream run --only market-news --symbols INFY,TCS', 'one stream, two stocks'],
+  ['scripstream run --symbols @watchlist.txt', 'one symbol per line, # starts a comment'],
+  ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
+  ['scripstream run --retry-failed', 'retry exactly what failed last time'],
+  ['scripstream run --metrics 9464', 'then, in another terminal: curl http://127.0.0.1:9464/metrics'],
+  ['scripstream run --json > report.json', 'the report as JSON; progress stays on stderr'],
+] as const
+
+const RUN_EXIT_CODES = `
+Exit codes:
+  0              complete
+  1              the master list failed, the outputs could not be written, or
+                 another run has locked the folder or the fleet
+  2              wrong usage or configuration, or an unusable Redis
+  3              finished, but something is missing, or answers have changed
+  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal; run the same
+                 command to resume
+`
+
+export const addRun: AddCommand = (program, { args, io, dependencies, act }) => {
+  const names = dependencies.streams.map(({ name }) => name)
+  program
+    .command('run')
+    .description('Runs all streams once and writes the outputs.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .addOption(streamsOption('--only', 'only these streams and those that they need', names))
+    .addOption(streamsOption('--skip', 'all streams except these', names))
+    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
+    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)', (text) =>
+      readDuration('--patience', text, 86_400_000),
+    )
+    .option('--retry-failed', 'retry exactly what failed last time, of each stream')
+    .option('--fresh', 'start from scratch: resume no unfinished run, download again after a complete one')
+    .option('--accept <rules>', `store answers that a rule refuses: ${refusalCodes.join(', ')}`, readAccept)
+    .addOption(new Option('--accept-shrink', 'the same as --accept shrink').hideHelp())
+    .addOption(simulateOption())
+    .option(
+      '--sink <target>',
+      'then load the outputs into market.duckdb, parquet:DIR or postgres://…; repeatable',
+      (text: string, before: readonly Target[] = []) => [...before, readTarget('--sink', text)],
+    )
+    .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))
+    .addOption(engineOption())
+    .addOption(blobsOption())
+    .addOption(volatileOption())
+    .option('--json', 'print only the run report, as JSON, on stdout')
+    .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
+    .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
+    .addHelpText(
+      'after',
+      () => exampleText(examples) + settingsText(dependencies.settingRows, readSize(io.stdout).columns) + RUN_EXIT_CODES,
+    )
+    .action((input: RunInput) => act(runCommand(toRunFlags(input, args), io, dependencies)))
+}
+
+/** All settings, with their variables and defaults. */
+const settingsText = (rows: readonly SettingRow[], columns: number): string =>
+  [
+    '',
+    ...wrap('Settings (precedence: flag, environment, file, default):', columns),
+    ...rows.flatMap(({ name, env, default: usual, description }) => [
+      `  ${name}${env === '' ? '' : `  (${env})`}`,
+      ...wrap(`      ${description}${usual === '' ? '' : `; default ${usual}`}`, columns),
+    ]),
+    '',
+  ].join('\n')

@@ -1,0 +1,97 @@
+import { catchError, concatMap, map, type Observable, of } from 'rxjs'
+import { CollectError, formatError } from '../../model/errors.js'
+import type { Settings } from '../../model/settings.js'
+import { buildResumeArgs, formatCommandLine } from '../command-line.js'
+import type { Dependencies, ProcessIo } from '../dependencies.js'
+import { printError } from '../hints.js'
+import { toExitCode } from '../signals.js'
+import { listOutputFiles } from '../streams.js'
+import { printJson, printLines } from '../terminal/print.js'
+import { readSize, type TextLine } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
+import type { RunFlags } from './flags.js'
+import type { RunEnding } from './follow-run.js'
+import { loadAfterRun, type SinkResult, sinkLines } from './sinks.js'
+import { createSummary, describeUpToDate } from './summary.js'
+
+type RunReport = NonNullable<RunEnding['report']>
+
+interface EndedRunContext {
+  readonly flags: RunFlags
+  readonly settings: Settings
+  readonly io: ProcessIo
+  readonly dependencies: Dependencies
+}
+
+/** Stores the report of an ended run, loads its outputs into the sinks, and prints the outcome; emits the exit code. */
+export const concludeRun = (ending: RunEnding, context: EndedRunContext): Observable<number> => {
+  const { flags, settings, io, dependencies } = context
+  const { streams } = dependencies
+  return storeReport(ending, context).pipe(
+    concatMap((isReportStored) =>
+      loadAfterRun(ending, flags, { out: settings.out, io, streams }).pipe(
+        map(({ sinks, code }) => {
+          const exitCode = printEnding(ending, { flags, settings, io, streams, isReportStored, sinks })
+          return code === 0 || exitCode !== 0 ? exitCode : code
+        }),
+      ),
+    ),
+  )
+}
+
+/** Stores the report of a run if the collector could not; emits whether a report is stored. */
+const storeReport = (
+  { report, isReportStored = false }: RunEnding,
+  { settings, io, dependencies }: EndedRunContext,
+): Observable<boolean> => {
+  if (!report) return of(false)
+  if (isReportStored) return of(true)
+  return dependencies
+    .storage(settings)
+    .keep('report.json', report)
+    .pipe(
+      map(() => true),
+      catchError((failure: unknown) => {
+        io.stderr.write(`error: cannot store the report: ${clean(formatError(failure))}\n`)
+        return of(false)
+      }),
+    )
+}
+
+interface EndingContext {
+  readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate'>
+  readonly settings: Settings
+  readonly io: Pick<ProcessIo, 'stdout' | 'stderr'>
+  readonly streams: Dependencies['streams']
+  readonly isReportStored: boolean
+  /** The results of the sinks. */
+  readonly sinks?: readonly SinkResult[]
+}
+
+const OUTCOME_EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
+
+/** Prints the report or the summary of a run on stdout, and returns the exit code. */
+const printEnding = ({ report, signal, error }: RunEnding, context: EndingContext): number => {
+  const { flags, io } = context
+  if (error !== undefined && !(error instanceof CollectError)) printError(error, io)
+  if (!report) io.stderr.write('Interrupted before the run started.\n')
+  else if (flags.json) printJsonReport(report, context)
+  else printLines([...formatSummary(report, context), ...(context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink)])], io.stdout)
+  if (signal !== undefined && report && flags.json)
+    io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
+  if (signal !== undefined) return toExitCode(signal)
+  return report ? OUTCOME_EXIT_CODES[report.outcome] : 1
+}
+
+const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks = [] }: EndingContext): void => {
+  const why = describeUpToDate(report)
+  if (why !== undefined) stderr.write(`Up to date: ${why}; --fresh downloads again.\n`)
+  printJson(sinks.length > 0 ? { ...report, sinks } : report, stdout)
+}
+
+const formatSummary = (report: RunReport, { flags, settings, io, streams, isReportStored }: EndingContext): readonly TextLine[] => {
+  const { columns } = readSize(io.stdout)
+  const files = new Map(streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)]))
+  const isSimulated = flags.simulate !== undefined
+  return createSummary(report, { columns, files, out: settings.out, args: flags.args, isReportStored, isSimulated })
+}

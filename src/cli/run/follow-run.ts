@@ -1,0 +1,70 @@
+import { catchError, delayWhen, filter, map, type Observable, of, take, takeLast, tap, throwError, throwIfEmpty, timer } from 'rxjs'
+import { formatError, UsageError } from '../../model/errors.js'
+import type { RunEvent } from '../../model/event.js'
+import type { RunReport } from '../../model/report.js'
+import type { RunStats } from '../../model/run-stats.js'
+import type { ProcessIo } from '../dependencies.js'
+import { type ExitSignal, untilSignal } from '../signals.js'
+import type { ProgressDisplay } from '../terminal/progress.js'
+
+/** How a run ended. Without a report, it had not started. */
+export interface RunEnding {
+  readonly report?: RunReport
+  /** The signal that interrupted it. */
+  readonly signal?: ExitSignal
+  /** The error that ended it. */
+  readonly error?: unknown
+  /** Whether the run itself has stored the report. */
+  readonly isReportStored?: boolean
+}
+
+interface FollowContext {
+  readonly tally: RunStats
+  readonly progress: ProgressDisplay
+  readonly io: Pick<ProcessIo, 'scheduler' | 'signal$'>
+  /** Whether the progress display stays on the terminal. */
+  readonly keepsProgress: boolean
+}
+
+/** A stopping run gives requests in flight 5 s to finish; after this time it is cut off. */
+const MAX_GRACE_MS = 6_000
+
+/**
+ * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
+ * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
+ */
+export const followRun = (event$: Observable<RunEvent>, { tally, progress, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
+  const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
+    tally.streams().length === 0 ? undefined : tally.report(io.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
+  const end = (): void => progress.end({ keep: keepsProgress })
+  let signal: ExitSignal | undefined
+  const graceOver$ = io.signal$.pipe(
+    take(1),
+    tap((first) => {
+      signal = first
+      if (tally.streams().length > 0) progress.writeAbove(STOPPING)
+    }),
+    delayWhen(() => (tally.streams().length > 0 ? timer(MAX_GRACE_MS, io.scheduler) : of(0))),
+  )
+  return event$.pipe(
+    tap((event) => {
+      tally.record(event)
+      progress.update(event)
+    }),
+    filter((event) => event.type === 'run-finished'),
+    takeLast(1),
+    throwIfEmpty(() => new Error('the run ended without a report')),
+    map(({ report }): RunEnding => ({ report, isReportStored: true, ...(report.outcome === 'interrupted' && signal ? { signal } : {}) })),
+    catchError((error: unknown) => {
+      const report = error instanceof UsageError ? undefined : reportNow('failed', formatError(error))
+      return report ? of({ report, error }) : throwError(() => error)
+    }),
+    untilSignal(graceOver$),
+    map((ending) => (typeof ending === 'string' ? createInterruptedEnding(ending, reportNow('interrupted')) : ending)),
+    tap({ next: end, error: end }),
+  )
+}
+
+const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.\n'
+
+const createInterruptedEnding = (signal: ExitSignal, report: RunReport | undefined): RunEnding => (report ? { report, signal } : { signal })

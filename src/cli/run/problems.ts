@@ -1,0 +1,101 @@
+import type { Status } from '../../model/errors.js'
+import { isLost } from '../../model/outcome.js'
+import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
+import { NOT_STARTED } from '../../model/run-stats.js'
+import { stripBrackets } from '../../model/text.js'
+import { formatCount, formatQuantity } from '../terminal/format.js'
+import { clean } from '../terminal/text.js'
+
+const KEYS_SHOWN = 5
+
+/** Number of items that a stream lost to any error. */
+export const countLost = ({ items }: ScriptReport): number =>
+  Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
+
+export const countItems = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
+
+/** Whether another run of the stream could fetch what is missing. */
+export const isIncomplete = ({ outcome }: ScriptReport): boolean => outcome === 'failed' || outcome === 'partial'
+
+/** Whether the stream did not run: not selected, disabled, or not started. */
+export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): boolean =>
+  outcome === 'disabled' || (outcome === 'skipped' && durationMs + requests + files === 0)
+
+/** Whether the run ended while this stream was running; a stream that fails by itself has an error. */
+export const wasStopped = ({ outcome, error }: ScriptReport): boolean => outcome === 'failed' && error === undefined
+
+/** What went wrong, by stream: how much, then each reason with its first symbols. */
+export const problemLines = (report: RunReport): readonly string[] =>
+  Object.entries(report.scripts)
+    .map(([name, script]) => ({ name, script, sum: describeLosses(script) }))
+    .filter(({ sum }) => sum !== '')
+    .flatMap(({ name, script, sum }) => {
+      const summary = stripBrackets(sum)
+      const others = script.problems.filter((problem) => isFailure(problem) && !summary.includes(stripBrackets(clean(problem.reason))))
+      return [`  ${name}: ${sum}`, ...groupReasons(others).map((line) => `    ${line}`)]
+    })
+
+/** Warnings of streams, and the stored files that were rewritten instead of extended. */
+export const warningLines = (report: RunReport): readonly string[] =>
+  Object.entries(report.scripts).flatMap(([name, { problems, rewritten = [] }]) =>
+    [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...groupRewritten(rewritten)].map(
+      (line) => `  ${name}: ${line}`,
+    ),
+  )
+
+/** Items that failed in earlier runs and were not fetched in this one. */
+export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
+  Object.entries(missing).flatMap(([name, items]) => {
+    const script = scripts[name]
+    // A run that fails at the master list has not even tried the other streams.
+    if (script?.error === NOT_STARTED) return []
+    if (items === 'all') return script === undefined || script.outcome !== 'failed' ? [`  ${name}: all of it`] : []
+    const earlier = items - (script === undefined ? 0 : countLost(script) + script.degraded)
+    return earlier > 0 ? [`  ${name}: ${formatQuantity(earlier, 'item')}`] : []
+  })
+
+/** One line per kind of reason: the full reason for one item, else the first items and their number. */
+const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] => {
+  const kinds = new Map<string, RewrittenFile[]>()
+  for (const one of rewritten) {
+    const kind = one.reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, '')
+    const sharing = kinds.get(kind)
+    if (sharing) sharing.push(one)
+    else kinds.set(kind, [one])
+  }
+  return [...kinds].map(([kind, all]) => {
+    const named = all.slice(0, KEYS_SHOWN).map(({ item }) => clean(item))
+    const more = all.length > KEYS_SHOWN ? ` and ${formatCount(all.length - KEYS_SHOWN)} more` : ''
+    return `${clean(all.length === 1 ? (all[0]?.reason ?? '') : kind)}: ${named.join(', ')}${more}`
+  })
+}
+
+const isFailure = ({ item, status }: Problem): boolean => item !== undefined || status !== undefined
+
+const describeLosses = (script: ScriptReport): string => {
+  const lost = countLost(script)
+  const statuses = Object.entries(script.items)
+    .filter(([status, n]) => n > 0 && isLost({ status: status as Status }))
+    .map(([status, n]) => `${formatCount(n)} ${status}`)
+  return [
+    ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
+    ...(lost > 0 ? [`${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`] : []),
+    ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} with a path or page that failed`] : []),
+  ].join('; ')
+}
+
+/** One line per kind of reason, with the excerpt of the first answer. */
+const groupReasons = (problems: readonly Problem[]): readonly string[] => {
+  const kinds = new Map<string, { readonly first: string; readonly items: string[] }>()
+  for (const { item = '', reason } of problems) {
+    const kind = stripBrackets(reason)
+    const sharing = kinds.get(kind)
+    if (sharing) sharing.items.push(item)
+    else kinds.set(kind, { first: reason, items: [item] })
+  }
+  return [...kinds.values()].map(({ first, items }) => {
+    const named = items.filter((item) => item !== '').map(clean)
+    const more = named.length > KEYS_SHOWN ? ' …' : ''
+    return named.length === 0 ? clean(first) : `${clean(first)}: ${named.slice(0, KEYS_SHOWN).join(', ')}${more}`
+  })
+}

@@ -1,0 +1,109 @@
+import { catchError, forkJoin, map, type Observable, of, throwError } from 'rxjs'
+import type { RunOptions } from '../../collector.js'
+import { DamagedFileError, UsageError } from '../../model/errors.js'
+import { isRow, type Row } from '../../model/row.js'
+import type { Settings } from '../../model/settings.js'
+import { toDay } from '../../model/trading-day.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { FAILED_ITEMS, type FailedItems, parseFailedItems, selectionOf } from '../../pipeline/failed-items.js'
+import { parseSelection } from '../../pipeline/remainder.js'
+import type { Storage } from '../../pipeline/storage.js'
+import type { ProcessIo } from '../dependencies.js'
+import { formatQuantity } from '../terminal/format.js'
+import { printJson } from '../terminal/print.js'
+
+/** The result of `--retry-failed`: a run with a note, or nothing to do, with the last report. */
+type Retry = { readonly run: RunOptions; readonly note: string } | { readonly report: unknown }
+
+interface RetryContext {
+  readonly folder: Pick<Storage, 'stored'>
+  readonly streams: readonly StreamDefinition[]
+  readonly settings: Pick<Settings, 'fetchOhlcv' | 'out'>
+  /** The current instant, epoch milliseconds. */
+  readonly now: number
+}
+
+/**
+ * Turns a run into one of exactly the items that failed last time, in the last run or an earlier one. An unfinished run is resumed
+ * instead, which also fetches its failed items. Emits once; errors with `UsageError` if there was no run.
+ */
+export const planRetry = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
+  if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
+  const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
+    stored
+      .document(`.scripstream/${name}`)
+      .pipe(catchError((error: unknown) => (error instanceof DamagedFileError ? of(damaged) : throwError(() => error))))
+  return forkJoin([document('run.json'), document(FAILED_ITEMS, DAMAGED), document('report.json')]).pipe(
+    map(([unfinished, missing, report]) => {
+      if (unfinished === undefined && missing === undefined && report === undefined)
+        throw new UsageError(`--retry-failed: no run in ${settings.out}; run without --retry-failed first`)
+      const isChosen = run.only !== undefined || run.skip !== undefined
+      if (isRow(unfinished) && !run.fresh && !isChosen && !isOfEarlierDay(unfinished, run.asOf ?? now))
+        return {
+          run: { ...run, ...parseSelection(unfinished.chosen) },
+          note:
+            unfinished.endedAt === undefined
+              ? 'Resuming the last run, which did not finish. Its failed items are retried too.'
+              : 'Resuming the last run: only missing items are requested.',
+        }
+      const isKnown = isRow(missing) || (missing === undefined ? !hasLoss(report) : hasNoLoss(report))
+      if (!isKnown)
+        throw new UsageError(
+          `--retry-failed: ${settings.out}/.scripstream/${FAILED_ITEMS} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
+        )
+      return createRetry(run, parseFailedItems(missing), { streams, settings }) ?? { report }
+    }),
+  )
+}
+
+/** Whether a run that ended with items missing is of an earlier trading day, so that the list of failed items counts. */
+const isOfEarlierDay = ({ endedAt, asOf }: Row, now: number): boolean =>
+  endedAt !== undefined && typeof asOf === 'number' && toDay(asOf) !== toDay(now)
+
+/** Represents an unreadable document. */
+const DAMAGED = Symbol('damaged')
+
+/** Whether items are missing according to a report. */
+const hasLoss = (report: unknown): boolean =>
+  isRow(report) && (report.missing !== undefined || report.outcome === 'partial' || report.outcome === 'failed')
+
+/** Whether nothing is missing according to a report. */
+const hasNoLoss = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
+
+/** A run of the failed items of the selected, enabled streams. */
+const createRetry = (
+  { only, skip = [], ...run }: RunOptions,
+  missing: FailedItems,
+  { streams, settings: { fetchOhlcv } }: Pick<RetryContext, 'streams' | 'settings'>,
+): Retry | undefined => {
+  const names = streams
+    .filter(
+      ({ name, phase }) =>
+        Object.hasOwn(missing, name) && (only?.includes(name) ?? true) && !skip.includes(name) && (fetchOhlcv || phase !== 'candles'),
+    )
+    .map(({ name }) => name)
+  if (names.length === 0) return undefined
+  const selection = selectionOf(missing, names)
+  const { pairs } = selection
+  const items = Object.values(pairs).reduce((total, { length }) => total + length, 0)
+  const whole = names.length - Object.keys(pairs).length
+  const parts = [
+    ...(items > 0 ? [`${formatQuantity(items, 'item')} of ${formatQuantity(names.length - whole, 'stream')}`] : []),
+    ...(whole > 0 ? [`all of ${names.filter((name) => missing[name] === 'all').join(', ')}`] : []),
+  ]
+  return { run: { ...run, ...selection }, note: `Retrying what failed: ${parts.join(', and ')}.` }
+}
+
+/** Reports that nothing failed, and prints the last report for `--json`; returns the exit code. */
+export const printNothingFailed = (
+  report: unknown,
+  { json }: { readonly json?: boolean },
+  { stdout, stderr }: Pick<ProcessIo, 'stdout' | 'stderr'>,
+): number => {
+  const note = 'Nothing to retry: no item failed. No request was sent.\n'
+  if (json) {
+    stderr.write(note)
+    printJson(report ?? null, stdout)
+  } else stdout.write(note)
+  return 0
+}

@@ -1,0 +1,49 @@
+import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
+import { UsageError } from '../../model/errors.js'
+import type { RunEvent } from '../../model/event.js'
+import { isRow } from '../../model/row.js'
+import type { Storage } from '../../pipeline/storage.js'
+import { MASTER } from '../../pipeline/work.js'
+
+const SOURCE_FILE = 'source.json'
+
+type Folder = Pick<Storage, 'stored' | 'keep'>
+
+/**
+ * Keeps simulated and real data apart, because a run extends the stored candles: a folder with data of one kind refuses a run of the other
+ * before the first request. Records the kind in the folder as soon as there is data.
+ */
+export const guardRealVsSimulated =
+  (folder: Folder, { out, isSimulated }: { readonly out: string; readonly isSimulated: boolean }): MonoTypeOperatorFunction<RunEvent> =>
+  (event$) =>
+    readSource(folder).pipe(
+      concatMap((stored) => {
+        if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(describeConflict(out, stored)))
+        let isRecorded = stored !== undefined
+        return event$.pipe(
+          concatMap((event) => {
+            if (isRecorded || !storesData(event)) return of(event)
+            isRecorded = true
+            return recordSource(folder, isSimulated, event)
+          }),
+        )
+      }),
+    )
+
+/** Whether data will be stored: for the master list, once the stocks of the run are found in it. */
+const storesData = (event: RunEvent): boolean =>
+  event.type === 'master-read' || (event.type === 'settled' && event.status === 'success' && event.stream !== MASTER)
+
+/** Whether the data in the folder is simulated; undefined for an empty folder. A folder without a record has real data. */
+const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
+  forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${SOURCE_FILE}`)]).pipe(
+    map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
+  )
+
+const recordSource = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
+  keep(SOURCE_FILE, { simulated }).pipe(map(() => event))
+
+const describeConflict = (out: string, isSimulated: boolean): string =>
+  isSimulated
+    ? `${out} has simulated data, which a real run must not extend; choose another --out, or delete the folder`
+    : `${out} has real data, which a simulated run must not overwrite; choose another --out for --simulate`

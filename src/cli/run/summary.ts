@@ -1,0 +1,156 @@
+import type { RunReport, ScriptReport } from '../../model/report.js'
+import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
+import { driftLines } from '../drift.js'
+import { fleetLines } from '../fleet.js'
+import { findHints } from '../hints.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
+import type { Style, TextLine } from '../terminal/terminal.js'
+import { clean, wrap } from '../terminal/text.js'
+import { earlierFailureLines, isIdle, isIncomplete, problemLines, warningLines, wasStopped } from './problems.js'
+import { createResults, type ResultsContext } from './results.js'
+
+export interface SummaryContext extends ResultsContext {
+  /** The output folder as the user named it. */
+  readonly out: string
+  /** The arguments after `scripstream`. */
+  readonly args: readonly string[]
+  /** Whether the report is stored in the output folder. */
+  readonly isReportStored: boolean
+  /** Whether the data is simulated. */
+  readonly isSimulated: boolean
+}
+
+/** The summary of a run: the outcome, the result of each stream, what is missing and why, where the files are, what to do. */
+export const createSummary = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
+  if (report.finishedBefore !== undefined) return [...formatSummaryHead(report, context.columns), ...nextLines(report, context)]
+  const results = createResults(report, context)
+  return [
+    ...formatSummaryHead(report, context.columns),
+    ...(results.lines.length > 1 ? [[], ...results.lines] : []),
+    ...idleLines(report, context.columns),
+    ...formatSection('Missing', problemLines(report), context.columns),
+    ...formatSection('Changed answers', driftLines(report.drift), context.columns),
+    ...formatSection('Missing from earlier runs', earlierFailureLines(report), context.columns),
+    ...formatSection('Fleet', fleetLines(report.fleet), context.columns),
+    ...formatSection('Notes', warningLines(report), context.columns),
+    ...writtenLines(report, context, results.namesFiles),
+    ...nextLines(report, context),
+  ]
+}
+
+const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
+  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrap(line, columns)).map((line): TextLine => [[line]])]
+
+const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
+  complete: ['Complete', 'green'],
+  partial: ['Partial', 'yellow'],
+  failed: ['Failed', 'red'],
+  interrupted: ['Interrupted', 'yellow'],
+}
+
+const UP_TO_DATE = ['Up to date', 'green'] as const
+
+const formatSummaryHead = (report: RunReport, columns: number): readonly TextLine[] => {
+  const [word, style] = report.finishedBefore === undefined ? words[report.outcome] : UP_TO_DATE
+  const [first = '', ...more] = wrap(`${word}: ${formatOutcome(report)}`, columns)
+  return [[[word, style], [first.slice(word.length)]], ...more.map((line): TextLine => [[line]])]
+}
+
+/** Why no request was sent; undefined if some were. */
+export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
+  if (finishedBefore === undefined) return undefined
+  const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))
+  const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
+  return `run ${run} finished ${ago} ago, all ${formatQuantity(files, 'file')} present`
+}
+
+const formatOutcome = (report: RunReport): string => {
+  const ran = filterRan(report)
+  const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
+  const before = takenOver > 0 ? `, ${formatQuantity(takenOver, 'item')} already fetched` : ''
+  const scope = `(${formatQuantity(report.stocks, 'stock')}, ${formatDuration(report.durationMs)}${before})`
+  switch (report.outcome) {
+    case 'complete':
+      return `${describeUpToDate(report) ?? `${formatQuantity(ran.length, 'stream')} ${scope}`}.`
+    case 'partial':
+      return ran.some(isIncomplete)
+        ? `something is missing from ${formatCount(ran.filter(isIncomplete).length)} of ${formatQuantity(ran.length, 'stream')} ${scope}.`
+        : `all files are written, but answers have changed ${scope}.`
+    case 'failed':
+      return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(/\.\.$/, '.')
+    case 'interrupted':
+      return `${formatCount(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${formatQuantity(
+        Object.values(report.scripts).filter((script) => !isIdle(script) || describeIdleness(script) === 'not started').length,
+        'stream',
+      )} finished in ${formatDuration(report.durationMs)}. Written files are complete; all others are unchanged.`
+  }
+}
+
+/** The streams that did not run, by reason. */
+const idleLines = ({ scripts }: RunReport, columns: number): readonly TextLine[] => {
+  const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
+  const lines = (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
+    const names = idle.filter(([, script]) => describeIdleness(script) === title).map(([name]) => name)
+    return names.length > 0 ? wrap(`${title}: ${names.join(', ')}`, columns) : []
+  })
+  return lines.map((line): TextLine => [[line, 'dim']])
+}
+
+const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
+  outcome === 'disabled' ? 'disabled' : error === undefined ? 'not selected' : 'not started'
+
+const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
+  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
+
+const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly TextLine[] => {
+  const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)
+  const files = scripts.reduce((total, [, script]) => total + script.files, 0)
+  const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
+  const names = areNamed ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
+  if (files === 0 && !context.isReportStored) return []
+  // The files of a stopped stream are not counted.
+  const isStopped = Object.values(report.scripts).some(wasStopped)
+  const amount = `${isStopped ? 'at least ' : ''}${formatQuantity(files, 'file')}, ${formatBytes(size)}`
+  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; files of earlier runs are unchanged' : amount}`
+  const lines = [
+    ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
+    ...(context.isReportStored ? ['  .scripstream/report.json (the report of this run)'] : []),
+  ]
+  return [
+    [],
+    [['Written', 'bold'], [` to ${where}`]],
+    ...lines.flatMap((line) => wrap(line, context.columns)).map((line): TextLine => [[line]]),
+  ]
+}
+
+const SIMULATED_NOTE = '  This data is simulated. To collect real data, set the addresses of a provider and another --out folder; see:'
+
+/** On one line, so that it can be copied. */
+const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
+
+const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: SummaryContext): readonly TextLine[] => {
+  if (report.finishedBefore !== undefined)
+    return [...formatSection('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
+  if (report.outcome === 'complete')
+    return isSimulated ? [...formatSection('Next', [SIMULATED_NOTE], columns), command(['run', '--help'])] : []
+  const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
+  const hints = findHints(report).map((hint) => `  ${hint}`)
+  const advice = {
+    partial: [...hints, report.isResumable ? '  Run it again today; only missing items are requested:' : '  To retry what is missing:'],
+    failed: [...hints, '  Fix the cause, then run it again:'],
+    interrupted: ['  To resume (finished items are not requested again):'],
+  }[report.outcome]
+  const names = incomplete.map(([name]) => name)
+  if (report.outcome === 'partial' && names.length === 0)
+    return [
+      ...formatSection('Next', ['  See what has changed; "drift accept" accepts it:'], columns),
+      command(buildFolderArgs(args, 'drift')),
+    ]
+  const again =
+    report.outcome !== 'partial' || report.isResumable
+      ? buildResumeArgs(args)
+      : isReportStored
+        ? buildRetryArgs(args)
+        : buildOnlyArgs(args, names)
+  return [...formatSection('Next', advice, columns), command(again)]
+}

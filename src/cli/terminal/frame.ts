@@ -1,0 +1,171 @@
+import type { FleetState } from '../../model/report.js'
+import type { StreamStats } from '../../model/run-stats.js'
+import { fleetText } from '../fleet.js'
+import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
+import type { PausedHosts, ProgressEstimator } from './progress-estimator.js'
+import type { Glyphs, Style, TerminalSize, TextLine, TextSpan } from './terminal.js'
+import { clean, padEnd, padStart } from './text.js'
+
+interface FrameContext {
+  readonly now: number
+  readonly startedAt: number
+  readonly size: TerminalSize
+  readonly glyphs: Glyphs
+  /** Has samples of the same streams. */
+  readonly estimator: ProgressEstimator
+  readonly fleet?: FleetState | undefined
+}
+
+/**
+ * The lines of the progress display: one per selected stream, the total, the fleet and the paused hosts. If they do not fit, only running
+ * streams are listed. Never more lines than the terminal has rows, less one for the cursor.
+ */
+export const renderFrame = (streams: readonly StreamStats[], context: FrameContext): readonly TextLine[] => {
+  const selected = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
+  const layout = computeLayout(selected, context.size.columns)
+  const below = [totalLine(selected, context), ...fleetLine(context), ...pausedLine(context)]
+  const room = Math.max(0, context.size.rows - 1 - below.length)
+  const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
+  return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
+}
+
+/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
+interface FrameLayout {
+  readonly name: number
+  readonly bar: number
+  readonly count: number
+  readonly rate: number
+  readonly time: number
+  readonly isWide: boolean
+}
+
+const RATE = 8
+const TIME = 11
+const LOST = 12
+const BAR = { min: 6, max: 40 }
+
+const computeLayout = (streams: readonly StreamStats[], columns: number): FrameLayout => {
+  const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
+  const counts = Math.max(8, ...streams.map((stream) => formatProgressCount(stream).length + 1))
+  const room = columns - 1 - (2 + name + counts + RATE + TIME + LOST)
+  return {
+    name,
+    count: counts,
+    bar: room < BAR.min ? 0 : Math.min(BAR.max, room),
+    rate: room < 0 ? 0 : RATE,
+    time: room + RATE < 0 ? 0 : TIME,
+    isWide: columns >= 150,
+  }
+}
+
+const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
+  const [mark, style] = chooseMark(stream, context.glyphs)
+  const isPlain = ['success', 'partial', 'running'].includes(stream.state)
+  const head: TextLine = [
+    [`${mark} `, style],
+    [padEnd(stream.name, layout.name), isPlain ? undefined : style],
+  ]
+  if (isPlain) return [...head, ...workCells(stream, layout, context), ...moreCells(stream, layout)]
+  if (stream.state === 'failed') return [...head, [`failed: ${clean(stream.error ?? 'unknown reason')}`, 'red']]
+  return [...head, [stream.state, 'dim']]
+}
+
+const chooseMark = ({ state }: StreamStats, glyphs: Glyphs): readonly [string, Style] => {
+  if (state === 'running') return [glyphs.run, 'cyan']
+  if (state === 'failed') return [glyphs.bad, 'red']
+  if (state === 'success') return [glyphs.ok, 'green']
+  if (state === 'partial') return [glyphs.warn, 'yellow']
+  return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
+}
+
+const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, estimator }: FrameContext): TextLine => {
+  const { startedAt = now, finishedAt = now, finished: settled, takenOver, state } = stream
+  const { share, perSecond } = estimator.estimate(stream)
+  const elapsed = finishedAt - startedAt
+  const full = Math.floor(share * layout.bar)
+  const isRunning = state === 'running'
+  const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(settled - takenOver, elapsed)
+  const [time, style] = isRunning ? timeLeft(stream, estimator, now) : [formatDuration(elapsed)]
+  return [
+    [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
+    [glyphs.rest.repeat(layout.bar - full), 'dim'],
+    [padStart(formatProgressCount(stream), layout.count)],
+    [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
+    [layout.time === 0 ? '' : padStart(time, layout.time), style],
+    lossCell(stream, layout),
+  ]
+}
+
+/** An unknown time is not shown. */
+const timeLeft = (stream: StreamStats, estimator: ProgressEstimator, now: number): TextSpan => {
+  const { leftMs, pausedUntil } = estimator.estimate(stream)
+  const { finished: settled, total } = stream
+  if (total !== undefined && total > 0 && settled >= total) return ['finishing']
+  if (pausedUntil !== undefined) return [`waits ${formatCountdown(Math.max(1, pausedUntil - now))}`, 'yellow']
+  return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
+}
+
+const lossCell = ({ lost, degraded }: StreamStats, { isWide }: FrameLayout): TextSpan => {
+  const text = lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
+  return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
+}
+
+const formatProgressCount = ({ finished: settled, total }: StreamStats): string =>
+  total === undefined ? (settled > 0 ? formatCount(settled) : '') : `${formatCount(Math.min(settled, total))}/${formatCount(total)}`
+
+const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamStats, { isWide }: FrameLayout): TextLine =>
+  isWide
+    ? [
+        [padStart(formatQuantity(requests, 'request'), 16), 'dim'],
+        [padEnd(files > 0 ? `  ${formatQuantity(files, 'file')}, ${formatBytes(bytes)}` : '', 24), 'dim'],
+        [retries > 0 ? `  ${formatCount(retries)} retried` : '', 'yellow'],
+        [rateLimited > 0 ? `  ${formatCount(rateLimited)} x 429` : '', 'yellow'],
+      ]
+    : []
+
+const totalLine = (streams: readonly StreamStats[], { now, startedAt, glyphs, size }: FrameContext): TextLine => {
+  const sum = (read: (stream: StreamStats) => number): number => streams.reduce((total, stream) => total + read(stream), 0)
+  const ended = streams.filter(({ state }) => state !== 'waiting' && state !== 'running').length
+  const failed = streams.filter(({ state }) => state === 'failed').length
+  const [items, lost] = [sum(({ finished: settled }) => settled), sum((stream) => stream.lost)]
+  const [requests, limited] = [sum((stream) => stream.requests), sum(({ rateLimited }) => rateLimited)]
+  const gap = ` ${glyphs.dot} `
+  const finished = `${ended} of ${formatQuantity(streams.length, 'stream')}`
+  return [
+    [`  ${formatDuration(now - startedAt)}${gap}${finished}${gap}${formatQuantity(items, 'item')}`],
+    [failed > 0 ? `${gap}${failed} failed` : '', 'red'],
+    [lost > 0 ? `${gap}${formatCount(lost)} lost` : '', 'red'],
+    [limited > 0 ? `${gap}${formatCount(limited)} x 429` : '', 'yellow'],
+    [size.columns < 100 ? '' : `${gap}${formatQuantity(requests, 'request')}`, 'dim'],
+  ]
+}
+
+const fleetLine = ({ fleet, glyphs }: FrameContext): readonly TextLine[] => {
+  const text = fleetText(fleet, ` ${glyphs.dot} `)
+  return text === '' ? [] : [[[`  ${text}`, 'dim']]]
+}
+
+const pausedLine = ({ estimator, now, glyphs }: FrameContext): readonly TextLine[] => {
+  const text = pausedHostsText(estimator.pausedHosts(), now, ` ${glyphs.dot} `)
+  return text === '' ? [] : [[[`  ${text}`, 'yellow']]]
+}
+
+/** The paused hosts or endpoints, with reason and remaining time; empty if there are none. */
+export const pausedHostsText = (pauses: readonly PausedHosts[], now: number, gap: string): string =>
+  pauses
+    .map((one) => `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${formatPause(one, now)}`)
+    .join(gap)
+
+const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number): string => {
+  const left = formatCountdown(Math.max(1, until - now))
+  switch (why) {
+    case 'refuses':
+      return `rate limited, wait ${left}`
+    case 'pages':
+      return `sends HTML instead of data, wait ${left}`
+    case 'down': {
+      const giveUp = giveUpAt === undefined ? '' : `, giving up in ${formatCountdown(Math.max(1, giveUpAt - now))}`
+      return `down for ${formatCountdown(Math.max(1, now - since))}, next try in ${left}${giveUp}`
+    }
+  }
+}

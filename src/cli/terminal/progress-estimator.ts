@@ -1,0 +1,135 @@
+import type { BackoffReason, RunEvent } from '../../model/event.js'
+import type { StreamStats } from '../../model/run-stats.js'
+import type { Host } from '../../model/settings.js'
+
+/** Estimated progress of one stream. */
+interface StreamEstimate {
+  /** The finished share, from 0 to 1; it never decreases. */
+  readonly share: number
+  /** Items fetched per second of late; undefined while unknown. */
+  readonly perSecond: number | undefined
+  /** Remaining time at that rate; undefined while unknown. */
+  readonly leftMs: number | undefined
+  /** When a paused host of the stream gets its next request, epoch milliseconds; undefined if no host is paused. */
+  readonly pausedUntil: number | undefined
+}
+
+export interface PausedHosts {
+  readonly hosts: readonly Host[]
+  /** The only paused endpoint; undefined if all are. */
+  readonly endpoint?: string
+  readonly why: BackoffReason
+  readonly since: number
+  readonly until: number
+  readonly giveUpAt?: number
+}
+
+/** Estimates the progress of a run from its events and counts. */
+export interface ProgressEstimator {
+  readonly record: (event: RunEvent) => void
+  /** Takes a sample of all streams. A rate needs several samples. */
+  readonly sample: (streams: readonly StreamStats[], now: number) => void
+  readonly estimate: (stream: StreamStats) => StreamEstimate
+  readonly pausedHosts: () => readonly PausedHosts[]
+}
+
+/** The rate is measured over this time. */
+const RATE_WINDOW_MS = 20_000
+/** Only this much of a pause counts as time, so that the rate from before a long pause stays usable. */
+const MAX_COUNTED_PAUSE_MS = 5_000
+const SAMPLE_MS = 500
+const MIN_SAMPLE = { ms: 1_000, items: 3 } as const
+/** A change of the expected end below this is ignored: the remaining time counts down and does not jump. */
+const END_TOLERANCE = { ms: 1_500, share: 0.15 } as const
+
+interface Track {
+  share: number
+  /** Time with long pauses shortened, milliseconds. */
+  time: number
+  sampledAt: number
+  pausedMs: number
+  samples: { readonly time: number; readonly done: number }[]
+  perSecond: number | undefined
+  endsAt: number | undefined
+}
+
+export const createProgressEstimator = (): ProgressEstimator => {
+  const tracks = new Map<string, Track>()
+  const hostsByStream = new Map<string, readonly Host[]>()
+  const pauses = new Map<string, PausedHosts>()
+  const toPauseKey = (host: Host, endpoint?: string): string => (endpoint === undefined ? host : `${host} ${endpoint}`)
+  const findPauses = (name: string): readonly PausedHosts[] => (hostsByStream.get(name) ?? []).flatMap((host) => pauses.get(host) ?? [])
+  return {
+    record(event) {
+      if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsByStream.set(name, hosts)
+      else if (event.type === 'host-held') for (const host of event.hosts) pauses.set(toPauseKey(host, event.endpoint), event)
+      else if (event.type === 'host-open') for (const host of event.hosts) pauses.delete(toPauseKey(host, event.endpoint))
+    },
+    sample(streams, now) {
+      for (const stream of streams) {
+        const track = tracks.get(stream.name) ?? createTrack()
+        tracks.set(stream.name, track)
+        track.share = Math.max(track.share, computeShare(stream))
+        if (stream.state === 'running') updateTrack(track, stream, { now, isPaused: findPauses(stream.name).length > 0 })
+      }
+    },
+    estimate(stream) {
+      const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? createTrack()
+      const untils = findPauses(stream.name).map(({ until }) => until)
+      return {
+        share: Math.max(share, computeShare(stream)),
+        perSecond,
+        leftMs: endsAt === undefined ? undefined : Math.max(0, endsAt - sampledAt),
+        pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
+      }
+    },
+    pausedHosts: () => [...new Set(pauses.values())],
+  }
+}
+
+const createTrack = (): Track => ({
+  share: 0,
+  time: 0,
+  sampledAt: 0,
+  pausedMs: 0,
+  samples: [],
+  perSecond: undefined,
+  endsAt: undefined,
+})
+
+const computeShare = ({ finished: settled, total, state }: StreamStats): number => {
+  if (state === 'success' || state === 'partial') return 1
+  return total === undefined || total <= 0 ? 0 : Math.min(1, settled / total)
+}
+
+const updateTrack = (track: Track, stream: StreamStats, { now, isPaused }: { readonly now: number; readonly isPaused: boolean }): void => {
+  const { samples } = track
+  if (samples.length === 0) {
+    samples.push({ time: 0, done: 0 })
+    track.sampledAt = stream.startedAt ?? now
+  }
+  const passed = Math.max(0, now - track.sampledAt)
+  track.sampledAt += passed
+  track.time += isPaused ? Math.max(0, Math.min(passed, MAX_COUNTED_PAUSE_MS - track.pausedMs)) : passed
+  track.pausedMs = isPaused ? track.pausedMs + passed : 0
+  // Items of the resumed run were not fetched now, so they do not count for the rate.
+  const done = stream.finished - stream.takenOver
+  const { time } = track
+  if (time - (samples.at(-1)?.time ?? 0) >= SAMPLE_MS) samples.push({ time, done })
+  while (samples.length > 2 && time - (samples[1]?.time ?? time) >= RATE_WINDOW_MS) samples.shift()
+  track.perSecond = computeRate(track, done)
+  track.endsAt = isPaused ? undefined : estimateEnd(track, stream)
+}
+
+const computeRate = ({ samples: [first], time }: Track, done: number): number | undefined => {
+  if (first === undefined || time - first.time < MIN_SAMPLE.ms || done - first.done < MIN_SAMPLE.items) return undefined
+  return ((done - first.done) * 1_000) / (time - first.time)
+}
+
+const estimateEnd = ({ perSecond, endsAt, sampledAt }: Track, { finished: settled, total }: StreamStats): number | undefined => {
+  if (perSecond === undefined || total === undefined || settled >= total) return undefined
+  const left = ((total - settled) * 1_000) / perSecond
+  const end = sampledAt + left
+  const isSame = endsAt !== undefined && Math.abs(end - endsAt) <= Math.max(END_TOLERANCE.ms, END_TOLERANCE.share * left)
+  return isSame ? endsAt : end
+}

@@ -1,0 +1,152 @@
+import { interval, type SchedulerLike, Subscription } from 'rxjs'
+import type { RunEvent } from '../../model/event.js'
+import type { FleetState } from '../../model/report.js'
+import type { RunStats, StreamStats } from '../../model/run-stats.js'
+import { fleetText } from '../fleet.js'
+import { createCanvas } from './canvas.js'
+import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity } from './format.js'
+import { pausedHostsText, renderFrame } from './frame.js'
+import { createProgressEstimator, type ProgressEstimator } from './progress-estimator.js'
+import { canRedraw, type Glyphs, type TerminalStream } from './terminal.js'
+import { clean } from './text.js'
+
+export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
+export type ProgressMode = (typeof progressModes)[number]
+
+/** Shows the progress of a run. It reads the run statistics, which must record an event before `tell` gets it. */
+export interface ProgressDisplay {
+  readonly update: (event: RunEvent) => void
+  /** Writes permanent lines, such as logs, above the display. */
+  readonly writeAbove: (text: string) => void
+  /** Restores the terminal; `keep` leaves the last state on it. Safe to call more than once. */
+  readonly end: (options?: { readonly keep: boolean }) => void
+}
+
+interface ProgressContext {
+  readonly tally: RunStats
+  readonly stream: TerminalStream
+  readonly glyphs: Glyphs
+  readonly scheduler: SchedulerLike
+}
+
+/** Resolves `auto` for this terminal. */
+export const resolveMode = (mode: ProgressMode, stream: TerminalStream, env: NodeJS.ProcessEnv): Exclude<ProgressMode, 'auto'> => {
+  if (mode !== 'auto') return mode
+  return canRedraw(stream, env) ? 'bars' : 'lines'
+}
+
+export const createProgress = (mode: Exclude<ProgressMode, 'auto'>, context: ProgressContext): ProgressDisplay => {
+  if (mode === 'bars') return createBars(context)
+  return mode === 'lines'
+    ? createLines(context)
+    : { update: () => undefined, writeAbove: (text) => void context.stream.write(text), end: () => undefined }
+}
+
+const REDRAW_INTERVAL_MS = 100
+const SAMPLE_INTERVAL_MS = 1_000
+const LINE_INTERVAL_MS = 5_000
+
+/** One line per stream, redrawn at the same position; writes nothing before the run starts. */
+const createBars = ({ tally, stream, glyphs, scheduler }: ProgressContext): ProgressDisplay => {
+  const canvas = createCanvas(stream)
+  const estimator = createProgressEstimator()
+  const timer = new Subscription()
+  let startedAt: number | undefined
+
+  const draw = (): void => {
+    const [at, now, streams] = [startedAt, scheduler.now(), tally.streams()]
+    estimator.sample(streams, now)
+    if (at !== undefined) canvas.draw((size) => renderFrame(streams, { now, startedAt: at, size, glyphs, estimator, fleet: tally.fleet() }))
+  }
+  return {
+    update: (event) => {
+      estimator.record(event)
+      if (event.type !== 'run-started') return
+      startedAt = event.at
+      timer.add(interval(REDRAW_INTERVAL_MS, scheduler).subscribe(draw))
+      draw()
+    },
+    writeAbove: (text) => {
+      const wasDrawn = canvas.erase()
+      stream.write(text)
+      if (wasDrawn) draw()
+    },
+    end: ({ keep } = { keep: false }) => {
+      if (timer.closed) return
+      timer.unsubscribe()
+      if (keep) draw()
+      else canvas.erase()
+      canvas.close()
+    },
+  }
+}
+
+/** One plain line every few seconds, and one at the end of each stream. */
+const createLines = ({ tally, stream, scheduler }: ProgressContext): ProgressDisplay => {
+  const timer = new Subscription()
+  const estimator = createProgressEstimator()
+  const say = (line: string): void => void stream.write(`${line}\n`)
+  return {
+    update: (event) => {
+      estimator.record(event)
+      if (event.type === 'run-started') {
+        timer.add(interval(SAMPLE_INTERVAL_MS, scheduler).subscribe(() => estimator.sample(tally.streams(), scheduler.now())))
+        timer.add(
+          interval(LINE_INTERVAL_MS, scheduler).subscribe(() =>
+            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: tally.fleet() })),
+          ),
+        )
+      } else if (event.type === 'stream-finished') {
+        const ended = tally.streams().find(({ name }) => name === event.stream)
+        if (ended) say(endLine(ended))
+      }
+    },
+    writeAbove: (text) => void stream.write(text),
+    end: () => timer.unsubscribe(),
+  }
+}
+
+/** The outcome of a stream, on one plain line. */
+const endLine = (stream: StreamStats): string => {
+  const { name, state, finished, total = finished, lost, degraded, files, bytes, startedAt = 0, finishedAt = startedAt, error } = stream
+  if (state === 'failed') return `${name}: failed: ${clean(error ?? 'unknown reason')}`
+  if (state !== 'success' && state !== 'partial') return `${name}: ${state}`
+  const parts = [
+    `${formatCount(finished)}/${formatQuantity(total, 'item')} in ${formatDuration(finishedAt - startedAt)}`,
+    ...(lost > 0 ? [`${formatCount(lost)} lost`] : []),
+    ...(degraded > 0 ? [`${formatCount(degraded)} partly`] : []),
+    ...(files > 0 ? [`${formatQuantity(files, 'file')} (${formatBytes(bytes)})`] : []),
+  ]
+  return `${name}: ${state === 'success' ? 'done' : state}, ${parts.join(', ')}`
+}
+
+interface StateContext {
+  readonly startedAt: number
+  readonly now: number
+  readonly estimator: ProgressEstimator
+  readonly fleet?: FleetState | undefined
+}
+
+/** The state of a run, on one plain line. */
+const stateLine = (streams: readonly StreamStats[], { startedAt, now, estimator, fleet }: StateContext): string => {
+  const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
+  const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length
+  const lost = active.reduce((total, stream) => total + stream.lost, 0)
+  const running = active.filter(({ state }) => state === 'running').map((stream) => formatRunningStream(stream, estimator))
+  const paused = pausedHostsText(estimator.pausedHosts(), now, '; ')
+  return [
+    `${formatDuration(now - startedAt)}: ${ended} of ${formatQuantity(active.length, 'stream')} done`,
+    lost > 0 ? `, ${formatQuantity(lost, 'item')} lost` : '',
+    running.length > 0 ? `; ${running.join(', ')}` : '',
+    paused === '' ? '' : `; ${paused}`,
+    fleet === undefined ? '' : `; ${fleetText(fleet, ', ')}`,
+  ].join('')
+}
+
+const formatRunningStream = (stream: StreamStats, estimator: ProgressEstimator): string => {
+  const { name, finished: settled, total } = stream
+  if (total === undefined) return `${name} ${formatCount(settled)}`
+  const { leftMs, pausedUntil } = estimator.estimate(stream)
+  const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${formatCountdown(Math.max(1, leftMs))} left)`
+  return `${name} ${formatCount(Math.min(settled, total))}/${formatCount(total)}${left}`
+}

@@ -1,0 +1,114 @@
+import type { Writable } from 'node:stream'
+import { styleText } from 'node:util'
+import { cut, padEnd, padStart, width } from './text.js'
+
+/** stdout or stderr. Only a terminal has `columns` and `rows`. */
+export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+/** A piece of a line in one style. */
+export type TextSpan = readonly [text: string, style?: Style | undefined]
+
+/** A line before it is coloured and cut to the terminal. */
+export type TextLine = readonly TextSpan[]
+
+const DEFAULT_COLUMNS = 80
+const DEFAULT_ROWS = 24
+
+/** The size of a terminal, read for each drawing: windows are resized. */
+export interface TerminalSize {
+  readonly columns: number
+  readonly rows: number
+}
+
+// Some terminals report 0 at first.
+export const readSize = ({ columns, rows }: TerminalStream): TerminalSize => ({
+  columns: columns || DEFAULT_COLUMNS,
+  rows: rows || DEFAULT_ROWS,
+})
+
+/** Whether lines can be redrawn: a terminal with cursor moves, and no build log. */
+export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
+  stream.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false', undefined].includes(env.CI)
+
+export const measureLine = (line: TextLine): number => line.reduce((total, [text]) => total + width(text), 0)
+
+/** The line without trailing blanks. */
+export const trimLine = (spans: TextLine): TextLine => {
+  const last = spans.findLastIndex(([text]) => text.trim() !== '')
+  return spans.slice(0, last + 1).map(([text, style], index) => [index === last ? text.trimEnd() : text, style])
+}
+
+/** Joins spans into one line of at most `columns`, coloured if the stream supports it (NO_COLOR, FORCE_COLOR, TERM). */
+export const paintLine = (spans: TextLine, columns: number, stream: TerminalStream): string => {
+  let room = columns
+  let line = ''
+  for (const [text, style] of trimLine(spans)) {
+    if (room <= 0) break
+    const shown = cut(text, room)
+    room -= width(shown)
+    line += style === undefined || shown.trim() === '' ? shown : styleText(style, shown, { stream })
+  }
+  return line
+}
+
+export interface Glyphs {
+  readonly full: string
+  readonly rest: string
+  readonly ok: string
+  readonly bad: string
+  readonly warn: string
+  readonly run: string
+  readonly wait: string
+  readonly off: string
+  readonly dot: string
+}
+
+const UNICODE: Glyphs = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', dot: '·' }
+const ASCII: Glyphs = { full: '#', rest: '.', ok: '+', bad: 'x', warn: '!', run: '>', wait: '.', off: '-', dot: '|' }
+
+/** Blocks and ticks for a UTF-8 locale or an unset one, otherwise ASCII. */
+export const chooseGlyphs = (env: NodeJS.ProcessEnv): Glyphs => {
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || 'UTF-8'
+  return /utf-?8/i.test(locale) ? UNICODE : ASCII
+}
+
+/** A reader that closes the pipe (`| head`, a closed window) does not end the run; other errors are rethrown. */
+export const ignoreBrokenPipe = (stream: TerminalStream): void => {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+  })
+}
+
+const CURSOR = { hide: '\x1b[?25l', show: '\x1b[?25h' } as const
+
+export const hideCursor = (stream: TerminalStream): void => void stream.write(CURSOR.hide)
+export const showCursor = (stream: TerminalStream): void => void stream.write(CURSOR.show)
+
+export interface TextColumn<Row> {
+  readonly title: string
+  readonly align: 'left' | 'right'
+  readonly cell: (row: Row) => string
+  readonly style?: (row: Row) => Style | undefined
+}
+
+const CELL_GAP = '  '
+
+/** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
+export const renderTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): readonly TextLine[] => {
+  const padded = columns.map(({ title, align, cell }, index) => {
+    const texts = [title, ...rows.map(cell)]
+    const room = Math.max(...texts.map(width))
+    const isLast = index === columns.length - 1
+    return texts.map((text) => (align === 'right' ? padStart(text, room) : isLast ? text : padEnd(text, room)))
+  })
+  return [undefined, ...rows].map((row, rowIndex) =>
+    columns.map(({ style }, index) => {
+      const text = `${index === 0 ? '' : CELL_GAP}${padded[index]?.[rowIndex] ?? ''}`
+      return [text, row === undefined ? 'dim' : style?.(row)]
+    }),
+  )
+}
+
+export const measureWidest = (lines: readonly TextLine[]): number => Math.max(0, ...lines.map(measureLine))

@@ -1,0 +1,112 @@
+import {
+  catchError,
+  defer,
+  distinctUntilChanged,
+  endWith,
+  filter,
+  finalize,
+  from,
+  ignoreElements,
+  last,
+  merge,
+  scan,
+  share,
+  switchMap,
+  takeLast,
+  takeUntil,
+  tap,
+  throttleTime,
+} from 'rxjs'
+import { findMisspeltVariables } from '../model/environment.js'
+import { UsageError } from '../model/errors.js'
+import type { AddCommand, Command } from './dependencies.js'
+import { FLEET_ENV, type FleetFlags, resolveFleet, rethrowAsUsageError } from './fleet.js'
+import { blobsOption, engineOption, exampleText, integerOption, volatileOption } from './options.js'
+import { resolveSettings } from './provider.js'
+import { formatQuantity } from './terminal/format.js'
+import { clean } from './terminal/text.js'
+
+interface WorkerFlags extends FleetFlags {
+  readonly name?: string
+  readonly concurrency?: number
+  readonly config?: string
+}
+
+const examples = [
+  ['scripstream worker --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'a worker for the fleet on this Redis'],
+  ['scripstream run --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'on one machine: the run itself'],
+  ['SCRIPSTREAM_ENGINE=redis://:password@10.0.0.5 scripstream worker --blobs /mnt/market', 'keeps the password out of the process list'],
+] as const
+
+const WORKER_EXIT_CODES = `
+Exit codes:
+  0    stopped by a signal after the active items finished
+  2    wrong usage or configuration, or an unusable Redis
+  130  stopped at once by a second Ctrl+C; other workers take over its items
+`
+
+export const addWorker: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('worker')
+    .description('Works for runs with the same --engine, on this machine or others, until it is stopped.')
+    .addOption(engineOption())
+    .addOption(blobsOption())
+    .option('--name <name>', 'name in the report (default: host name and process)')
+    .addOption(integerOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]))
+    .option('--config <file>', 'settings file; a worker uses only its headers')
+    .addOption(volatileOption())
+    .addHelpText('after', exampleText(examples) + WORKER_EXIT_CODES)
+    .action((flags: WorkerFlags) => act(workerCommand(flags, io, dependencies)))
+}
+
+const COUNT_INTERVAL_MS = 10_000
+
+/** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
+const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
+  defer(() => {
+    const location = resolveFleet(flags, io.env)
+    if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
+    for (const line of findMisspeltVariables(io.env, dependencies.streams)) io.stderr.write(`warning: ${clean(line)}\n`)
+    const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
+    const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
+    const signal$ = io.signal$.pipe(share())
+    let signals = 0
+    const listening = signal$.subscribe(() => {
+      signals += 1
+      if (signals === 1) say('Stopping: active items finish first. Press Ctrl+C again to stop at once; other workers take over.')
+      else io.exit(130)
+    })
+    return from(dependencies.fleet()).pipe(
+      switchMap(({ fleetWorker, workerName }) => {
+        const { concurrency } = flags
+        const name = flags.name ?? workerName()
+        const news$ = fleetWorker({
+          ...location,
+          headers,
+          name,
+          concurrency,
+          version: dependencies.version,
+          streams: dependencies.streams,
+          stop: signal$,
+        }).pipe(share())
+        const items$ = news$.pipe(
+          filter(({ type }) => type === 'settled'),
+          scan((items) => items + 1, 0),
+        )
+        const periodic$ = items$.pipe(throttleTime(COUNT_INTERVAL_MS, io.scheduler, { leading: false, trailing: true }))
+        // At the end, the last count is printed at once.
+        const counts$ = merge(periodic$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
+          distinctUntilChanged(),
+          tap((items) => say(`${formatQuantity(items, 'item')} finished since this worker joined`)),
+        )
+        const lines$ = news$.pipe(
+          tap((news) => {
+            if (news.type === 'joined') say(`${news.name} works for the fleet at ${news.shown}; press Ctrl+C to stop.`)
+            if (news.type === 'run') say(`Working for run ${news.run}.`)
+          }),
+        )
+        return merge(lines$, counts$).pipe(ignoreElements(), endWith(0), catchError(rethrowAsUsageError))
+      }),
+      finalize(() => listening.unsubscribe()),
+    )
+  })
