@@ -1,4 +1,4 @@
-import { asyncScheduler, defer, type MonoTypeOperatorFunction, mergeMap, NEVER, type Observable, race, timer } from 'rxjs'
+import { asyncScheduler, type MonoTypeOperatorFunction, Observable, type SchedulerAction, tap } from 'rxjs'
 import { TransportError } from '../model/errors.js'
 
 /** The progress of a reply. */
@@ -22,6 +22,8 @@ export interface Deadline {
 /**
  * Errors with a `TransportError` (deadline) when no byte of a reply arrived for `idleMs`, or the reply is not complete within `totalMs`.
  * The source is unsubscribed, which aborts the request. A slow reply that makes progress is not aborted before `totalMs`.
+ * Not by `race` and `timer`: what they keep of each waiting request reaches the old generation (0.38 to 0.52 instead of 0.36 to 0.44 of the
+ * bytes answered).
  *
  * @example
  * send(request).pipe(deadline({ idleMs: 10_000, totalMs: 60_000, transfer }))
@@ -29,19 +31,23 @@ export interface Deadline {
 export const deadline =
   <T>({ idleMs, totalMs = idleMs, transfer }: Deadline): MonoTypeOperatorFunction<T> =>
   (source$) =>
-    defer(() => {
+    new Observable((subscriber) => {
       const startedAt = asyncScheduler.now()
-      const computeTimeLeft = (): number => {
+      const fail = (message: string): void => {
+        const hasBegun = transfer !== undefined && transfer.bytesAt > 0
+        subscriber.error(new TransportError('deadline', message, { hasBegun }))
+      }
+      // One timer per request, not one per chunk: when it fires, it checks the time of the last byte and reschedules for the rest.
+      function check(this: SchedulerAction<void>): void {
+        if (transfer?.isComplete) return
         const now = asyncScheduler.now()
         const totalLeft = startedAt + totalMs - now
         const idleLeft = Math.min(idleMs, Math.max(startedAt, transfer?.bytesAt ?? 0) + idleMs - now)
-        const hasBegun = transfer !== undefined && transfer.bytesAt > 0
-        if (totalLeft <= 0) throw new TransportError('deadline', `no whole answer within ${totalMs} ms`, { hasBegun })
-        if (idleLeft <= 0) throw new TransportError('deadline', `no byte for ${idleMs} ms`, { hasBegun })
-        return Math.min(totalLeft, idleLeft)
+        if (totalLeft <= 0) fail(`no whole answer within ${totalMs} ms`)
+        else if (idleLeft <= 0) fail(`no byte for ${idleMs} ms`)
+        else this.schedule(undefined, Math.min(totalLeft, idleLeft))
       }
-      // One timer per request, not one per chunk: when it fires, it checks the time of the last byte and waits for the rest.
-      const watchdog = (ms: number): Observable<never> =>
-        timer(ms).pipe(mergeMap(() => (transfer?.isComplete ? NEVER : watchdog(computeTimeLeft()))))
-      return race(source$, watchdog(Math.min(idleMs, totalMs)))
+      const timer = asyncScheduler.schedule(check, Math.min(idleMs, totalMs))
+      subscriber.add(timer)
+      source$.pipe(tap(() => timer.unsubscribe())).subscribe(subscriber)
     })
