@@ -3,9 +3,9 @@ import { isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { type ArrayPerItem, toFilePath } from '../src/pipeline/output.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import { filePerItem } from '../src/storage/file-per-item.js'
 import type { FileStore } from '../src/storage/file-store.js'
-import { arrayText } from '../src/storage/json-lines.js'
+import { filePerItem } from '../src/storage/file-store.js'
+import { arrayText } from '../src/storage/record-file.js'
 
 /** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
 export const arrayPerItem = (

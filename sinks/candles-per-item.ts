@@ -3,11 +3,11 @@ import { describeLag } from '../src/market/candle-checks.js'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import type { Candles } from '../src/model/candle.js'
 import type { Day } from '../src/model/trading-day.js'
-import type { StoredItem } from '../src/pipeline/journal.js'
 import { type CandlesPerItem, toFilePath } from '../src/pipeline/output.js'
+import type { SinkItem } from '../src/pipeline/session.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import { filePerItem } from '../src/storage/file-per-item.js'
 import type { FileStore } from '../src/storage/file-store.js'
+import { filePerItem } from '../src/storage/file-store.js'
 
 /**
  * Appends the new candles of each item to the stored ones that are older than the first new candle. A whole history replaces all stored
@@ -33,7 +33,7 @@ const warnIfBehind =
     defer(() => {
       const newest = new Map<Day, number>()
       let known = 0
-      const count = ({ settled: { newest: day } }: StoredItem): void => {
+      const count = ({ settled: { newest: day } }: SinkItem): void => {
         if (day !== undefined) newest.set(day, (newest.get(day) ?? 0) + 1)
         known += day === undefined ? -1 : 1
       }

@@ -1,15 +1,14 @@
 import { map, type Observable, tap } from 'rxjs'
 import { asBuffer } from '../src/model/bytes.js'
 import { formatJson } from '../src/model/text.js'
-import type { Output } from '../src/pipeline/output.js'
-import type { Sink, SinkContext, Storage } from '../src/pipeline/storage.js'
-import type { FileStore } from '../src/storage/file-store.js'
-import { readDocument } from '../src/storage/json-lines.js'
+import { type Output, type TextFile, toFilePath } from '../src/pipeline/output.js'
+import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
+import { type FileStore, filePerItem } from '../src/storage/file-store.js'
+import { readDocument } from '../src/storage/record-file.js'
 import { arrayPerItem } from './array-per-item.js'
 import { candlesPerItem } from './candles-per-item.js'
 import { documentPerItem } from './document-per-item.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
-import { textFile } from './text-file.js'
 
 /** Creates a storage that writes every output shape to the given files. */
 export const createStorage = (files: FileStore): Storage => ({
@@ -19,13 +18,12 @@ export const createStorage = (files: FileStore): Storage => ({
     text: (file) => files.read(file).pipe(map((bytes) => bytes && asBuffer(bytes).toString())),
     document: (file) => readDocument(files, file),
   },
-  begin: files.begin,
+  openSession: files.openSession,
   open: (output, context) => {
     const write: FileStore['write'] = (file, parts, asOf) => files.write(file, parts, asOf).pipe(tap(context.wrote))
     return createSink(output, context, { ...files, write })
   },
-  keep: (name, document): Observable<void> =>
-    files.write(`.scripstream/${name}`, [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
+  keep: (name, document): Observable<void> => files.write(toStatePath(name), [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
 })
 
 const createSink = (output: Output, context: SinkContext, files: FileStore): Sink => {
@@ -42,3 +40,12 @@ const createSink = (output: Output, context: SinkContext, files: FileStore): Sin
       return textFile(output, context, files)
   }
 }
+
+/** Writes the rows of each item, which are lines of text. */
+const textFile = (output: TextFile, { exchange, asOf }: SinkContext, files: FileStore): Sink =>
+  filePerItem(({ item, rows, status }) => {
+    if (status !== 'success') return undefined
+    const file = toFilePath(output, exchange, item)
+    const lines = Array.from(rows, (line) => `${String(line)}\n`)
+    return { file, write$: files.write(file, lines, asOf) }
+  })

@@ -13,11 +13,11 @@ import {
 } from 'rxjs'
 import { areTooManyEmpty, thresholds } from '../src/market/never-worse.js'
 import type { Row } from '../src/model/row.js'
-import type { StoredItem } from '../src/pipeline/journal.js'
 import { type DocumentPerItem, toFilePath } from '../src/pipeline/output.js'
+import type { SinkItem } from '../src/pipeline/session.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import { filePerItem } from '../src/storage/file-per-item.js'
 import type { FileStore } from '../src/storage/file-store.js'
+import { filePerItem } from '../src/storage/file-store.js'
 
 /**
  * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An item without rows keeps the
@@ -35,13 +35,13 @@ export const documentPerItem = (output: DocumentPerItem, context: SinkContext, f
 }
 
 /** Counts the items that answer nothing although they have a file, and refuses them at the end if they are too many. */
-const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: FileStore): MonoTypeOperatorFunction<StoredItem> => {
+const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: FileStore): MonoTypeOperatorFunction<SinkItem> => {
   const { exchange, accepts, refuse } = context
   return (kept$) =>
     defer(() => {
       const empty: string[] = []
       let written = 0
-      const add = ({ settled: { item, status } }: StoredItem): void => {
+      const add = ({ settled: { item, status } }: SinkItem): void => {
         if (status === 'success') written += 1
         else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
       }

@@ -6,11 +6,11 @@ import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { createTail } from '../src/storage/create-tail.js'
-import { getErrorCode, toStorageError } from '../src/storage/file-error.js'
 import type { FileChunk } from '../src/storage/file-store.js'
+import { getErrorCode, toStorageError } from '../src/storage/file-system.js'
+import { createKnownNames } from '../src/storage/folder-names.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
-import { createKnownNames } from '../src/storage/known-names.js'
-import { parseOwner, readRecords } from '../src/storage/stored-records.js'
+import { parseOwner, readRecords } from '../src/storage/record-file.js'
 import { createStorage } from './create-storage.js'
 
 const TAIL_BYTES = 1_024
@@ -50,7 +50,7 @@ export const folder = (out: string): Storage => {
     owners: (file) => records(file, parseOwner),
     tail: (file) => read(file, readTail),
     write,
-    begin: (request) => openFolderSession(root, names, request),
+    openSession: (request) => openFolderSession(root, names, request),
   })
 }
 

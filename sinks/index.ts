@@ -5,7 +5,6 @@
  */
 export type { Item, ItemOutcome, RowList } from '../src/model/outcome.js'
 export type { Row } from '../src/model/row.js'
-export type { Journal, JournalFacts, StoredItem } from '../src/pipeline/journal.js'
 export {
   type ArrayPerItem,
   type CandlesPerItem,
@@ -15,7 +14,17 @@ export {
   type TextFile,
   toFilePath,
 } from '../src/pipeline/output.js'
-export type { CompleteRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from '../src/pipeline/session.js'
+export type {
+  CompleteRun,
+  Journal,
+  JournalFacts,
+  Remainder,
+  RunRecord,
+  RunSelection,
+  Session,
+  SessionRequest,
+  SinkItem,
+} from '../src/pipeline/session.js'
 export type { Sink, SinkContext, Storage, Stored, Tail } from '../src/pipeline/storage.js'
 export type { FileChunk, FileStore } from '../src/storage/file-store.js'
 export { createStorage } from './create-storage.js'

@@ -4,7 +4,7 @@ import type { Session } from '../src/pipeline/session.js'
 import type { Storage } from '../src/pipeline/storage.js'
 import { createTail } from '../src/storage/create-tail.js'
 import { createJournal, type LineStore } from '../src/storage/journal.js'
-import { parseRecords } from '../src/storage/stored-records.js'
+import { parseRecords } from '../src/storage/record-file.js'
 import { createStorage } from './create-storage.js'
 
 /** The written files by path: text, and the instant for which it is valid (epoch milliseconds). */
@@ -33,12 +33,12 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
         if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
-    begin: memorySession,
+    openSession: memorySession,
   })
 }
 
 /** A session whose journals are in memory, so no run can be resumed. */
-export const memorySession: Storage['begin'] = ({ choose, streams }) =>
+export const memorySession: Storage['openSession'] = ({ choose, streams }) =>
   defer(() => {
     const session: Session = {
       record: choose(undefined),

@@ -23,7 +23,7 @@ import {
 import { StorageError } from '../src/model/errors.js'
 import type { ItemOutcome } from '../src/model/outcome.js'
 import type { Sink } from '../src/pipeline/storage.js'
-import { describeFileError } from '../src/storage/file-error.js'
+import { describeFileError } from '../src/storage/file-system.js'
 
 /**
  * The target of the lines: a Node stream, whose backpressure is respected, or any object that takes text. If `write` returns a promise, the

@@ -22,11 +22,11 @@ import { DamagedFileError } from '../src/model/errors.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
-import type { StoredItem } from '../src/pipeline/journal.js'
 import { type RowsInOneFile, toFilePath } from '../src/pipeline/output.js'
+import type { SinkItem } from '../src/pipeline/session.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { FileStore } from '../src/storage/file-store.js'
-import { encloseInArray } from '../src/storage/json-lines.js'
+import { encloseInArray } from '../src/storage/record-file.js'
 
 /** The stocks of a stream by outcome, each as its rank in the list. */
 interface StockResults {
@@ -62,7 +62,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       const results: StockResults = { answered: new Set(), empty: new Set(), hasLost: false }
       const earlier$ = new AsyncSubject<ReadonlySet<number>>()
       let reading: Subscription | undefined
-      const onItem = (item: StoredItem): void => {
+      const onItem = (item: SinkItem): void => {
         addResult(results, item)
         // Read the earlier file while other answers are still on their way.
         if (hasManyEmpty(results, context)) reading ??= collectRanks(addRanks(files.owners(file), context.listed)).subscribe(earlier$)
@@ -79,7 +79,7 @@ interface RankedRecord {
   readonly rank: number
 }
 
-const addResult = (results: StockResults, { settled: outcome }: StoredItem): void => {
+const addResult = (results: StockResults, { settled: outcome }: SinkItem): void => {
   const { rank } = outcome.item
   if (isLost(outcome)) results.hasLost = true
   if (isAnswered(outcome)) results.answered.add(rank)

@@ -20,8 +20,8 @@ export {
   post,
 } from './http/endpoint.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
+export { assertSameIsin } from './market/identifiers.js'
 export { type RefusalCode, RefusedError } from './market/never-worse.js'
-export { assertSameIsin } from './market/same-isin.js'
 export type { Candle, Candles } from './model/candle.js'
 export {
   BadAnswerError,

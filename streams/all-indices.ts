@@ -10,8 +10,7 @@ import { isRow, type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
-import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
-import { type CountedRows, parseTotal, rejectTruncated } from '../src/pipeline/reject-truncated.js'
+import { type CountedRows, parseTotal, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
 import { once } from '../src/pipeline/work.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */

@@ -12,7 +12,7 @@ import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
 import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
-import { rejectShrunk, type ShrinkOptions } from '../src/pipeline/reject-shrunk.js'
+import { rejectShrunk, type ShrinkOptions } from '../src/pipeline/refuse.js'
 import { once } from '../src/pipeline/work.js'
 
 /**

@@ -2,7 +2,7 @@ import { from, map, mergeMap, type Observable, of, switchMap, throwError, zip } 
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { assertSameIsin } from '../src/market/same-isin.js'
+import { assertSameIsin } from '../src/market/identifiers.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'

@@ -9,8 +9,7 @@ import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '..
 import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 import { defineStream } from '../src/pipeline/define-stream.js'
-import { rejectShrunk } from '../src/pipeline/reject-shrunk.js'
-import { warnIfFull } from '../src/pipeline/reject-truncated.js'
+import { rejectShrunk, warnIfFull } from '../src/pipeline/refuse.js'
 import { perPart } from '../src/pipeline/work.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */

@@ -1,7 +1,7 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
 import { csv } from '../src/http/answer.js'
-import { dailyCsv } from '../src/market/archive.js'
+import { dailyCsv } from '../src/market/shared-endpoints.js'
 import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream } from '../src/pipeline/define-stream.js'

@@ -6,8 +6,8 @@ import type { RunReport } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import { findClosest } from '../model/text.js'
-import { getErrorCode, toStorageError } from '../storage/file-error.js'
-import { readStateDocument } from '../storage/state-document.js'
+import { getErrorCode, readStateDocument, toStorageError } from '../storage/file-system.js'
+import { statePaths } from '../storage/run-state.js'
 
 const MASTER_MAP = 'master_isin_map.json'
 
@@ -27,7 +27,7 @@ const statPath = (path: string): Promise<Stats | undefined> =>
 
 /** The report of the last run in a folder; undefined if there is none. */
 export const readReport = async (root: string): Promise<RunReport | undefined> => {
-  const report = await readStateDocument(join(root, '.scripstream/report.json'))
+  const report = await readStateDocument(statePaths(root).report)
   return isRow(report) && isRow(report.scripts) && typeof report.asOf === 'string' ? (report as unknown as RunReport) : undefined
 }
 

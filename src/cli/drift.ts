@@ -4,7 +4,7 @@ import { createDriftMatcher, DRIFT_ACCEPTED_FILE, type DriftName, isSignificant,
 import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
-import type { Storage } from '../pipeline/storage.js'
+import { REPORT_FILE, type Storage, toStatePath } from '../pipeline/storage.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
 import { exampleText } from './options.js'
 import { resolveSettings } from './provider.js'
@@ -55,7 +55,7 @@ const readLastDrift = (
   { stored }: Pick<Storage, 'stored'>,
   out: string,
 ): Observable<{ readonly drift: readonly Drift[]; readonly accepted: unknown }> =>
-  forkJoin([stored.document('.scripstream/report.json'), stored.document(`.scripstream/${DRIFT_ACCEPTED_FILE}`)]).pipe(
+  forkJoin([stored.document(REPORT_FILE), stored.document(toStatePath(DRIFT_ACCEPTED_FILE))]).pipe(
     map(([report, accepted]) => {
       if (!isRow(report)) throw new UsageError(`no run report in ${out}; run "scripstream run" first`)
       const isAccepted = createDriftMatcher(accepted)

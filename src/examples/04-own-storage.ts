@@ -2,7 +2,7 @@
 import { catchError, concatMap, map, type Observable, of, throwError } from 'rxjs'
 import { fromFetch } from 'rxjs/fetch'
 import { StorageError } from 'scripstream'
-import { memory, type Output, type SinkContext, type Storage, type StoredItem } from 'scripstream/sinks'
+import { memory, type Output, type SinkContext, type SinkItem, type Storage } from 'scripstream/sinks'
 
 /** Sends a text; completes when it has arrived, errors otherwise. */
 export type Post = (text: string) => Observable<unknown>
@@ -23,7 +23,7 @@ export const postTo =
  */
 export const webhook = (post: Post): Storage => {
   const sink = (output: Output, { wrote }: SinkContext) =>
-    concatMap((kept: StoredItem): Observable<StoredItem> => {
+    concatMap((kept: SinkItem): Observable<SinkItem> => {
       const { item, status, rows } = kept.settled
       if (status !== 'success') return of(kept)
       const text = JSON.stringify({ file: output.file, item: item.key, rows: [...rows] })

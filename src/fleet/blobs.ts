@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as files from 'node:fs'
 import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { fileCalls } from '../storage/file-calls.js'
+import { fileCalls } from '../storage/file-system.js'
 import { ignoreError } from './ignore-error.js'
 
 /** Magic numbers (statfs(2)) of network file systems and FUSE: NFS, SMB2, CIFS, FUSE, 9P, Ceph. */

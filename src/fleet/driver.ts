@@ -1,7 +1,7 @@
 import { from, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
 import { formatError, StorageError } from '../model/errors.js'
 import type { Engine, Executor } from '../pipeline/engine.js'
-import { getErrorCode } from '../storage/file-error.js'
+import { getErrorCode } from '../storage/file-system.js'
 import { BARRIERS, type Barriers, createBarriers } from './barriers.js'
 import { closeDriver, connectDriver, type Driver, type DriverOptions } from './driver-connections.js'
 import { acquireDriverLease, type DriverLease } from './driver-lease.js'

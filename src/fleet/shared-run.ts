@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { refusalCodes } from '../market/never-worse.js'
@@ -7,8 +7,9 @@ import { UsageError } from '../model/errors.js'
 import { Settings } from '../model/settings.js'
 import { toFilePath } from '../pipeline/output.js'
 import type { PlannedStream } from '../pipeline/plan.js'
-import { fileCalls } from '../storage/file-calls.js'
-import { getErrorCode } from '../storage/file-error.js'
+import { REPORT_FILE } from '../pipeline/storage.js'
+import { fileCalls, getErrorCode } from '../storage/file-system.js'
+import { listOutputFiles } from '../storage/output-files.js'
 import type { BlobStore } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
 
@@ -62,7 +63,6 @@ export const readRunFile = async (run: string, blobs: BlobStore, headers: Settin
 }
 
 const EARLIER_FOLDER = 'earlier'
-const REPORT_FILE = '.scripstream/report.json'
 const MAX_PARALLEL_FILES = 32
 
 /** The folder in which workers read the outputs of earlier runs. */
@@ -81,24 +81,12 @@ export const listReadableOutputs = (plan: readonly PlannedStream[], exchange: st
  * atomically, so a linked file never changes. `*` matches any name.
  */
 export const shareFiles = async (out: string, files: readonly string[], runFolder: string): Promise<void> => {
-  const names = await Promise.all([REPORT_FILE, ...files].map((file) => expandPattern(out, file)))
+  const names = await Promise.all([REPORT_FILE, ...files].map((file) => listOutputFiles(out, file)))
   const all = names.flat()
   for (let from = 0; from < all.length; from += MAX_PARALLEL_FILES)
     await Promise.all(
       all.slice(from, from + MAX_PARALLEL_FILES).map((file) => shareFile(join(out, file), join(toEarlierFolder(runFolder), file))),
     )
-}
-
-const expandPattern = async (out: string, file: string): Promise<readonly string[]> => {
-  const [head = '', tail] = file.split('*')
-  if (tail === undefined) return [file]
-  const folder = dirname(`${head}x`)
-  const names = await readdir(join(out, folder)).catch((error: unknown) => {
-    // Before the first run there are no outputs.
-    if (getErrorCode(error) === 'ENOENT') return []
-    throw error
-  })
-  return names.map((name) => `${folder}/${name}`).filter((name) => name.startsWith(head) && name.endsWith(tail))
 }
 
 /** Ignores a file that was removed meanwhile. */

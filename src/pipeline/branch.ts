@@ -26,7 +26,7 @@ import { secondPass } from '../operators/second-pass.js'
 import type { ActivityCounter } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
 import { MAX_BACKLOG, type RunContext } from './engine.js'
-import type { Journal } from './journal.js'
+import type { Journal } from './session.js'
 import { storeItems } from './store-items.js'
 
 export interface StreamOutcome {

@@ -8,6 +8,7 @@ import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
 import type { PlannedStream } from './plan.js'
 import type { RunServices } from './run.js'
+import { toStatePath } from './storage.js'
 
 /** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
 export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
@@ -53,7 +54,7 @@ export const addDrift = (
   session.noteDrift?.(found)
   if (found.length === 0) return of(report)
   const lists = new Set(plan.filter(({ stream }) => stream.work.of === undefined).map(({ stream }) => stream.name))
-  return storage.stored.document(`.scripstream/${DRIFT_ACCEPTED_FILE}`).pipe(
+  return storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)).pipe(
     catchError((error: unknown) => (error instanceof DamagedFileError ? of(undefined) : throwError(() => error))),
     map((document) => {
       const isKnown = createDriftMatcher(document)

@@ -26,13 +26,13 @@ import { CriticalFailureError } from './graph.js'
 import type { PlannedStream } from './plan.js'
 import type { RunServices } from './run.js'
 import type { Session } from './session.js'
-import type { Storage } from './storage.js'
+import { type Storage, toStatePath } from './storage.js'
 
 const MAX_DRAIN_MS = 5_000
 
 /** Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is stored. */
 const updateFailedItems = ({ stored, keep }: Storage, ended: FinishedRun): Observable<FailedItems> =>
-  stored.document(`.scripstream/${FAILED_ITEMS}`).pipe(
+  stored.document(toStatePath(FAILED_ITEMS)).pipe(
     catchError((error: unknown) => (error instanceof DamagedFileError ? of(assumeAllFailed(ended.plan)) : throwError(() => error))),
     concatMap((document) => {
       const missing = computeFailedItems(parseFailedItems(document), ended)

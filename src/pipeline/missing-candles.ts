@@ -1,16 +1,21 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
 import { findImpossibleMove } from '../market/candle-checks.js'
-import { thresholds } from '../market/never-worse.js'
-import { createRescaleWatch, type RescaleWatch } from '../market/rescale-watch.js'
+import { createRescaleWatch, type RescaleWatch, thresholds } from '../market/never-worse.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { addDays, SESSION_END, toInstant } from '../model/trading-day.js'
 import type { Tools } from './define-stream.js'
-import { fetchFullHistory, type RefetchReason } from './full-history.js'
-import { checkNewCandles, type NewCandle, pairWithPrevious } from './new-candles.js'
+import { checkNewCandles, fetchFullHistory, type NewCandle, pairWithPrevious, type RefetchReason } from './full-history.js'
 import { refuse } from './refuse.js'
-import { FIRST_CANDLE, fetchCandles, type Series, toCandleDay } from './series.js'
-import { type DamagedCandles, readStoredCandles, type StoredCandles } from './stored-candles.js'
+import {
+  type DamagedCandles,
+  FIRST_CANDLE,
+  fetchCandles,
+  readStoredCandles,
+  type Series,
+  type StoredCandles,
+  toCandleDay,
+} from './stored-candles.js'
 
 const SESSION_OPENS = '09:00'
 

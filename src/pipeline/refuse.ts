@@ -1,8 +1,122 @@
-import { type RefusalCode, RefusedError } from '../market/never-worse.js'
+import {
+  catchError,
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  type OperatorFunction,
+  of,
+  switchMap,
+  tap,
+  throwError,
+} from 'rxjs'
+import { type RefusalCode, RefusedError, thresholds } from '../market/never-worse.js'
+import { DamagedFileError } from '../model/errors.js'
+import { createResult, type ItemResult } from '../model/outcome.js'
 import type { Tools } from './define-stream.js'
+import type { Stored } from './storage.js'
 
 /** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
 export const refuse = ({ accepts, warn }: Pick<Tools, 'accepts' | 'warn'>, code: RefusalCode, message: string): void => {
   if (!accepts(code)) throw new RefusedError(code, message)
   warn(`accepted although ${message}`)
 }
+
+type Records = readonly unknown[]
+
+/** How to read and count the stored records of a list, if the file is not a JSON array or not every record counts. */
+export interface ShrinkOptions {
+  readonly readStored?: (stored: Stored, file: string) => Observable<Records | undefined>
+  /** Counts the records of either list; also gets the stored records. */
+  readonly countRecords?: (records: Records, readStored: Records) => number
+}
+
+/**
+ * Refuses a list with less than 70 % of the records of the stored file, with a `RefusedError` (`shrink`), unless the run accepts that: half
+ * a list looks like a complete one and must not replace it. A stored file that is unreadable does not count.
+ */
+export const rejectShrunk =
+  <R>(
+    file: string,
+    { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
+    { readStored: earlier = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
+  ): MonoTypeOperatorFunction<ItemResult<R>> =>
+  (found$) => {
+    const unread = (error: unknown): Observable<undefined> => {
+      if (!(error instanceof DamagedFileError)) return throwError(() => error)
+      warn(`${file} is damaged, so the new list was not compared with it`)
+      return of(undefined)
+    }
+    const checked = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
+      const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
+      if (now >= then * thresholds.minShare) return found
+      const records = `${formatThousands(now)} records, the stored file has ${formatThousands(then)}`
+      if (!accepts('shrink')) throw new RefusedError('shrink', records)
+      warn(`accepted although shrunk: ${records}`)
+      return found
+    }
+    return found$.pipe(
+      switchMap((found) =>
+        earlier(stored, file).pipe(
+          catchError(unread),
+          map((before) => checked(found, before)),
+        ),
+      ),
+    )
+  }
+
+/** Reads a stored text file as lines. */
+export const readStoredLines: NonNullable<ShrinkOptions['readStored']> = (stored, file) =>
+  stored.text(file).pipe(map((text) => text?.split('\n').slice(0, -1)))
+
+const readStoredArray: NonNullable<ShrinkOptions['readStored']> = (stored, file) =>
+  stored.document(file).pipe(
+    map((records) => {
+      if (records === undefined || Array.isArray(records)) return records
+      throw new DamagedFileError(`${file} is not a JSON array`)
+    }),
+  )
+
+const formatThousands = (count: number): string => count.toLocaleString('en-US')
+
+/** The rows of an answer, and the total that it reports (`tot_rec`), if it does. */
+export interface CountedRows<R> {
+  readonly rows: readonly R[]
+  readonly total?: number | undefined
+}
+
+/** Reads the reported total of an answer. */
+export const parseTotal = (value: unknown): number | undefined => {
+  const total = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof total === 'number' && total >= 0 ? total : undefined
+}
+
+/**
+ * Compares a list with its reported total. Errors with a `RefusedError` (`count`) if rows are missing, unless the run accepts that. A list
+ * of as many rows as requested may be cut off, because one request returns no more: that is a warning, or, if its total is higher, the
+ * reason why the list counts as incomplete.
+ */
+export const rejectTruncated = <R>(
+  asked: number,
+  { accepts, warn }: Pick<Tools, 'accepts' | 'warn'>,
+): OperatorFunction<CountedRows<R>, ItemResult<R>> =>
+  map(({ rows, total = 0 }) => {
+    const isFull = rows.length >= asked
+    const records = `the list has ${formatThousands(rows.length)} rows`
+    if (rows.length >= total) {
+      if (isFull) warn(`${records}${MORE_MAY_EXIST}`)
+      return createResult(rows)
+    }
+    const lacking = `${records} but reports a total of ${formatThousands(total)}`
+    if (accepts('count')) warn(`accepted although rows are missing: ${lacking}`)
+    else if (isFull) return createResult(rows, `count: ${lacking}; one request returns no more`)
+    else throw new RefusedError('count', lacking)
+    return createResult(rows)
+  })
+
+/** Warns about a list of as many rows as requested, if its total is unknown. */
+export const warnIfFull = <R>(asked: number, { warn }: Pick<Tools, 'warn'>, list: string): MonoTypeOperatorFunction<readonly R[]> =>
+  tap((rows) => {
+    if (rows.length >= asked) warn(`${list}: the list has ${formatThousands(rows.length)} rows${MORE_MAY_EXIST}`)
+  })
+
+const MORE_MAY_EXIST = ', the maximum of one request; more may exist'

@@ -5,13 +5,11 @@ import { createRedactor, redactError } from '../model/redact.js'
 import { createEventBus } from './event-bus.js'
 import { executeRun } from './execute-run.js'
 import { planRun } from './plan.js'
-import { createIdentity } from './record.js'
-import { selectionLeft } from './remainder.js'
+import { createIdentity, reuseReport } from './record.js'
 import { checkRequirements } from './requirements.js'
-import { reuseReport } from './reuse-report.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Remainder, RunRecord, Session } from './session.js'
-import { createRunStarted, createSessionRequest, runId, selectionIn } from './session-request.js'
+import { createRunStarted, createSessionRequest, runId, selectionIn, selectionLeft } from './session-request.js'
 import type { Follower } from './telemetry.js'
 
 /**
@@ -19,14 +17,15 @@ import type { Follower } from './telemetry.js'
  * run of the same configuration and trading day is resumed, and a complete one that is up to date is reused. Each subscription is a
  * separate run.
  */
-export const start = (starting: RunDependencies, options: RunOptions): Observable<RunEvent> => begin(starting, options, 'possible')
+export const start = (dependencies: RunDependencies, options: RunOptions): Observable<RunEvent> =>
+  startReduced(dependencies, options, 'possible')
 
 /** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
 type Reduction = 'possible' | 'done' | 'impossible'
 
-const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
+const startReduced = (dependencies: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   new Observable((subscriber) => {
-    const { settings, streams, storage, clock = Date.now, random = Math.random } = starting
+    const { settings, streams, storage, clock = Date.now, random = Math.random } = dependencies
     if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`invalid asOf: ${options.asOf}; use epoch milliseconds`)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
@@ -35,12 +34,12 @@ const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduct
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     subscriber.add((options.stop ?? NEVER).subscribe(stop$))
-    const follower = starting.telemetry?.()
+    const follower = dependencies.telemetry?.()
     const listen = (event: RunEvent): void => {
       follower?.event(event)
       subscriber.next(event)
     }
-    const eventBus = createEventBus(plan, listen, { log: starting.log, redact })
+    const eventBus = createEventBus(plan, listen, { log: dependencies.log, redact })
     if (follower?.over) subscriber.add(follower.over)
     const record: RunRecord = {
       run: runId(startedAt, random),
@@ -53,9 +52,9 @@ const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduct
     const begun = (session: Session): Observable<RunEvent> => {
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
       eventBus.emit(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
-      return subscriber.closed
-        ? EMPTY
-        : executeRun({ ...starting, clock, random }, { plan, options: { ...options, stop: stop$ }, session, eventBus, redact, follower })
+      if (subscriber.closed) return EMPTY
+      const run = { plan, options: { ...options, stop: stop$ }, session, eventBus, redact, follower }
+      return executeRun({ ...dependencies, clock, random }, run)
     }
     const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
     const rest = (remainder: Remainder): Observable<RunEvent> =>
@@ -64,14 +63,14 @@ const begin = (starting: RunDependencies, options: RunOptions, reduction: Reduct
           const { only, skip, symbols, pairs, ...others } = options
           const telemetry =
             follower && ((): Follower => ({ event: (event) => follower.event(event), request: (request) => follower.request(request) }))
-          const again = { ...starting, ...(telemetry ? { telemetry } : {}) }
-          if (selection === undefined) return begin(again, { ...options, stop: stop$ }, 'impossible')
-          return begin(again, { ...others, ...selection, stop: stop$ }, 'done')
+          const again = { ...dependencies, ...(telemetry ? { telemetry } : {}) }
+          if (selection === undefined) return startReduced(again, { ...options, stop: stop$ }, 'impossible')
+          return startReduced(again, { ...others, ...selection, stop: stop$ }, 'done')
         }),
       )
     // The session stays open until the subscriber unsubscribes.
     subscriber.add(
-      storage.begin(createSessionRequest(plan, settings, wanted)).subscribe({
+      storage.openSession(createSessionRequest(plan, settings, wanted)).subscribe({
         next: (session) => {
           const ends = { error: fail, complete: () => subscriber.complete() }
           const { remainder } = session

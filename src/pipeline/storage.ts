@@ -1,15 +1,22 @@
 import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
 import type { RefusalCode } from '../market/never-worse.js'
 import type { Item } from '../model/outcome.js'
-import type { Journal, StoredItem } from './journal.js'
 import type { Output } from './output.js'
-import type { Session, SessionRequest } from './session.js'
+import type { Journal, Session, SessionRequest, SinkItem } from './session.js'
+
+/** The folder of everything about runs, inside the output folder. */
+export const STATE_FOLDER = '.scripstream'
+
+/** The path of a document that `Storage.keep` stores. */
+export const toStatePath = (name: string): string => `${STATE_FOLDER}/${name}`
+
+export const REPORT_FILE = toStatePath('report.json')
 
 /**
  * Stores the outcomes of a stream. Emits each item again, with the files that it added, once the data of that item is on disk. Errors only
  * if storing itself is impossible (`StorageError`).
  */
-export type Sink = MonoTypeOperatorFunction<StoredItem>
+export type Sink = MonoTypeOperatorFunction<SinkItem>
 
 /** The first and last lines of a stored file. */
 export interface Tail {
@@ -57,7 +64,7 @@ export interface Storage {
    * Opens a session for one run, and emits it once; unsubscribing closes it. Errors with a `StorageError` that names the holder if another
    * run has the storage locked.
    */
-  begin(beginning: SessionRequest): Observable<Session>
+  openSession(request: SessionRequest): Observable<Session>
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
   keep(name: string, document: unknown): Observable<void>

@@ -2,9 +2,9 @@ import { connect, count, filter, forkJoin, map, merge, mergeMap, type Observable
 import type { ItemOutcome } from '../model/outcome.js'
 import type { ActivityCounter } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { Journal, JournalFacts, StoredItem } from './journal.js'
 import type { Output, RowsInOneFile } from './output.js'
 import type { RunServices } from './run.js'
+import type { Journal, JournalFacts, SinkItem } from './session.js'
 import type { SinkContext } from './storage.js'
 
 export const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
@@ -32,17 +32,17 @@ export interface StoreContext {
 export const storeItems = (stream: StreamDefinition, keeping: StoreContext): OperatorFunction<ItemOutcome, number> => {
   const { journal, activeItems, run } = keeping
   const context = createSinkContext(stream, keeping)
-  const through = (isWanted: (output: Output) => boolean) => (kept$: Observable<StoredItem>) =>
+  const through = (isWanted: (output: Output) => boolean) => (kept$: Observable<SinkItem>) =>
     stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), kept$)
-  const fresh = (settled$: Observable<ItemOutcome>): Observable<StoredItem> =>
+  const fresh = (settled$: Observable<ItemOutcome>): Observable<SinkItem> =>
     settled$.pipe(
       filter(({ item }) => journal.findStored(item) === undefined),
-      map((settled): StoredItem => ({ settled, files: {} })),
+      map((settled): SinkItem => ({ settled, files: {} })),
       through((output) => !isGathered(output)),
       mergeMap((kept) => journal.note(kept)),
       tap(activeItems.end),
     )
-  const takenOver = (settled$: Observable<ItemOutcome>): Observable<StoredItem> =>
+  const takenOver = (settled$: Observable<ItemOutcome>): Observable<SinkItem> =>
     settled$.pipe(
       map(({ item }) => journal.findStored(item)),
       filter((kept) => kept !== undefined),

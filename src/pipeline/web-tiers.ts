@@ -1,5 +1,5 @@
 import { type Observable, switchMap } from 'rxjs'
-import { buildIdPage, type webData, type webPage } from '../market/web-site.js'
+import { buildIdPage, type webData, type webPage } from '../market/shared-endpoints.js'
 import type { Row } from '../model/row.js'
 import type { Tier } from '../operators/first-that-answers.js'
 import type { Tools } from './define-stream.js'

@@ -3,10 +3,8 @@ import { fstatSync, futimesSync, readFileSync } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { asBuffer } from '../model/bytes.js'
-import { fileCalls } from './file-calls.js'
-import { getErrorCode } from './file-error.js'
 import type { FileChunk } from './file-store.js'
-import { statFile } from './stat-file.js'
+import { fileCalls, getErrorCode, statFile } from './file-system.js'
 
 /** Files are written and compared in chunks of at least this size. */
 const CHUNK_BYTES = 1 << 20

@@ -1,8 +1,7 @@
 import { concat, concatMap, defer, EMPTY, ignoreElements, NEVER, type Observable, of } from 'rxjs'
 import type { PublicOutcome } from '../model/outcome.js'
-import type { Journal } from '../pipeline/journal.js'
 import type { Output } from '../pipeline/output.js'
-import type { Session } from '../pipeline/session.js'
+import type { Journal, Session } from '../pipeline/session.js'
 import type { Storage } from '../pipeline/storage.js'
 
 /**
@@ -11,7 +10,7 @@ import type { Storage } from '../pipeline/storage.js'
  */
 export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
   stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
-  begin: ({ choose, streams }) =>
+  openSession: ({ choose, streams }) =>
     defer(() => {
       const journals = new Map(streams.map(({ stream }) => [stream, noopJournal]))
       const session: Session = { record: choose(undefined), isContinued: false, journals, finish: () => of(undefined) }

@@ -1,7 +1,8 @@
-import type { Observable } from 'rxjs'
+import { defaultIfEmpty, map, mergeMap, type Observable, of } from 'rxjs'
+import type { ItemOutcome } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
-import type { Session, SessionRequest } from '../pipeline/session.js'
-import type { Tail } from '../pipeline/storage.js'
+import type { Session, SessionRequest, SinkItem } from '../pipeline/session.js'
+import type { Sink, Tail } from '../pipeline/storage.js'
 
 /** A chunk of a file: text or bytes. */
 export type FileChunk = string | Uint8Array
@@ -23,5 +24,24 @@ export interface FileStore {
    */
   write(file: string, parts: Iterable<FileChunk>, asOf?: number): Observable<number>
   /** See `Storage`. */
-  begin(request: SessionRequest): Observable<Session>
+  openSession(request: SessionRequest): Observable<Session>
 }
+
+/** A file to write for an item. `write$` emits the size in bytes, or nothing if the file stays unchanged. */
+export interface ItemFile {
+  readonly file: string
+  readonly write$: Observable<number>
+}
+
+const MAX_CONCURRENT_WRITES = 8
+
+/** Creates a sink that writes at most one file for each item, a few concurrently. Items without a file pass at once. */
+export const filePerItem = (toItemFile: (settled: ItemOutcome) => ItemFile | undefined): Sink =>
+  mergeMap((item: SinkItem): Observable<SinkItem> => {
+    const target = toItemFile(item.settled)
+    if (target === undefined) return of(item)
+    return target.write$.pipe(
+      map((bytes): SinkItem => ({ ...item, files: { ...item.files, [target.file]: bytes } })),
+      defaultIfEmpty(item),
+    )
+  }, MAX_CONCURRENT_WRITES)

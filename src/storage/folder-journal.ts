@@ -3,11 +3,10 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstValueFrom, map } from 'rxjs'
 import { isRow } from '../model/row.js'
-import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
-import { getErrorCode, toStorageError } from './file-error.js'
+import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
+import { getErrorCode, statFile, toStorageError } from './file-system.js'
 import { appendRecords, createJournal, type JournalContent, type JournalLine } from './journal.js'
 import { createJournalFile, type JournalFile, type RecordsPlace } from './journal-file.js'
-import { statFile } from './stat-file.js'
 
 export interface OpenJournal {
   readonly journal: Journal
@@ -83,7 +82,7 @@ async function* readJournalLines(path: string): AsyncGenerator<unknown> {
 
 const isJournalLine = (line: unknown): line is JournalLine => isRow(line) && typeof line.item === 'string' && isRow(line.files)
 
-const areFilesUnchanged = (files: StoredItem['files'], root: string): boolean =>
+const areFilesUnchanged = (files: SinkItem['files'], root: string): boolean =>
   Object.entries(files).every(([file, bytes]) => statFile(join(root, file))?.size === bytes)
 
 /** Creates a journal that is opened when the run is committed; until then it is empty. */

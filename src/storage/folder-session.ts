@@ -1,20 +1,25 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { catchError, defer, Observable, of, throwError } from 'rxjs'
 import type { StorageError } from '../model/errors.js'
 import type { RunRecord, Session, SessionRequest } from '../pipeline/session.js'
-import { isTemporaryName } from './atomic-file.js'
-import { type FolderRun, finishRun, leaveRun, REPORT_FILE, replaceRecord, STATE_FOLDER } from './end-run.js'
-import { getErrorCode, toStorageError } from './file-error.js'
+import { REPORT_FILE } from '../pipeline/storage.js'
+import { type FolderRun, finishRun, leaveRun, replaceRecord } from './end-run.js'
+import { toStorageError } from './file-system.js'
 import { createDeferredJournal, type OpenJournal, openJournal, readStoredItems } from './folder-journal.js'
-import { deleteFullRun, findFullRun, markIncomplete, readCompleteRun, readLastFullRun } from './full-run.js'
-import type { KnownNames } from './known-names.js'
+import { deleteTemporaryFiles, type KnownNames } from './folder-names.js'
+import {
+  deleteFullRun,
+  findChangedFile,
+  findFullRun,
+  markIncomplete,
+  readCompleteRun,
+  readLastFullRun,
+  selectReusableRun,
+} from './full-run.js'
 import { acquireLock } from './lock.js'
-import { isPendingLock } from './lock-chain.js'
 import { markReplaceable } from './output-sizes.js'
-import { mergePart, type RunPaths, readDrift, toMainPaths, toPartFolder, toPartPaths, writeDrift } from './run-paths.js'
-import { readRunRecord } from './run-record.js'
-import { findChangedFile, selectReusableRun } from './run-snapshot.js'
+import { mergePart, type RunPaths, readDrift, readRunRecord, statePaths, writeDrift } from './run-state.js'
 
 /**
  * Locks a folder for one run, deletes temporary files of killed runs, and looks for a complete run to reuse or an unfinished one to resume.
@@ -34,7 +39,7 @@ export const openFolderSession = (root: string, names: KnownNames, request: Sess
       },
       (error: unknown) => {
         release()
-        subscriber.error(toStorageError(error, 'written', join(root, STATE_FOLDER)))
+        subscriber.error(toStorageError(error, 'written', statePaths(root).folder))
       },
     )
     return release
@@ -47,53 +52,47 @@ interface SessionResources {
 }
 
 const lockFolder = async (root: string, request: SessionRequest, { names, opened, onLost }: SessionResources): Promise<Session> => {
-  const state = join(root, STATE_FOLDER)
+  const { folder: state, lock, part } = statePaths(root)
   await mkdir(state, { recursive: true })
-  opened.push(await acquireLock(join(state, 'lock'), Date.now(), { onLost }))
+  opened.push(await acquireLock(lock, Date.now(), { onLost }))
   await deleteTemporaryFiles(state)
   for (const folder of request.folders) names.list(join(root, folder), await deleteTemporaryFiles(join(root, folder)))
-  await deleteTemporaryFiles(toPartFolder(state))
-  const { place, unfinished, record, isContinued, isBeside, ...earlier } = await findEarlierRun(root, request)
-  if (earlier.complete) return { ...createIdleSession(earlier.complete), ...earlier }
-  if (earlier.remainder) {
+  await deleteTemporaryFiles(part.folder)
+  const { complete, remainder, changed, ...start } = await findEarlierRun(root, request)
+  if (complete) return { ...createIdleSession(complete), complete }
+  if (remainder) {
     for (const close of opened.splice(0).reverse()) close()
-    return { ...createIdleSession(record), ...earlier }
+    return { ...createIdleSession(start.record), remainder }
   }
-  return { ...(await resumeOrStart(root, request, { place, unfinished, record, isContinued, isBeside, opened })), ...earlier }
+  const session = await resumeOrStart(root, request, { ...start, opened })
+  return changed === undefined ? session : { ...session, changed }
 }
 
 /** A session in which nothing happens. */
 const createIdleSession = (record: RunRecord): Session => ({ record, isContinued: false, journals: new Map(), finish: () => of(undefined) })
 
 interface EarlierRun extends Pick<Session, 'complete' | 'remainder' | 'changed'> {
-  readonly place: RunPaths
+  readonly paths: RunPaths
   readonly unfinished: RunRecord | undefined
   /** The record of the requested run: that of the unfinished one to resume it, or a new one. */
   readonly record: RunRecord
   /** Whether the requested run resumes the unfinished one. */
   readonly isContinued: boolean
-  /** Whether the requested run is a part of the unfinished run in the main place. */
-  readonly isBeside: boolean
+  /** Whether the requested run is a part of an unfinished run; it has paths of its own then, so that the other can still be resumed. */
+  readonly isPartOfUnfinished: boolean
 }
 
 /** Finds what earlier runs left in a folder for the requested one. Read-only. */
 const findEarlierRun = async (root: string, request: SessionRequest): Promise<EarlierRun> => {
-  const state = join(root, STATE_FOLDER)
-  const main = await readRunRecord(toMainPaths(state).record)
-  // A part of an unfinished run has a place of its own, so that the unfinished run can still be resumed.
-  const isBeside = main !== undefined && request.isPartOf(main) && (await findFullRun(state, request.isPartOf)) === undefined
-  const place = isBeside ? toPartPaths(state) : toMainPaths(state)
-  const unfinished = isBeside ? await readRunRecord(place.record) : main
+  const { run, part } = statePaths(root)
+  const whole = await readRunRecord(run)
+  const isPartOfUnfinished = whole !== undefined && request.isPartOf(whole) && (await findFullRun(root, request.isPartOf)) === undefined
+  const paths = isPartOfUnfinished ? part : run
+  const unfinished = isPartOfUnfinished ? await readRunRecord(part) : whole
   const record = request.choose(unfinished)
   const isContinued = record === unfinished
-  return {
-    place,
-    unfinished,
-    record,
-    isContinued,
-    isBeside,
-    ...(isBeside || isContinued ? {} : await findEndedRun(root, request, unfinished)),
-  }
+  const ended = isPartOfUnfinished || isContinued ? {} : await findEndedRun(root, request, unfinished)
+  return { paths, unfinished, record, isContinued, isPartOfUnfinished, ...ended }
 }
 
 /** What a run finds in a folder at its start; `fetched` are the items of a run that it resumes, as `stream/file name`. Read-only. */
@@ -102,7 +101,7 @@ export const inspectFolder = async (
   request: SessionRequest,
 ): Promise<EarlierRun & { readonly fetched: ReadonlySet<string> }> => {
   const earlier = await findEarlierRun(root, request)
-  const folders = earlier.isContinued ? [earlier.place.journals, toPartPaths(join(root, STATE_FOLDER)).journals] : []
+  const folders = earlier.isContinued ? [earlier.paths.journals, statePaths(root).part.journals] : []
   const fetched = new Set<string>()
   for (const folder of folders)
     for (const { stream } of request.streams)
@@ -116,9 +115,8 @@ const findEndedRun = async (
   { isReusable, remainderOf }: SessionRequest,
   unfinished: RunRecord | undefined,
 ): Promise<Pick<Session, 'complete' | 'remainder' | 'changed'>> => {
-  const state = join(root, STATE_FOLDER)
-  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(state), isReusable) : undefined
-  const ended = complete ?? (await readLastFullRun(state))
+  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(root), isReusable) : undefined
+  const ended = complete ?? (await readLastFullRun(root))
   const remainder = ended && (complete ? {} : remainderOf?.(ended.run, unfinished))
   if (ended === undefined || remainder === undefined) return {}
   const changed = await findChangedFile(ended, root)
@@ -134,11 +132,10 @@ interface StartContext extends Omit<EarlierRun, 'complete' | 'remainder' | 'chan
 const resumeOrStart = async (
   root: string,
   request: SessionRequest,
-  { place, unfinished, record, isContinued, isBeside, opened }: StartContext,
+  { paths, unfinished, record, isContinued, isPartOfUnfinished, opened }: StartContext,
 ): Promise<Session> => {
   const { streams, isPartOf } = request
-  const state = join(root, STATE_FOLDER)
-  const isPart = (await findFullRun(state, isPartOf)) !== undefined
+  const isPartOfEnded = (await findFullRun(root, isPartOf)) !== undefined
   const journals = new Map<string, OpenJournal>()
   let isClosed = false
   const close = (): void => {
@@ -147,44 +144,34 @@ const resumeOrStart = async (
   }
   opened.push(close)
   const openAll = async (): Promise<void> => {
-    await mkdir(place.journals, { recursive: true })
-    for (const facts of streams) journals.set(facts.stream, await openJournal(join(place.journals, `${facts.stream}.ndjson`), facts, root))
+    await mkdir(paths.journals, { recursive: true })
+    for (const facts of streams) journals.set(facts.stream, await openJournal(join(paths.journals, `${facts.stream}.ndjson`), facts, root))
     // The run may have been unsubscribed while the journals were opened.
     if (isClosed) close()
   }
-  if (isContinued && !isBeside) await mergePart(state)
+  if (isContinued && !isPartOfUnfinished) await mergePart(root)
   if (isContinued) await openAll()
-  const ending: FolderRun = { place, record, isPart, isBeside, close }
+  const ending: FolderRun = { paths, record, isPartOfEnded, isPartOfUnfinished, close }
   const commit = async (): Promise<string | undefined> => {
     const warning = isContinued ? undefined : await replaceRecord(root, request, { ...ending, unfinished })
     if (!isContinued) await openAll()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
-    await markReplaceable(state, request.outputs)
-    if (isPart) await markIncomplete(state, [...request.outputs, REPORT_FILE])
-    else if (!isBeside) await deleteFullRun(state)
+    await markReplaceable(root, request.outputs)
+    if (isPartOfEnded) await markIncomplete(root, [...request.outputs, REPORT_FILE])
+    else if (!isPartOfUnfinished) await deleteFullRun(root)
     return warning
   }
   const end = <T>(act: () => Promise<T>): Observable<T> =>
-    defer(act).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', place.record))))
+    defer(act).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', paths.record))))
   return {
     record,
     isContinued,
-    ...(isContinued ? { drift: readDrift(place.journals) } : {}),
+    ...(isContinued ? { drift: readDrift(paths) } : {}),
     ...(unfinished === undefined || unfinished.endedAt !== undefined || isContinued ? {} : { givenUp: unfinished.run }),
     journals: new Map(streams.map(({ stream }) => [stream, createDeferredJournal(() => journals.get(stream)?.journal)])),
-    noteDrift: (found) => (journals.size > 0 && !isClosed ? writeDrift(place.journals, found) : undefined),
+    noteDrift: (found) => (journals.size > 0 && !isClosed ? writeDrift(paths, found) : undefined),
     commit: () => end(commit),
     keepForResume: (endedAt, report) => end(() => leaveRun(root, request, { ...ending, endedAt, report })),
     finish: (report) => end(() => finishRun(root, request, { ...ending, report })),
   }
-}
-
-/** Deletes temporary files of interrupted writes. Returns the names in the folder. */
-const deleteTemporaryFiles = async (folder: string): Promise<readonly string[]> => {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
-    throw error
-  })
-  for (const name of names) if (isTemporaryName(name) && !isPendingLock(name)) await rm(join(folder, name), { force: true })
-  return names
 }

@@ -1,70 +1,102 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
+import { isRow } from '../model/row.js'
 import type { CompleteRun, RunRecord } from '../pipeline/session.js'
 import { writeFileAtomically } from './atomic-file.js'
-import { createOutputMatcher } from './output-sizes.js'
-import { type RunSnapshot, readRunSnapshot, statOutputFiles, writeRunSnapshot } from './run-snapshot.js'
+import { readStateDocument, statFile } from './file-system.js'
+import { createOutputMatcher, type FileStamp, forEachYielding, statOutputFiles } from './output-files.js'
+import { isRunRecord, statePaths } from './run-state.js'
 
-/** The run that left a folder complete. */
-const COMPLETE_FILE = 'complete.json'
-/** The last run of everything while something of it is missing, or while a run of a part of it is under way. */
-const ASIDE_FILE = 'complete.aside.json'
+/** A run that ended, and all its output files, by path relative to the folder. */
+export interface RunSnapshot {
+  readonly run: CompleteRun
+  /** Null: a run of a part of it may have replaced the file. */
+  readonly files: Readonly<Record<string, FileStamp | null>>
+  /** The last complete run that fetched only a part of it again. */
+  readonly part?: RunSnapshot
+}
 
 /** The run that left the folder complete; `undefined` if there is none. */
-export const readCompleteRun = (state: string): Promise<RunSnapshot | undefined> => readRunSnapshot(join(state, COMPLETE_FILE))
+export const readCompleteRun = (root: string): Promise<RunSnapshot | undefined> => readSnapshot(statePaths(root).complete)
 
 /** The run of everything that ended last and still describes the folder; `undefined` if there is none. */
-export const readLastFullRun = async (state: string): Promise<RunSnapshot | undefined> =>
-  (await readCompleteRun(state)) ?? (await readRunSnapshot(join(state, ASIDE_FILE)))
+export const readLastFullRun = async (root: string): Promise<RunSnapshot | undefined> =>
+  (await readCompleteRun(root)) ?? (await readSnapshot(statePaths(root).incomplete))
 
 /** The run of everything that a wanted one is a part of; `undefined` if there is none. */
-export const findFullRun = async (state: string, isPartOf: (whole: RunRecord) => boolean): Promise<RunSnapshot | undefined> => {
-  const noted = await readLastFullRun(state)
+export const findFullRun = async (root: string, isPartOf: (whole: RunRecord) => boolean): Promise<RunSnapshot | undefined> => {
+  const noted = await readLastFullRun(root)
   return noted && isPartOf(noted.run) ? noted : undefined
 }
 
+/** Selects the run, or its last partial run, that makes the requested one unnecessary. */
+export const selectReusableRun = (noted: RunSnapshot | undefined, isReusable: (run: CompleteRun) => boolean): RunSnapshot | undefined =>
+  [noted, noted?.part].find((candidate) => candidate !== undefined && isReusable(candidate.run))
+
+/** Finds the first file that has changed since the run was recorded; `undefined` if none has. Files that may differ do not count. */
+export const findChangedFile = async ({ files }: RunSnapshot, root: string): Promise<string | undefined> => {
+  let changed: string | undefined
+  await forEachYielding(Object.entries(files), ([file, facts]) => {
+    if (facts === null) return
+    const [bytes, modifiedAt] = facts
+    const found = statFile(join(root, file))
+    if (found?.size !== bytes || found.mtimeMs !== modifiedAt) changed ??= file
+  })
+  return changed
+}
+
+/** Lists the recorded outputs that no longer exist, in recorded order. */
+export const listMissingOutputs = async ({ files }: Pick<RunSnapshot, 'files'>, root: string): Promise<readonly string[]> => {
+  const gone: string[] = []
+  await forEachYielding(Object.keys(files), (file) => {
+    if (!file.startsWith('.') && statFile(join(root, file)) === undefined) gone.push(file)
+  })
+  return gone
+}
+
 /** Call before a run writes: deletes the note of the last run of everything. */
-export const deleteFullRun = async (state: string): Promise<void> => {
-  for (const name of [ASIDE_FILE, COMPLETE_FILE]) await rm(join(state, name), { force: true })
+export const deleteFullRun = async (root: string): Promise<void> => {
+  const { complete, incomplete } = statePaths(root)
+  for (const path of [incomplete, complete]) await rm(path, { force: true })
 }
 
 /** Call before a run of a part writes: until it ends, the folder is not complete, and its outputs may differ from the note. */
-export const markIncomplete = async (state: string, outputs: readonly string[]): Promise<void> => {
-  const whole = await readLastFullRun(state)
+export const markIncomplete = async (root: string, outputs: readonly string[]): Promise<void> => {
+  const { complete, incomplete } = statePaths(root)
+  const whole = await readLastFullRun(root)
   if (whole === undefined) return
   const isOutput = createOutputMatcher(outputs)
   const files = Object.fromEntries(Object.entries(whole.files).map(([file, facts]) => [file, isOutput(file) ? null : facts]))
-  await writeSnapshot(join(state, ASIDE_FILE), { run: whole.run, files })
-  await rm(join(state, COMPLETE_FILE), { force: true })
+  await writeSnapshot(incomplete, { run: whole.run, files })
+  await rm(complete, { force: true })
 }
 
-/** Records a run of everything that ended with items missing. */
-export const recordIncomplete = (state: string, run: CompleteRun, outputs: Parameters<typeof writeRunSnapshot>[2]): Promise<void> =>
-  writeRunSnapshot(join(state, ASIDE_FILE), run, outputs)
-
-export interface PartialRunEnd {
-  readonly root: string
-  /** What the run of a part may have replaced, as paths below `root` with `*` for any name. */
+/** A run that ended, what it may have written, and whether it left nothing missing. Outputs are paths with `*` for any name. */
+export interface RunEnd {
+  readonly run: CompleteRun
   readonly outputs: readonly string[]
-  readonly part: CompleteRun
-  /** Whether the run of the part is complete, and nothing is missing in the folder. */
   readonly isComplete: boolean
 }
 
-/** After a run of a part: notes its outputs as they are now. If nothing is missing, the run of everything is complete again. */
-export const updateFullRun = async (state: string, { root, outputs, part, isComplete }: PartialRunEnd): Promise<void> => {
-  const whole = await readRunSnapshot(join(state, ASIDE_FILE))
+/** Records a run of everything that ended, and its output files. */
+export const recordFullRun = async (root: string, { run, outputs, isComplete }: RunEnd): Promise<void> => {
+  const { complete, incomplete } = statePaths(root)
+  await writeSnapshot(isComplete ? complete : incomplete, { run, files: await statOutputFiles(root, outputs) })
+}
+
+/** After a run of a part: records its outputs as they are now. If nothing is missing, the run of everything is complete again. */
+export const updateFullRun = async (root: string, { run: part, outputs, isComplete }: RunEnd): Promise<void> => {
+  const { complete, incomplete } = statePaths(root)
+  const whole = await readSnapshot(incomplete)
   if (whole === undefined) return
   const files = await statOutputFiles(root, outputs)
   const run = addDrift(part, whole.run)
-  const isWhole = isComplete && !driftIn(run.report.drift).some(isSignificant)
   const noted: RunSnapshot = { run, files: { ...(await recheckFiles(whole, root)), ...files } }
-  await writeSnapshot(join(state, isWhole ? COMPLETE_FILE : ASIDE_FILE), isWhole ? { ...noted, part: { run: part, files } } : noted)
-  if (isWhole) await rm(join(state, ASIDE_FILE), { force: true })
+  if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, noted)
+  await writeSnapshot(complete, { ...noted, part: { run: part, files } })
+  await rm(incomplete, { force: true })
 }
-
-const writeSnapshot = (path: string, noted: RunSnapshot): Promise<number> => writeFileAtomically(path, [`${JSON.stringify(noted)}\n`])
 
 /** The files of a note with those read again that a run of a part may have replaced. A file that is gone counts as changed. */
 const recheckFiles = async ({ files }: RunSnapshot, root: string): Promise<RunSnapshot['files']> => {
@@ -78,3 +110,20 @@ const addDrift = ({ report: { drift: found = [] } }: CompleteRun, whole: Complet
   const drift = joinDrift(driftIn(whole.report.drift), found.filter(isSignificant))
   return drift.length === 0 ? whole : { ...whole, report: { ...whole.report, drift } }
 }
+
+const writeSnapshot = async (path: string, noted: RunSnapshot): Promise<void> => {
+  await writeFileAtomically(path, [`${JSON.stringify(noted)}\n`])
+}
+
+const readSnapshot = async (path: string): Promise<RunSnapshot | undefined> => {
+  const noted = await readStateDocument(path)
+  if (!isRunSnapshot(noted)) return undefined
+  const { part, ...run } = noted
+  return isRunSnapshot(part) ? { ...run, part } : run
+}
+
+const isRunSnapshot = (noted: unknown): noted is RunSnapshot & Record<string, unknown> =>
+  isRow(noted) && isRunRecord(noted.run) && isRow(noted.run.report) && isScripts(noted.run.report.scripts) && isRow(noted.files)
+
+const isScripts = (scripts: unknown): boolean =>
+  isRow(scripts) && Object.values(scripts).every((script) => isRow(script) && isRow(script.items))

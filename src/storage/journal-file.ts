@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { Observable } from 'rxjs'
-import { toStorageError } from './file-error.js'
+import { toStorageError } from './file-system.js'
 import type { LineStore } from './journal.js'
 
 /** Where the records of a line are in the file: consecutive, with one byte between two. */

@@ -1,16 +1,16 @@
 import { map, type Observable, of } from 'rxjs'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
-import type { Journal, JournalFacts, StoredItem } from '../pipeline/journal.js'
 import type { SortOrder } from '../pipeline/output.js'
+import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
 import type { FileChunk } from './file-store.js'
-import { RECORD_SEPARATOR } from './json-lines.js'
+import { RECORD_SEPARATOR } from './record-file.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 export interface JournalLine {
   readonly item: string
   readonly status: ItemOutcome['status']
-  readonly files: StoredItem['files']
+  readonly files: SinkItem['files']
   /** Why the item may lack rows; a later run fetches it again. */
   readonly degraded?: string
   readonly remark?: string
@@ -32,7 +32,7 @@ export interface LineRecords<Place> {
 }
 
 /** An item that an unfinished run stored. */
-export type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark'> & Pick<StoredItem, 'files'>
+export type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark'> & Pick<SinkItem, 'files'>
 
 /** What a journal has at its start: the items of an unfinished run, and their records by item. */
 export interface JournalContent<Place> {
@@ -102,7 +102,7 @@ export const appendRecords = <Place>(
   ).pipe(map((place) => ({ place, count: rows.length, keys })))
 }
 
-const toJournalLine = ({ settled: { item, status, degraded, remark }, files }: StoredItem): JournalLine => ({
+const toJournalLine = ({ settled: { item, status, degraded, remark }, files }: SinkItem): JournalLine => ({
   ...{ item: item.fileName, status, files },
   ...(degraded === undefined ? {} : { degraded }),
   ...(remark === undefined ? {} : { remark }),

@@ -3,22 +3,28 @@ import { open, rename, utimes } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
-import { getErrorCode } from './file-error.js'
+import { getErrorCode } from './file-system.js'
 import {
   clearSuccessors,
   createExclusively,
+  describeThisProcess,
+  HEARTBEAT_MS,
+  hasEnded,
+  isVisible,
+  LOCK_EXPIRY_MS,
   type LockFile,
+  type LockHolder,
+  parseHolder,
   readFileSystemTime,
   readLockChain,
   removeIfUnchanged,
   successorPath,
-} from './lock-chain.js'
-import { describeThisProcess, HEARTBEAT_MS, hasEnded, isVisible, LOCK_EXPIRY_MS, type LockHolder, parseHolder } from './lock-holder.js'
+} from './lock-files.js'
 
 /** A holder that may still be running, with the time of its last heartbeat. */
 export interface LiveHolder extends LockHolder {
   /** What shows that the holder may still be running. */
-  readonly known: 'by its process' | 'by its heartbeat' | 'not at all'
+  readonly known: 'by its process' | 'by its heartbeat'
   /** The last heartbeat, epoch milliseconds by the clock of the file system, and its age. */
   readonly renewedAt: number
   readonly silentMs: number
@@ -69,15 +75,14 @@ const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
   if (holder === undefined) return
   // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not expire before that date.
   if (holder.silentMs < -HEARTBEAT_MS) await utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
-  throw new StorageError(describeLockConflict(holder, path))
+  throw new StorageError(describeLockConflict(holder))
 }
 
 const toLiveHolder = ({ text, renewedAt }: LockFile, now: number): LiveHolder | undefined => {
   const holder = parseHolder(text)
   const silentMs = now - renewedAt
   if (holder === undefined || hasEnded(holder, silentMs)) return undefined
-  const known = isVisible(holder) ? 'by its process' : holder.token === undefined ? 'not at all' : 'by its heartbeat'
-  return { ...holder, known, renewedAt, silentMs }
+  return { ...holder, known: isVisible(holder) ? 'by its process' : 'by its heartbeat', renewedAt, silentMs }
 }
 
 interface OwnLock {
@@ -130,22 +135,14 @@ const renewLock = async (path: string, mine: string): Promise<boolean> => {
   return true
 }
 
-const ADVICE: Readonly<Record<LiveHolder['known'], (path: string) => string>> = {
-  'by its process': () => 'Wait until it ends, or choose another folder',
-  'by its heartbeat': () =>
-    `Wait until it ends, or choose another folder. If it was killed, the lock expires ${LOCK_EXPIRY_MS / 1_000} s after it was last seen`,
-  'not at all': (path) => `Wait until it ends, or choose another folder. If that process has ended, delete ${path}`,
+const describeLockConflict = (holder: LiveHolder): string => {
+  const expiry = `. If it was killed, the lock expires ${LOCK_EXPIRY_MS / 1_000} s after it was last seen`
+  const advice = `Wait until it ends, or choose another folder${holder.known === 'by its process' ? '' : expiry}`
+  return `another run is using this folder: ${describeHolder(holder)}. ${advice}`
 }
-
-const describeLockConflict = (holder: LiveHolder, path: string): string =>
-  `another run is using this folder: ${describeHolder(holder)}. ${ADVICE[holder.known](path)}`
 
 /** Describes the process, the start of its lock, and when it was last seen. */
 export const describeHolder = ({ pid, host, since, known, renewedAt, silentMs }: LiveHolder): string => {
-  const seen = {
-    'by its process': 'still running',
-    'by its heartbeat': `last seen at ${new Date(renewedAt).toISOString()}, ${Math.max(0, Math.round(silentMs / 1_000))} s ago`,
-    'not at all': 'unknown whether still running',
-  }
-  return `process ${pid} on ${host}, since ${since}, ${seen[known]}`
+  const lastSeen = `last seen at ${new Date(renewedAt).toISOString()}, ${Math.max(0, Math.round(silentMs / 1_000))} s ago`
+  return `process ${pid} on ${host}, since ${since}, ${known === 'by its process' ? 'still running' : lastSeen}`
 }

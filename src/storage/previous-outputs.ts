@@ -1,13 +1,10 @@
 import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isRow } from '../model/row.js'
-import { fileCalls } from './file-calls.js'
-import { describeFileError, getErrorCode } from './file-error.js'
-import { forEachYielding, listMatchingFiles } from './run-snapshot.js'
-import { statFile } from './stat-file.js'
-import { readStateDocument } from './state-document.js'
+import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
+import { forEachYielding, listOutputFiles } from './output-files.js'
+import { statePaths } from './run-state.js'
 
-const PREVIOUS_FOLDER = 'previous'
 const NOTE_FILE = 'note.json'
 
 /** The outputs before the last run, with which `diff` compares the present ones. */
@@ -22,18 +19,21 @@ export interface PreviousOutputs {
 }
 
 /** Reads the outputs of the run before the last one; `undefined` if none were saved. */
-export const readPreviousOutputs = async (state: string): Promise<PreviousOutputs | undefined> => {
-  const root = join(state, PREVIOUS_FOLDER)
-  const note = await readStateDocument(join(root, NOTE_FILE))
+export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs | undefined> => {
+  const { previous } = statePaths(root)
+  const note = await readStateDocument(join(previous, NOTE_FILE))
   if (!isRow(note) || !Array.isArray(note.outputs)) return undefined
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
   const [run, asOf] = [text(note.run), text(note.asOf)]
-  return { root, outputs: note.outputs.map(String), ...(run === undefined ? {} : { run }), ...(asOf === undefined ? {} : { asOf }) }
+  return {
+    root: previous,
+    outputs: note.outputs.map(String),
+    ...(run === undefined ? {} : { run }),
+    ...(asOf === undefined ? {} : { asOf }),
+  }
 }
 
 export interface SaveContext {
-  readonly root: string
-  readonly state: string
   /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
   readonly outputs: readonly string[]
   /** Whether the last run did not end: then `diff` still compares with the outputs from before that run. */
@@ -45,27 +45,28 @@ export interface SaveContext {
  * files are left out: the days of their rows show what is new. If saving fails, nothing is saved and the run continues; resolves to a warning
  * then.
  */
-export const savePreviousOutputs = async ({ root, state, outputs, isGivenUp }: SaveContext): Promise<string | undefined> => {
+export const savePreviousOutputs = async (root: string, { outputs, isGivenUp }: SaveContext): Promise<string | undefined> => {
   const saved = outputs.filter((output) => output.endsWith('.json'))
-  const temporary = join(state, `${PREVIOUS_FOLDER}.next`)
+  const { previous, report: reportFile } = statePaths(root)
+  const temporary = `${previous}.next`
   try {
-    const earlier = isGivenUp ? await readPreviousOutputs(state) : undefined
+    const earlier = isGivenUp ? await readPreviousOutputs(root) : undefined
     if (earlier && saved.every((output) => earlier.outputs.includes(output))) return undefined
     await deleteFolder(temporary)
-    const report = await readStateDocument(join(state, 'report.json'))
+    const report = await readStateDocument(reportFile)
     const { run, asOf } = isRow(report) ? report : {}
     mkdirSync(temporary, { recursive: true })
     for (const output of saved) {
       mkdirSync(join(temporary, dirname(output)), { recursive: true })
-      await forEachYielding(await listMatchingFiles(root, output), (file) => linkOrCopy(`${root}/${file}`, `${temporary}/${file}`))
+      await forEachYielding(await listOutputFiles(root, output), (file) => linkOrCopy(`${root}/${file}`, `${temporary}/${file}`))
     }
     writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs: saved })}\n`)
-    await deleteFolder(join(state, PREVIOUS_FOLDER))
-    renameSync(temporary, join(state, PREVIOUS_FOLDER))
+    await deleteFolder(previous)
+    renameSync(temporary, previous)
     return undefined
   } catch (error) {
     // A full disk or a file system without links must not fail the run. Partly saved outputs would show false changes: delete them.
-    for (const folder of [temporary, join(state, PREVIOUS_FOLDER)]) await deleteFolder(folder).catch(() => undefined)
+    for (const folder of [temporary, previous]) await deleteFolder(folder).catch(() => undefined)
     return `the previous outputs could not be saved for diff: ${describeFileError(error)}`
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import { writeRunSnapshot } from '../../src/storage/run-snapshot.js'
+import { recordFullRun } from '../../src/storage/full-run.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
@@ -16,11 +16,7 @@ const leftBehind = async (): Promise<string> => {
   const out = folderWith({ ...candles, 'master_isin_map.json': [{ Symbol: 'A' }], '.scripstream/report.json': {} })
   onTestFinished(() => rmSync(out, { recursive: true }))
   const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv', '.scripstream/report.json']
-  await writeRunSnapshot(
-    join(out, '.scripstream/complete.json'),
-    { run: 'r', asOf: 0, configuration: 'c', report: runReport() },
-    { root: out, outputs },
-  )
+  await recordFullRun(out, { run: { run: 'r', asOf: 0, configuration: 'c', report: runReport() }, outputs, isComplete: true })
   return out
 }
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { concat, defer, EMPTY, ignoreElements, mergeMap, type Observable, of, range, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { thresholds } from '../../src/market/never-worse.js'
-import { createRescaleWatch } from '../../src/market/rescale-watch.js'
+import { createRescaleWatch, thresholds } from '../../src/market/never-worse.js'
 import { marbles } from '../support/marbles.js'
 
 const { window, maxSuspects: many, minSuspects: few } = thresholds.rescale

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { createResult, type ItemResult } from '../../src/model/outcome.js'
-import type { StoredItem } from '../../src/pipeline/journal.js'
+import type { SinkItem } from '../../src/pipeline/session.js'
 import type { Sink, Storage } from '../../src/pipeline/storage.js'
 import { once, perStock } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
@@ -88,7 +88,7 @@ describe('a branch', () => {
     { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data stored 0 of 1 items') },
     {
       what: 'whose sink hands an item on twice',
-      sink: mergeMap((kept: StoredItem) => [kept, kept]),
+      sink: mergeMap((kept: SinkItem) => [kept, kept]),
       error: new Error('the sinks of master-data stored 2 of 1 items'),
     },
     { what: 'whose output cannot be written', sink: () => throwError(() => full), error: full },

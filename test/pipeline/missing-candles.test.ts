@@ -9,7 +9,7 @@ import { createResult, type ItemResult, skippedResult } from '../../src/model/ou
 import type { Tools } from '../../src/pipeline/define-stream.js'
 import { fetchMissingCandles } from '../../src/pipeline/missing-candles.js'
 import { oncePerRun } from '../../src/pipeline/once-per-run.js'
-import type { Instrument, Series } from '../../src/pipeline/series.js'
+import type { Instrument, Series } from '../../src/pipeline/stored-candles.js'
 import { marbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Candle } from '../../src/model/candle.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { checkNewCandles, pairWithPrevious } from '../../src/pipeline/new-candles.js'
-import type { Series } from '../../src/pipeline/series.js'
+import { checkNewCandles, pairWithPrevious } from '../../src/pipeline/full-history.js'
+import type { Series } from '../../src/pipeline/stored-candles.js'
 
 const DAY = 86_400
 const FIRST = toInstant('2026-02-02') / 1_000

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { reuseReport } from '../../src/pipeline/reuse-report.js'
+import { reuseReport } from '../../src/pipeline/record.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { marbles } from '../support/marbles.js'
 

@@ -86,7 +86,7 @@ describe('a run that is asked to stop', () => {
   it(
     'while its storage is still opening ends as soon as it has begun',
     marbles((m) => {
-      const storage: Storage = { ...memory(), begin: (beginning) => timer(20).pipe(switchMap(() => memory().begin(beginning))) }
+      const storage: Storage = { ...memory(), openSession: (request) => timer(20).pipe(switchMap(() => memory().openSession(request))) }
       const collector = tinyCollector(m, { streams: [tiny('news')], storage })
       const outcome$ = collector.run({ stop: timer(10) }).pipe(map(({ outcome }) => outcome))
 

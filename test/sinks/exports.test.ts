@@ -8,7 +8,7 @@ import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
-import { fileCalls } from '../../src/storage/file-calls.js'
+import { fileCalls } from '../../src/storage/file-system.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere, treeOf } from '../analysis/support.js'
 

@@ -7,14 +7,14 @@ import { type LineWriter, ndjson } from '../../sinks/ndjson.js'
 import { createCollector } from '../../src/collector.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { ItemOutcome } from '../../src/model/outcome.js'
-import type { StoredItem } from '../../src/pipeline/journal.js'
+import type { SinkItem } from '../../src/pipeline/session.js'
 import type { Storage } from '../../src/pipeline/storage.js'
 import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 import { marketNews } from '../../streams/market-news.js'
 import { masterData } from '../../streams/master-data.js'
 import { isinOf, settled } from './support.js'
 
-const kept = (one: ItemOutcome): StoredItem => ({ settled: one, files: {} })
+const kept = (one: ItemOutcome): SinkItem => ({ settled: one, files: {} })
 
 const written = async (items: readonly ItemOutcome[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
   const out = new PassThrough()
@@ -54,7 +54,7 @@ describe('the ndjson sink', () => {
 
   it('writes a record as soon as its item is finished', async () => {
     const out = new PassThrough()
-    const item$ = new Subject<StoredItem>()
+    const item$ = new Subject<SinkItem>()
     const subscription = ndjson(out)(item$).subscribe()
     item$.next(kept(settled(0, [{ a: 1 }])))
     const [line] = await new Promise<readonly unknown[]>((resolve) => out.once('data', (...all: readonly unknown[]) => resolve(all)))
@@ -72,7 +72,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const items = (count: number): StoredItem[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
+const items = (count: number): SinkItem[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
 
 describe('a slow writer', () => {
   it('gets lines up to its buffer size, and the rest after it drains', async () => {
@@ -172,7 +172,7 @@ describe('a slow writer', () => {
 })
 
 describe('a failing writer', () => {
-  const ended = (writer: LineWriter, item$: Observable<StoredItem> = from(items(3))): Promise<unknown> =>
+  const ended = (writer: LineWriter, item$: Observable<SinkItem> = from(items(3))): Promise<unknown> =>
     lastValueFrom(item$.pipe(ndjson(writer))).catch((error: unknown) => error)
   const closed = new PassThrough()
   closed.destroy()
@@ -191,7 +191,7 @@ describe('a failing writer', () => {
     expect(String(error)).toContain(`the lines cannot be written: ${why}`)
   })
 
-  it.each<readonly [string, Observable<StoredItem>]>([
+  it.each<readonly [string, Observable<SinkItem>]>([
     ['a line waits for room', from(items(3))],
     ['nothing is written', NEVER],
   ])('ends the run with a StorageError if it is closed while %s', async (_, item$) => {

@@ -144,7 +144,7 @@ describe('the sink of rows-in-one-file', () => {
       const none = () => of(undefined)
       const files: FileStore = {
         ...{ read: none, tail: none, exists: () => of(false), records: () => EMPTY, write: () => of(1) },
-        ...{ owners: () => owners, begin: () => EMPTY },
+        ...{ owners: () => owners, openSession: () => EMPTY },
       }
       await sink({ name: 'files', storage: createStorage(files), files: () => ({}) }, output, emptied(count, 60), contextOf(60))
       expect(reads).toBe(times)

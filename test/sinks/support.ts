@@ -7,8 +7,8 @@ import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import type { JournalFacts, StoredItem } from '../../src/pipeline/journal.js'
 import type { Output } from '../../src/pipeline/output.js'
+import type { JournalFacts, SinkItem } from '../../src/pipeline/session.js'
 import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
 
 export const NOW = toInstant('2026-02-12', '20:00')
@@ -74,7 +74,7 @@ export interface Wrote {
   readonly bytes: number
 }
 
-const kept = (settled: ItemOutcome): StoredItem => ({ settled, files: {} })
+const kept = (settled: ItemOutcome): SinkItem => ({ settled, files: {} })
 
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
 export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
@@ -82,7 +82,7 @@ export const sink = async (place: Place, output: Output, items: readonly ItemOut
   const sortBy = isGathered ? output.sortBy : undefined
   const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(sortBy ? { sortBy } : {}) }
   const session = await firstValueFrom(
-    memory().begin({
+    memory().openSession({
       folders: [],
       streams: [facts],
       outputs: [],

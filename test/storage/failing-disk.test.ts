@@ -7,8 +7,7 @@ import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Session } from '../../src/pipeline/session.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
-import { fileCalls } from '../../src/storage/file-calls.js'
-import { toStorageError } from '../../src/storage/file-error.js'
+import { fileCalls, toStorageError } from '../../src/storage/file-system.js'
 import { createJournalFile } from '../../src/storage/journal-file.js'
 import { filesIn, temporaryFolder } from '../sinks/support.js'
 
@@ -138,7 +137,7 @@ describe('a failure of the file system', () => {
     const record = { run: 'r', asOf: 0, configuration: 'c' }
     const begun = new Subject<Session>()
     const holding = folder(root)
-      .begin({ folders: [], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => record })
+      .openSession({ folders: [], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => record })
       .subscribe(begun)
     const session = await firstValueFrom(begun)
     if (session.commit) await lastValueFrom(session.commit())

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { lastValueFrom, NEVER, Subject } from 'rxjs'
@@ -7,14 +7,18 @@ import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import { StorageError } from '../../src/model/errors.js'
 import { acquireLock, findLockHolder } from '../../src/storage/lock.js'
-import { readLockChain, successorPath } from '../../src/storage/lock-chain.js'
-import { HEARTBEAT_MS, hasEnded, LOCK_EXPIRY_MS } from '../../src/storage/lock-holder.js'
+import { HEARTBEAT_MS, hasEnded, LOCK_EXPIRY_MS, readLockChain, successorPath } from '../../src/storage/lock-files.js'
 import { NOW, temporaryFolder } from '../sinks/support.js'
 
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
+const PID_NAMESPACE = '/proc/self/ns/pid'
+const THIS_BOOT = existsSync(BOOT_ID) ? { boot: readFileSync(BOOT_ID, 'utf8').trim() } : {}
+/** A lock of this machine and container. */
+const LOCAL = { token: 'mine', ...THIS_BOOT, ...(existsSync(PID_NAMESPACE) ? { pidNamespace: readlinkSync(PID_NAMESPACE) } : {}) }
 const lockIn = (folder: string): string => join(folder, 'lock')
 const writeLock = (holder: object): string => {
   const path = lockIn(temporaryFolder())
-  writeFileSync(path, JSON.stringify({ pid: process.pid, host: hostname(), since: '2026-02-12T14:30:00.000Z', ...holder }))
+  writeFileSync(path, JSON.stringify({ pid: process.pid, host: hostname(), since: '2026-02-12T14:30:00.000Z', ...LOCAL, ...holder }))
   return path
 }
 /** Greater than any pid. */
@@ -53,12 +57,6 @@ describe('a lock', () => {
     expect(readdirSync(join(path, '..'))).toEqual([])
   })
 
-  it('respects the lock of an old version on another machine, and says which file to delete', async () => {
-    const path = writeLock({ host: 'elsewhere', pid: UNUSED_PID })
-    await expect(acquireLock(path, NOW)).rejects.toThrow(`process ${UNUSED_PID} on elsewhere`)
-    await expect(acquireLock(path, NOW)).rejects.toThrow(`If that process has ended, delete ${path}`)
-  })
-
   it('does not delete a lock that another process has taken over', async () => {
     const path = lockIn(temporaryFolder())
     const release = await acquireLock(path, NOW)
@@ -84,8 +82,6 @@ const renewed = (path: string, agoMs: number): string => {
   utimesSync(path, at, at)
   return path
 }
-const BOOT_ID = '/proc/sys/kernel/random/boot_id'
-const THIS_BOOT = existsSync(BOOT_ID) ? { boot: readFileSync(BOOT_ID, 'utf8').trim() } : {}
 const isTaken = async (path: string): Promise<boolean> =>
   acquireLock(path, NOW).then(
     (release) => {
@@ -155,7 +151,7 @@ describe('a takeover of a lock', () => {
     const last = readLockChain(path).at(-1)
     if (last === undefined) throw new Error('there is no lock')
     const successor = successorPath(path, last)
-    writeFileSync(successor, JSON.stringify({ pid: UNUSED_PID, host: hostname(), since: 'then', ...holder }))
+    writeFileSync(successor, JSON.stringify({ pid: UNUSED_PID, host: hostname(), since: 'then', ...LOCAL, ...holder }))
     return successor
   }
 
@@ -163,8 +159,6 @@ describe('a takeover of a lock', () => {
     const path = writeLock({ pid: UNUSED_PID })
     writeSuccessor(path, {})
     writeSuccessor(path, {})
-    writeFileSync(`${path}.takeover`, 'of an earlier version')
-    utimesSync(`${path}.takeover`, 4e9, 4e9)
     expect(await isTaken(path)).toBe(true)
   })
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { fileCalls } from '../../src/storage/file-calls.js'
+import { fileCalls } from '../../src/storage/file-system.js'
 import { savePreviousOutputs as keepPrevious, readPreviousOutputs as previousOutputs } from '../../src/storage/previous-outputs.js'
 import { filesIn, temporaryFolder } from '../sinks/support.js'
 
@@ -28,7 +28,7 @@ const folderToKeep = async (): Promise<{
   const state = join(root, '.scripstream')
   for (const folder of [state, join(root, 'news'), join(root, 'ohlcv_data')]) mkdirSync(folder)
   for (const file of FILES) writeFileSync(join(root, file), file)
-  const keep = () => keepPrevious({ root, state, outputs: OUTPUTS, isGivenUp: false })
+  const keep = () => keepPrevious(root, { outputs: OUTPUTS, isGivenUp: false })
   expect(await keep()).toBeUndefined()
   return { root, state, keep }
 }
@@ -38,18 +38,18 @@ afterEach(() => void vi.restoreAllMocks())
 describe('the previous outputs for diff', () => {
   it('are saved as hard links, without candles', async () => {
     const copied = vi.spyOn(fileCalls, 'copyFileSync')
-    const { root, state } = await folderToKeep()
-    const kept = await previousOutputs(state)
+    const { root } = await folderToKeep()
+    const kept = await previousOutputs(root)
     expect(Object.keys(filesIn(kept?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(2)
     expect(copied).not.toHaveBeenCalled()
   })
 
   it.each(['EXDEV', 'EPERM', 'EMLINK'])('are copied where the system cannot link (%s)', async (code) => {
-    const { root, state, keep } = await folderToKeep()
+    const { root, keep } = await folderToKeep()
     vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, code))
     expect(await keep()).toBeUndefined()
-    const kept = await previousOutputs(state)
+    const kept = await previousOutputs(root)
     expect(filesIn(kept?.root ?? '')).toMatchObject({ 'one.json': 'one.json', 'news/A.json': 'news/A.json', 'news/B.json': 'news/B.json' })
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(1)
   })
@@ -67,7 +67,7 @@ describe('the previous outputs for diff', () => {
     const { root, state, keep } = await folderToKeep()
     fill()
     expect(await keep()).toBe('the previous outputs could not be saved for diff: the disk is full')
-    expect(await previousOutputs(state)).toBeUndefined()
+    expect(await previousOutputs(root)).toBeUndefined()
     expect(readdirSync(state)).toEqual([])
     expect(Object.keys(filesIn(root))).toEqual(FILES)
   })

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { isRow, type Row } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
+import { statFile } from '../../storage/file-system.js'
+import { createOutputMatcher } from '../../storage/output-files.js'
 import { type PreviousOutputs, readPreviousOutputs } from '../../storage/previous-outputs.js'
-import { statFile } from '../../storage/stat-file.js'
 import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
 import { findNewFilings, findNewNews } from './document-changes.js'
@@ -65,7 +66,7 @@ export const diff = async (root: string, { exchange, only = sectionNames, symbol
   const report = await readReport(root)
   const now = { folder: root, ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }) }
   const after = await readStocks(root)
-  const previous = await readPreviousOutputs(join(root, '.scripstream'))
+  const previous = await readPreviousOutputs(root)
   if (previous?.run === undefined || !(await isStockList(previous.root))) {
     if (symbols) resolveSymbols(symbols, after)
     return { ...now, since: null, notes: [], counts: {}, changes: [] }
@@ -89,31 +90,29 @@ export const diff = async (root: string, { exchange, only = sectionNames, symbol
 
 const isStockList = async (root: string): Promise<boolean> => statFile(join(root, 'master_isin_map.json')) !== undefined
 
-const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => ({
-  // The previous version of an unchanged file is a hard link to the same file.
-  isSame: (file, earlier) => {
-    const [now, then] = [statFile(join(root, file)), statFile(join(earlierRoot, earlier))]
-    return now?.ino === then?.ino && now?.dev === then?.dev
-  },
-  readVersions: (file, earlier = file) => {
-    try {
-      if (!outputs.some((output) => matchesOutput(file, output))) return undefined
-      const after = readDocument(join(root, file))
-      return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error
-      notes.push(`${file} was not compared: it is not valid JSON; run "scripstream verify" for details`)
-      return undefined
-    }
-  },
-})
+const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => {
+  const isOutput = createOutputMatcher(outputs)
+  return {
+    // The previous version of an unchanged file is a hard link to the same file.
+    isSame: (file, earlier) => {
+      const [now, then] = [statFile(join(root, file)), statFile(join(earlierRoot, earlier))]
+      return now?.ino === then?.ino && now?.dev === then?.dev
+    },
+    readVersions: (file, earlier = file) => {
+      try {
+        if (!isOutput(file)) return undefined
+        const after = readDocument(join(root, file))
+        return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error
+        notes.push(`${file} was not compared: it is not valid JSON; run "scripstream verify" for details`)
+        return undefined
+      }
+    },
+  }
+}
 
 const readDocument = (path: string): unknown => (statFile(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
-
-const matchesOutput = (file: string, output: string): boolean => {
-  const [start = '', end] = output.split('*')
-  return end === undefined ? file === output : file.startsWith(start) && file.endsWith(end)
-}
 
 interface DiffContext {
   readonly files: FileComparison

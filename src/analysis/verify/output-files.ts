@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises'
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import type { Item } from '../../model/outcome.js'
 import type { RunReport } from '../../model/report.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { type Output, toFilePath } from '../../pipeline/output.js'
-import { getErrorCode } from '../../storage/file-error.js'
+import { getErrorCode, statFile } from '../../storage/file-system.js'
+import { createOutputMatcher, listOutputFiles } from '../../storage/output-files.js'
 import type { OutputSizes } from '../../storage/output-sizes.js'
-import { statFile } from '../../storage/stat-file.js'
 import type { Finding } from './finding.js'
 
 /** A file of an output. */
@@ -42,9 +42,10 @@ export const findOutputs = async (
     const pattern = toFilePath(output, exchange, { fileName: '*' })
     if (stream.work.of !== undefined && pattern.includes('*')) {
       isPerItem = true
-      owns.push(createMatcher(pattern))
+      owns.push(createOutputMatcher([pattern]))
       const itemOf = new Map(items.map((item) => [toFilePath(output, exchange, item), item]))
-      for (const file of await findOutputFiles(root, pattern)) files.push(...toOutputFile(root, file, output, itemOf.get(file)))
+      for (const file of [...(await listOutputFiles(root, pattern))].sort())
+        files.push(...toOutputFile(root, file, output, itemOf.get(file)))
     } else {
       const names = stream.work.of === undefined ? stream.work.parts.map((part) => toFilePath(output, exchange, part)) : [pattern]
       const own = new Set(names)
@@ -58,22 +59,6 @@ export const findOutputs = async (
 const toOutputFile = (root: string, file: string, output: Output, item?: Item): readonly OutputFile[] => {
   const found = statFile(join(root, file))
   return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
-}
-
-/** Matches files against a pattern; `*` is any name in its folder. */
-const createMatcher = (pattern: string): ((file: string) => boolean) => {
-  const [before = '', after = ''] = pattern.split('*')
-  const folder = posix.dirname(pattern)
-  return (file) =>
-    posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
-}
-
-const findOutputFiles = async (root: string, pattern: string): Promise<readonly string[]> => {
-  const folder = posix.dirname(pattern)
-  return (await listNames(join(root, folder)))
-    .map((name) => posix.join(folder, name))
-    .filter(createMatcher(pattern))
-    .sort()
 }
 
 /** The names in a folder; none if it does not exist. */

@@ -4,7 +4,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
-import { readRecords } from '../../storage/stored-records.js'
+import { readRecords } from '../../storage/record-file.js'
 import type { Finding } from './finding.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
 

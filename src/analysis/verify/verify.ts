@@ -9,9 +9,10 @@ import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
 import { MASTER } from '../../pipeline/work.js'
 import { isTemporaryName } from '../../storage/atomic-file.js'
+import { readStateDocument } from '../../storage/file-system.js'
+import { readCompleteRun } from '../../storage/full-run.js'
 import { readOutputSizes } from '../../storage/output-sizes.js'
-import { readRunSnapshot } from '../../storage/run-snapshot.js'
-import { readStateDocument } from '../../storage/state-document.js'
+import { statePaths } from '../../storage/run-state.js'
 import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
 import { verifyCandles } from './candle-checks.js'
 import {
@@ -55,8 +56,8 @@ export const verify = async (
   const all = await findStreamFiles(root, streams, { exchange, stocks })
   const noted: RecordedFiles = {
     ...(report === undefined ? {} : { report }),
-    isComplete: (await readRunSnapshot(join(root, '.scripstream/complete.json'))) !== undefined,
-    sizes: await readOutputSizes(join(root, '.scripstream')),
+    isComplete: (await readCompleteRun(root)) !== undefined,
+    sizes: await readOutputSizes(root),
   }
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })
@@ -130,7 +131,7 @@ const readItems = async (root: string, name: string, streams: readonly StreamDef
 
 /** Finds temporary files of interrupted writes. The next run removes them. */
 const findInterruptedWrites = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
-  if (existsSync(join(root, '.scripstream/lock'))) return []
+  if (existsSync(statePaths(root).lock)) return []
   const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
   const names = await Promise.all(
     [...folders].map(async (folder) => (await listNames(join(root, folder))).map((name) => join(folder, name))),
@@ -179,7 +180,7 @@ const mergePerFile = (findings: readonly Finding[]): readonly Finding[] => {
 
 const describeUnchecked = (root: string, { report, sizes: left }: RecordedFiles): readonly string[] => [
   ...(report === undefined && Object.keys(left).length === 0 ? ['There is no report of a run, so file sizes were not checked.'] : []),
-  ...(existsSync(join(root, '.scripstream/run.json'))
+  ...(existsSync(statePaths(root).run.record)
     ? ['A run is active, was interrupted or is incomplete: some files may be of this day, others of an earlier one.']
     : []),
 ]

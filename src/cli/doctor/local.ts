@@ -8,6 +8,7 @@ import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { planRun } from '../../pipeline/plan.js'
 import { checkRequirements } from '../../pipeline/requirements.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
+import { statePaths } from '../../storage/run-state.js'
 import { findExistingFolder, readFreeBytes } from '../disk.js'
 import { formatBytes } from '../terminal/format.js'
 
@@ -90,7 +91,7 @@ const diskCheck = (existing: string): LocalCheck => {
 
 /** Which process holds the lock of the folder, if any. */
 const lockCheck = (folder: string): readonly LocalCheck[] => {
-  const holder = findLockHolder(join(folder, '.scripstream', 'lock'))
+  const holder = findLockHolder(statePaths(folder).lock)
   if (holder === undefined) return []
   if (holder === 'stale') return [{ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' }]
   return [{ what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }]

@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
 import type { Export, LoadedTable } from '../../../sinks/export.js'
-import { listMissingOutputs, readRunSnapshot } from '../../storage/run-snapshot.js'
+import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import { formatCommandLine } from '../command-line.js'
 import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
 import { exampleText } from '../options.js'
@@ -138,7 +137,7 @@ export const formatExportTotals = ({ sink, ms, tables }: ExportResult): readonly
  * files, or the record cannot be read. Completes without a value.
  */
 const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Observable<never> =>
-  defer(() => readRunSnapshot(join(out, '.scripstream/complete.json'))).pipe(
+  defer(() => readCompleteRun(out)).pipe(
     catchError(() => of(undefined)),
     switchMap((noted) => (noted === undefined ? EMPTY : listMissingOutputs(noted, out))),
     tap((gone) => {

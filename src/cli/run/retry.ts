@@ -6,8 +6,8 @@ import type { Settings } from '../../model/settings.js'
 import { toDay } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { FAILED_ITEMS, type FailedItems, parseFailedItems, selectionOf } from '../../pipeline/failed-items.js'
-import { parseSelection } from '../../pipeline/remainder.js'
-import type { Storage } from '../../pipeline/storage.js'
+import { parseSelection } from '../../pipeline/session-request.js'
+import { type Storage, toStatePath } from '../../pipeline/storage.js'
 import type { ProcessIo } from '../dependencies.js'
 import { formatQuantity } from '../terminal/format.js'
 import { printJson } from '../terminal/print.js'
@@ -31,7 +31,7 @@ export const planRetry = (run: RunOptions, { folder: { stored }, streams, settin
   if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
   const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
     stored
-      .document(`.scripstream/${name}`)
+      .document(toStatePath(name))
       .pipe(catchError((error: unknown) => (error instanceof DamagedFileError ? of(damaged) : throwError(() => error))))
   return forkJoin([document('run.json'), document(FAILED_ITEMS, DAMAGED), document('report.json')]).pipe(
     map(([unfinished, missing, report]) => {
@@ -49,7 +49,7 @@ export const planRetry = (run: RunOptions, { folder: { stored }, streams, settin
       const isKnown = isRow(missing) || (missing === undefined ? !hasLoss(report) : hasNoLoss(report))
       if (!isKnown)
         throw new UsageError(
-          `--retry-failed: ${settings.out}/.scripstream/${FAILED_ITEMS} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
+          `--retry-failed: ${settings.out}/${toStatePath(FAILED_ITEMS)} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
         )
       return createRetry(run, parseFailedItems(missing), { streams, settings }) ?? { report }
     }),

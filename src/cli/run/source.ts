@@ -2,7 +2,7 @@ import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observabl
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isRow } from '../../model/row.js'
-import type { Storage } from '../../pipeline/storage.js'
+import { type Storage, toStatePath } from '../../pipeline/storage.js'
 import { MASTER } from '../../pipeline/work.js'
 
 const SOURCE_FILE = 'source.json'
@@ -36,7 +36,7 @@ const storesData = (event: RunEvent): boolean =>
 
 /** Whether the data in the folder is simulated; undefined for an empty folder. A folder without a record has real data. */
 const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
-  forkJoin([stored.exists('master_isin_map.json'), stored.document(`.scripstream/${SOURCE_FILE}`)]).pipe(
+  forkJoin([stored.exists('master_isin_map.json'), stored.document(toStatePath(SOURCE_FILE))]).pipe(
     map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
   )
 

@@ -14,7 +14,7 @@ const held = async (root: string) => {
   const begun$ = new Subject<Session>()
   const began = firstValueFrom(begun$)
   const holding = storage
-    .begin({ folders: ['', 'news'], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => RECORD })
+    .openSession({ folders: ['', 'news'], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => RECORD })
     .subscribe(begun$)
   await began
   return { storage, giveBack: () => holding.unsubscribe() }

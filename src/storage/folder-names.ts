@@ -1,4 +1,8 @@
-import { basename, dirname } from 'node:path'
+import { readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isTemporaryName } from './atomic-file.js'
+import { getErrorCode } from './file-system.js'
+import { isPendingLock } from './lock-files.js'
 
 /**
  * The file names in the folders that a run has locked. They save the lookup of missing files, which are all files in a first run: a lookup
@@ -20,4 +24,14 @@ export const createKnownNames = (): KnownNames => {
     lacks: (path) => namesBeside(path)?.has(basename(path)) === false,
     forget: () => folders.clear(),
   }
+}
+
+/** Deletes temporary files of interrupted writes. Returns the names in the folder. */
+export const deleteTemporaryFiles = async (folder: string): Promise<readonly string[]> => {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
+    throw error
+  })
+  for (const name of names) if (isTemporaryName(name) && !isPendingLock(name)) await rm(join(folder, name), { force: true })
+  return names
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { json, pageJson } from '../http/answer.js'
-import { get } from '../http/endpoint.js'
+import { type AnswerInspector, get } from '../http/endpoint.js'
 import { BadAnswerError } from '../model/errors.js'
-import type { SampleMarket } from '../model/market.js'
+import type { SampleMarket, SampleStock } from '../model/market.js'
 import { isRow, type Row } from '../model/row.js'
+import { type Day, formatCompactDmy, toInstant } from '../model/trading-day.js'
 
 const MAX_SEARCH_DEPTH = 12
 
@@ -74,3 +75,38 @@ const findList = (value: unknown, depth: number): readonly Row[] | undefined => 
 
 const renderPage = (data: unknown): string =>
   `<!DOCTYPE html><html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">${JSON.stringify(data)}</script></body></html>`
+
+/** Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`. */
+export const dailyCsv = (
+  name: string,
+  read: (text: string, input: unknown, inspect?: AnswerInspector) => readonly Row[],
+  columns: z.ZodObject,
+  sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
+) =>
+  get({
+    name,
+    host: 'archive',
+    path: `/content/equities/${name}_{date}.csv`,
+    headers: 'browser',
+    input: z.strictObject({ date: z.string().regex(/^\d{8}$/, 'must be DDMMYYYY') }),
+    read,
+    shape: z.array(columns),
+    type: 'text/csv',
+    sample: ({ date }, market) => {
+      const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`
+      const isPublished =
+        formatCompactDmy(day) === date && market.tradingDays(day, day).length === 1 && market.asOf >= toInstant(day, '18:00')
+      return isPublished ? `${sampleLines(market.stocks, market, day).join('\r\n')}\r\n` : undefined
+    },
+  })
+
+/** The schema of a scan condition (interface document, endpoint 1) with a constant value. */
+export const condition = <const Field extends string, const Value extends string>(field: Field, val: Value) =>
+  z.strictObject({ field: z.literal(field), op: z.literal(''), val: z.literal(val) })
+
+/** The schema of the condition that selects the exchange by its code. */
+export const exchangeCondition = z.strictObject({
+  field: z.literal('Exch'),
+  op: z.literal(''),
+  val: z.string().regex(/^[A-Z]+$/, 'must be an exchange code'),
+})

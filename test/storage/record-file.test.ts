@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../src/model/errors.js'
 import type { Row } from '../../src/model/row.js'
-import { parseOwner, readRecords } from '../../src/storage/stored-records.js'
+import { parseOwner, readRecords } from '../../src/storage/record-file.js'
 import { temporaryFolder } from '../sinks/support.js'
 
 type Read = Parameters<typeof readRecords>[2]

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findChangedFile, listMissingOutputs, readRunSnapshot, writeRunSnapshot } from '../../src/storage/run-snapshot.js'
+import { findChangedFile, listMissingOutputs, readCompleteRun, recordFullRun } from '../../src/storage/full-run.js'
 import { runReport } from '../cli/support.js'
 import { temporaryFolder } from '../sinks/support.js'
 
@@ -10,25 +10,23 @@ const run = { run: 'r', asOf: 0, configuration: 'c', report: runReport({}) }
 describe('the record of a complete run', () => {
   it('has size and modification time of every output file, and of no other file', async () => {
     const root = temporaryFolder()
-    const path = join(root, 'complete.json')
     mkdirSync(join(root, 'news', 'a_folder.json'), { recursive: true })
     const files = ['one.json', 'other.json', 'news/a_1.json', 'news/a_2.json', 'news/b_1.json', 'news/a_1.txt']
     for (const file of files) {
       writeFileSync(join(root, file), file)
       utimesSync(join(root, file), 5, 5)
     }
-    await writeRunSnapshot(path, run, { root, outputs: ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json'] })
-    const noted = await readRunSnapshot(path)
+    await recordFullRun(root, { run, outputs: ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json'], isComplete: true })
+    const noted = await readCompleteRun(root)
     expect(noted).toEqual({ run, files: { 'one.json': [8, 5_000], 'news/a_1.json': [13, 5_000], 'news/a_2.json': [13, 5_000] } })
   })
 
   it('finds the changed file among many', async () => {
     const root = temporaryFolder()
-    const path = join(root, 'complete.json')
     const names = Array.from({ length: 1_200 }, (_, place) => `${place}.json`)
     for (const name of names) writeFileSync(join(root, name), 'x')
-    await writeRunSnapshot(path, run, { root, outputs: ['*.json'] })
-    const noted = await readRunSnapshot(path)
+    await recordFullRun(root, { run, outputs: ['*.json'], isComplete: true })
+    const noted = await readCompleteRun(root)
     expect(Object.keys(noted?.files ?? {})).toHaveLength(1_200)
     expect(noted && (await findChangedFile(noted, root))).toBeUndefined()
     rmSync(join(root, '1100.json'))

@@ -1,0 +1,87 @@
+import * as files from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { formatError, StorageError } from '../model/errors.js'
+
+/** The file calls that tests make fail. As promises: the handles of `node:fs/promises` cost 50 % more for each written file. */
+export const fileCalls = {
+  open: promisify(files.open),
+  read: promisify(files.readFile),
+  /** Writes all bytes at the current position. */
+  write: promisify(files.writeFile),
+  sync: promisify(files.fdatasync),
+  close: promisify(files.close),
+  rename: promisify(files.rename),
+  link: promisify(files.link),
+  linkSync: files.linkSync,
+  copyFileSync: files.copyFileSync,
+}
+
+/** Returns the system's error code, such as `ENOENT`. */
+export const getErrorCode = (error: unknown): string | undefined => {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  return typeof code === 'string' ? code : undefined
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EISDIR: 'a directory has that name',
+  ENOTEMPTY: 'a directory has that name',
+  ENOTDIR: 'a file has the name of its folder',
+  EEXIST: 'a file has the name of its folder',
+  EMFILE: 'too many open files (ulimit -n)',
+  ENFILE: 'too many open files',
+  ENAMETOOLONG: 'its name is too long',
+  EIO: 'the disk reports an error',
+}
+
+/** Describes why the file system failed. */
+export const describeFileError = (error: unknown): string => CAUSES[getErrorCode(error) ?? ''] ?? formatError(error)
+
+/** Turns a file system error into a `StorageError` with path and cause, which ends the run. Returns any other error (a bug) unchanged. */
+export const toStorageError = (error: unknown, what: 'read' | 'written', path: string): unknown => {
+  if (getErrorCode(error) === undefined || error instanceof StorageError) return error
+  return new StorageError(`${path} cannot be ${what}: ${describeFileError(error)}`, { cause: error })
+}
+
+/** Returns the stats of a file; `undefined` if it is missing or unreadable. Synchronous: several times faster than awaiting each file. */
+export const statFile = (path: string): files.Stats | undefined => {
+  try {
+    const found = files.statSync(path, { throwIfNoEntry: false })
+    return found?.isFile() ? found : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */
+export const readStateDocument = async (path: string): Promise<unknown> => {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError || getErrorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Syncs folders, so that renames survive a power cut. Call before deleting the journals, from which a lost file could be restored. */
+export const syncFolders = async (folders: readonly string[]): Promise<void> => {
+  for (const folder of folders) await syncFolder(folder)
+}
+
+/** Error codes of systems that cannot sync a folder, and of folders that no output needed. */
+const IGNORED_CODES: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
+
+/** Syncs the names in a folder to the disk, if the system supports it. A disk failure is an error. */
+const syncFolder = async (folder: string): Promise<void> => {
+  try {
+    const handle = await open(folder, 'r')
+    await handle.sync().finally(() => handle.close())
+  } catch (error) {
+    if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
+  }
+}

@@ -1,0 +1,51 @@
+import { readdir } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { getErrorCode, statFile } from './file-system.js'
+
+/** The size of a file in bytes and its modification time, epoch milliseconds. */
+export type FileStamp = readonly [bytes: number, modifiedAt: number]
+
+/** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
+export const createOutputMatcher = (outputs: readonly string[]): ((file: string) => boolean) => {
+  const matchers = outputs.map((output) => {
+    const [before = '', after] = output.split('*')
+    if (after === undefined) return (file: string): boolean => file === output
+    const folder = posix.dirname(output)
+    return (file: string): boolean =>
+      posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
+  })
+  return (file) => matchers.some((matches) => matches(file))
+}
+
+/** Lists the files of an output, relative to `root`. An output without `*` is returned as it is, even if there is no such file. */
+export const listOutputFiles = async (root: string, output: string): Promise<readonly string[]> => {
+  if (!output.includes('*')) return [output]
+  const folder = posix.dirname(output)
+  const names = await readdir(join(root, folder)).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
+    throw error
+  })
+  return names.map((name) => posix.join(folder, name)).filter(createOutputMatcher([output]))
+}
+
+/** The files of some outputs with their sizes and times, by path relative to `root`. */
+export const statOutputFiles = async (root: string, outputs: readonly string[]): Promise<Readonly<Record<string, FileStamp>>> => {
+  const files: Record<string, FileStamp> = {}
+  for (const output of outputs)
+    await forEachYielding(await listOutputFiles(root, output), (file) => {
+      const found = statFile(join(root, file))
+      if (found) files[file] = [found.size, found.mtimeMs]
+    })
+  return files
+}
+
+const ELEMENTS_PER_TURN = 500
+
+/** Calls `visit` for each element and yields to the event loop every few milliseconds. */
+export const forEachYielding = async <T>(elements: readonly T[], visit: (element: T) => void): Promise<void> => {
+  for (let from = 0; from < elements.length; from += ELEMENTS_PER_TURN) {
+    elements.slice(from, from + ELEMENTS_PER_TURN).forEach(visit)
+    await yieldToEventLoop()
+  }
+}

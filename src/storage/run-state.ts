@@ -1,0 +1,106 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFile, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { driftIn, joinDrift } from '../model/drift.js'
+import type { Drift } from '../model/report.js'
+import { isRow } from '../model/row.js'
+import type { RunRecord } from '../pipeline/session.js'
+import { STATE_FOLDER } from '../pipeline/storage.js'
+import { getErrorCode, readStateDocument } from './file-system.js'
+
+/** The state of an unfinished run: the files of its record, and the folder of its journals. */
+export interface RunPaths {
+  readonly record: string
+  readonly journals: string
+}
+
+const toRunPaths = (folder: string): RunPaths => ({ record: join(folder, 'run.json'), journals: join(folder, 'journals') })
+
+/** All files about runs in an output folder; `Storage.keep` adds the report and other documents. */
+export const statePaths = (root: string) => {
+  const folder = join(root, STATE_FOLDER)
+  const part = join(folder, 'part')
+  return {
+    folder,
+    lock: join(folder, 'lock'),
+    report: join(folder, 'report.json'),
+    /** The unfinished run. */
+    run: toRunPaths(folder),
+    /** An unfinished run of a part of it, which the unfinished run takes over. */
+    part: { folder: part, ...toRunPaths(part) },
+    /** The run that left the folder complete. */
+    complete: join(folder, 'complete.json'),
+    /** The last run of everything while something of it is missing, or while a run of a part of it is active. */
+    incomplete: join(folder, 'complete.aside.json'),
+    /** The sizes of outputs that `complete` does not describe. */
+    sizes: join(folder, 'left.json'),
+    /** The outputs before the last run. */
+    previous: join(folder, 'previous'),
+  }
+}
+
+/** Reads the record of an unfinished run; `undefined` if there is none. */
+export const readRunRecord = async ({ record: path }: RunPaths): Promise<RunRecord | undefined> => {
+  const record = await readStateDocument(path)
+  return isRunRecord(record) ? record : undefined
+}
+
+export const isRunRecord = (value: unknown): value is RunRecord & Record<string, unknown> =>
+  isRow(value) && typeof value.run === 'string' && Number.isInteger(value.asOf) && typeof value.configuration === 'string'
+
+/** Deletes the state of a run. The record goes first: journals without a record are ignored. */
+export const deleteRunState = async ({ record, journals }: RunPaths): Promise<void> => {
+  await rm(record, { force: true })
+  await rm(journals, { recursive: true, force: true })
+}
+
+/**
+ * Appends the journals of a part to those of the unfinished run, and deletes them: later lines of an item replace earlier ones. A kill in
+ * between repeats this, which changes nothing: no line was added in the meantime.
+ */
+export const mergePart = async (root: string): Promise<void> => {
+  const { run, part } = statePaths(root)
+  const names = await readdir(part.journals).catch(ignoreMissing)
+  if (names === undefined) return deletePart(root)
+  await mkdir(run.journals, { recursive: true })
+  for (const name of names) {
+    // The line end in front separates the lines from one that a kill has cut.
+    if (name.endsWith('.ndjson')) await appendFile(join(run.journals, name), `\n${await readFile(join(part.journals, name), 'utf8')}`)
+  }
+  writeDrift(run, joinDrift(readDrift(run), readDrift(part)))
+  await deletePart(root)
+}
+
+/** Deletes the state of a part. */
+export const deletePart = async (root: string): Promise<void> => {
+  const { part } = statePaths(root)
+  await deleteRunState(part)
+  await rm(part.folder, { recursive: true, force: true })
+}
+
+const ignoreMissing = (error: unknown): undefined => {
+  if (getErrorCode(error) !== 'ENOENT') throw error
+}
+
+const DRIFT_FILE = 'drift.json'
+
+/** Stores the drift that a run has found so far. Synchronous and without a sync, like the lines of the journals. */
+export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): void => {
+  if (found.length === 0) return
+  const path = join(journals, DRIFT_FILE)
+  try {
+    writeFileSync(`${path}.next`, JSON.stringify(found))
+    renameSync(`${path}.next`, path)
+  } catch {
+    // A run does not fail for this: a disk that cannot store it fails at the journals, too.
+  }
+}
+
+/** Reads the drift that a run had found; none if the file is missing or damaged. */
+export const readDrift = ({ journals }: RunPaths): readonly Drift[] => {
+  try {
+    return driftIn(JSON.parse(readFileSync(join(journals, DRIFT_FILE), 'utf8')))
+  } catch {
+    return []
+  }
+}
