@@ -17,7 +17,6 @@ const MAX_IMPORTS = 15
 
 /** The files that still import from more places, with their exact numbers. The list only shrinks: an entry that is too high or not needed fails. */
 const FILES_WITH_MANY_IMPORTS: Readonly<Record<string, number>> = {
-  'src/analysis/verify/verify.ts': 21,
   'src/cli/run/run.ts': 18,
   'src/collector.ts': 18,
   'src/pipeline/run-services.ts': 18,

@@ -116,11 +116,17 @@ interface SeverityCounts {
 const sumSeverities = ({ error, warning, info }: SeverityCounts): number => error + warning + info
 
 const formatFindingsHead = (
-  { folder, stocks, files, candles, sessions, findings, asOf }: Verification,
+  { folder, stocks, files, candles, sessions, findings, notes, asOf }: Verification,
   { columns, tookMs }: FindingsContext,
 ): readonly TextLine[] => {
   const hasErrors = findings.some(({ severity }) => severity === 'error')
-  const [word, style]: [string, Style] = hasErrors ? ['Errors', 'red'] : findings.length > 0 ? ['Review', 'yellow'] : ['OK', 'green']
+  const [word, style]: [string, Style] = hasErrors
+    ? ['Errors', 'red']
+    : findings.length > 0
+      ? ['Review', 'yellow']
+      : notes.length > 0
+        ? ['Not all checked', 'yellow']
+        : ['OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
   const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}`
   const run = asOf === undefined ? '' : `, as of ${formatMinute(Date.parse(asOf))}`

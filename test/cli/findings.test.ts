@@ -59,6 +59,15 @@ test('the summary fits its columns', () => {
   expect(Math.max(...textOf(60).map(width))).toBeLessThanOrEqual(60)
 })
 
+test('a folder without findings is not called OK if something was not checked', () => {
+  expect(textOf(200, { findings: [], counts: countFindings([], ['files']), notes: ['price bands: no list of them'], passed: [] })).toEqual([
+    expect.stringMatching(/^Not all checked: no findings in/),
+    '',
+    'Not checked',
+    '  price bands: no list of them',
+  ])
+})
+
 test('a folder without findings takes one sentence', () => {
   expect(textOf(200, { findings: [], counts: countFindings([], ['files']), notes: [], passed: [] })).toEqual([
     'OK: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',

@@ -2,6 +2,7 @@ import { numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import type { DaySet } from './candle-series.js'
 import type { Finding } from './finding.js'
+import { NOTED_REST_DAYS } from './price-moves.js'
 
 /** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
 export interface MarketCalendar {
@@ -11,11 +12,13 @@ export interface MarketCalendar {
   readonly last: number | undefined
   /** Days on which only a few stocks, or only indices, have a candle. */
   readonly findings: readonly Finding[]
+  /** How many stocks were listed on a day, from their first candle to their last. */
+  readonly countListed: (day: number) => number
 }
 
 /** With fewer listed stocks or indices, a day is undecidable. */
 const MIN_STOCKS = 10
-const MIN_INDICES = 5
+export const MIN_INDICES = 5
 const SESSION_SHARE = 0.5
 
 /**
@@ -28,19 +31,31 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
   const days = [...new Set([...byStocks.days(), ...byIndices.days()])].sort((one, other) => one - other)
   const sessions: number[] = []
   const findings: Finding[] = []
-  const ofIndicesOnly: number[] = []
+  const ofIndicesOnly: number[][] = []
+  let isAfterOne = false
   const newest = stocks.length < MIN_STOCKS ? Number.POSITIVE_INFINITY : byStocks.newest
   for (const day of days) {
     const stocksThen = byStocks.on(day)
     const indicesThen = byIndices.on(day)
+    const isContinued = isAfterOne
+    isAfterOne = false
     const isIndexSession = indicesThen.listed >= MIN_INDICES && indicesThen.trading >= SESSION_SHARE * indicesThen.listed
     if (stocksThen.listed < MIN_STOCKS && day <= newest) {
       if (isIndexSession) sessions.push(day)
     } else if (stocksThen.trading > 0 && stocksThen.trading >= SESSION_SHARE * stocksThen.listed) sessions.push(day)
     else if (stocksThen.trading > 0) findings.push(createOddDayFinding(day, stocksThen, indicesThen))
-    else if (isIndexSession) ofIndicesOnly.push(day)
+    else if (isIndexSession) {
+      if (isContinued) ofIndicesOnly.at(-1)?.push(day)
+      else ofIndicesOnly.push([day])
+      isAfterOne = true
+    }
   }
-  return { sessions, last: sessions.at(-1), findings: [...findings, ...createIndexDaysFinding(ofIndicesOnly)] }
+  return {
+    sessions,
+    last: sessions.at(-1),
+    findings: [...findings, ...ofIndicesOnly.map(createIndexDaysFinding)],
+    countListed: (day) => byStocks.on(day).listed,
+  }
 }
 
 interface DayCount {
@@ -55,17 +70,11 @@ const createOddDayFinding = (number: number, stocks: DayCount, indices: DayCount
   return { check: 'odd-days', severity: 'warning', day, detail }
 }
 
-const MAX_DAYS_SHOWN = 3
-
-/** One finding for all days: either the stocks' candles are missing, or the indices have candles on holidays. */
-const createIndexDaysFinding = (numbers: readonly number[]): readonly Finding[] => {
-  const days = numbers.map(numberToDay)
-  const [day] = days
-  if (day === undefined) return []
-  const named = days.slice(-MAX_DAYS_SHOWN).reverse().join(', ')
-  const more = days.length > MAX_DAYS_SHOWN ? `, and ${days.length - MAX_DAYS_SHOWN} earlier` : ''
-  const detail = `most indices have a candle of ${days.length === 1 ? 'a day' : `${days.length} days`} on which no stock has one: ${named}${more}`
-  return [{ check: 'odd-days', severity: 'warning', day, detail }]
+/** One finding for consecutive days: either the stocks' candles are missing, or the indices have candles on holidays. */
+const createIndexDaysFinding = (numbers: readonly number[]): Finding => {
+  const [day = '', ...more] = numbers.map(numberToDay)
+  const days = more.length === 0 ? day : `${numbers.length} days from ${day} to ${more.at(-1)}`
+  return { check: 'odd-days', severity: 'warning', day, detail: `no stock has a candle of ${days}, but most indices do` }
 }
 
 interface DayCounts {
@@ -109,7 +118,7 @@ export interface SeriesDays {
   readonly symbol: string
   readonly file: string
   readonly days: DaySet
-  /** Days after gaps that another check has reported. */
+  /** Days with a large move. It mentions the gap before it if that is long. */
   readonly reportedDays: ReadonlySet<Day>
 }
 
@@ -134,7 +143,8 @@ export const findMissingSessions = ({ symbol, file, days, reportedDays }: Series
     const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
     const after = own.slice(index, index + SESSIONS_AROUND)
     const isSteady = before.length + after.length >= MIN_SESSIONS_AROUND && [...before, ...after].every(days.has)
-    if (reportedDays.has(numberToDay(own[index] as number))) continue
+    const [firstMissing, next] = [own[start] as number, own[index] ?? 0]
+    if (next - firstMissing >= NOTED_REST_DAYS && reportedDays.has(numberToDay(next))) continue
     if (!isSteady || own.slice(start, index).every(isWeekendNumber)) continue
     const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
     const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`

@@ -1,4 +1,5 @@
 import { type CandleArrays, numberToDay, readCandleFile } from '../../market/candle-file.js'
+import { findConstantFactor, formatFactor } from './constant-factor.js'
 import type { Finding } from './finding.js'
 
 /** The candles of one stock or index, with their file. */
@@ -59,9 +60,17 @@ const TWO_PRICES = 0.05
 /** Fewer days at two prices may be an accident. */
 const MIN_DAYS_AT_TWO_PRICES = 3
 
+/** Two prices of one stock on a day are at the factor of an action, but for rounding. */
+const SAME_FACTOR = 0.03
+
+const readFactor = (close: Float64Array, [one, other]: readonly [number, number]): number => {
+  const ratio = (close[other] as number) / (close[one] as number)
+  return Math.max(ratio, 1 / ratio)
+}
+
 /**
  * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
- * a provider may serve both after it renamed or reassigned a symbol.
+ * adjusted and unadjusted prices at one factor, or two stocks after a provider renamed or reassigned a symbol.
  */
 export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandles => {
   if (isAscending(candles)) return { findings: [], candles }
@@ -85,8 +94,16 @@ export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandl
   if (example !== undefined && atTwoPrices.length >= MIN_DAYS_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length) {
     const [one, other] = example
     const on = numberToDay(day[one] as number)
-    const detail = `${atTwoPrices.length} days have two prices, such as ${on} with ${close[one]} and ${close[other]}`
-    return { findings: [{ check: 'spliced-series', severity: 'error', symbol, day: on, file, detail }] }
+    const text = `${atTwoPrices.length} days have two prices, such as ${on} with ${close[one]} and ${close[other]}`
+    const factor = findConstantFactor(
+      atTwoPrices.map((pair) => readFactor(close, pair)),
+      SAME_FACTOR,
+    )
+    const [check, detail] =
+      factor === undefined
+        ? (['spliced-series', text] as const)
+        : (['unadjusted-actions', `${text}, at a constant factor of ${formatFactor(factor)}`] as const)
+    return { findings: [{ check, severity: 'error', symbol, day: on, file, detail }] }
   }
   return {
     findings: [
@@ -108,8 +125,8 @@ const isAscending = ({ day, length }: CandleArrays): boolean => {
 const isFarApart = (one: number, other: number): boolean => Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))
 
 const createDuplicateFinding = (twice: readonly number[], of: Pick<CandleSeries, 'symbol' | 'file'>): Finding => {
-  const day = numberToDay(Math.min(...new Set(twice)))
-  const detail = twice.length === 1 ? `${day} appears twice` : `${twice.length} candles repeat a day, the first one ${day}`
+  const day = numberToDay(Math.max(...new Set(twice)))
+  const detail = twice.length === 1 ? `${day} appears twice` : `${twice.length} candles repeat a day, the newest one ${day}`
   return { check: 'duplicate-candles', severity: 'error', ...of, day, detail }
 }
 
@@ -130,43 +147,4 @@ const sortCandles = (candles: CandleArrays, indices: readonly number[]): CandleA
     close: column(candles.close),
     volume: column(candles.volume),
   }
-}
-
-/** The share by which rounding to four digits may change a price. */
-const ROUNDING_SHARE = 1e-4
-
-/** Finds impossible candles; one finding per file, about the first of them. */
-export const findImpossibleCandles = ({ symbol, file, candles }: CandleSeries): readonly Finding[] => {
-  const { day, open, high, low, close, volume, length } = candles
-  let [count, first] = [0, -1]
-  for (let index = 0; index < length; index += 1) {
-    const [top, bottom] = [high[index] as number, low[index] as number]
-    const [start, end] = [open[index] as number, close[index] as number]
-    const most = top * (1 + ROUNDING_SHARE)
-    const least = bottom * (1 - ROUNDING_SHARE)
-    const isPossible =
-      bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[index] as number) >= 0
-    if (isPossible) continue
-    count += 1
-    if (first < 0) first = index
-  }
-  if (first < 0) return []
-  const on = numberToDay(day[first] as number)
-  const [o, h, l, c, v] = [open, high, low, close, volume].map((column) => column[first] as number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const more = count === 1 ? '' : `, and ${count - 1} more`
-  const detail = `${describeFault(o, h, l, c, v)} on ${on} (open ${o}, high ${h}, low ${l}, close ${c})${more}`
-  return [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail }]
-}
-
-const describeFault = (open: number, high: number, low: number, close: number, volume: number): string => {
-  if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
-  if (high < low) return 'the high is below the low'
-  if (volume < 0) return 'a volume below 0'
-  return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
 }

@@ -8,10 +8,10 @@ export const CHECKS = {
   'unordered-candles': 'candles that precede older ones',
   'impossible-candles': 'a high below the low, an open or close outside of both, a price of 0 or less',
   'spliced-series': 'prices of two stocks under one symbol',
-  'unadjusted-actions': 'a split, bonus or rights issue for which earlier prices were not adjusted',
+  'unadjusted-actions': 'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
   'large-moves': 'closes more than 30 % from the previous one, without an explanation',
   'missing-sessions': 'sessions that a stock lacks, though it traded on all sessions around them',
-  'odd-days': 'days on which fewer than half of the stocks have a candle',
+  'odd-days': 'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
   'stale-symbols': 'listed stocks without a candle for more than 20 sessions',
   'price-bands': 'closes of the newest session outside the price band',
   'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
@@ -45,6 +45,13 @@ export interface ExceededLimit {
   readonly limit: string
   readonly allowed: number
   readonly found: number
+}
+
+/** Something that could not be checked. */
+export interface Unchecked {
+  readonly checks: readonly CheckName[]
+  /** What was not checked, and the missing input. */
+  readonly text: string
 }
 
 /** The result of the verification of a folder. */

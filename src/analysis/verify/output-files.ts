@@ -5,8 +5,9 @@ import type { RunReport } from '../../model/report.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { type Output, toFilePath } from '../../pipeline/output.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
+import { readCompleteRun } from '../../storage/full-run.js'
 import { createOutputMatcher, listOutputFiles } from '../../storage/output-files.js'
-import type { OutputSizes } from '../../storage/output-sizes.js'
+import { type OutputSizes, readOutputSizes } from '../../storage/output-sizes.js'
 import type { Finding } from './finding.js'
 
 /** A file of an output. */
@@ -79,6 +80,12 @@ export interface RecordedFiles {
   readonly isComplete: boolean
   readonly sizes: OutputSizes
 }
+
+export const readRecordedFiles = async (root: string, report: RunReport | undefined): Promise<RecordedFiles> => ({
+  ...(report === undefined ? {} : { report }),
+  isComplete: (await readCompleteRun(root)) !== undefined,
+  sizes: await readOutputSizes(root),
+})
 
 /**
  * Compares the files of a stream with the recorded sizes. After an interrupted run of the stream, sizes may have changed: then only missing

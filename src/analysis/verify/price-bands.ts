@@ -41,8 +41,8 @@ export interface Bands {
   readonly complete: readonly Row[]
   readonly changed: readonly Row[]
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
-  /** The day number from which the bands are valid. */
-  readonly since: number
+  /** The day number of the bands. */
+  readonly day: number
 }
 
 /** Limits are rounded to ticks: 5 paise, or a few more on a high price. */
@@ -50,15 +50,15 @@ const TICK = 0.05
 const TICK_SHARE = 0.0005
 
 /**
- * Finds newest closes that moved further from the previous close than the stock's band permits. If a band has just changed, the wider one
+ * Finds closes of the day of the bands that moved further from the previous close than the stock's band permits. If a band has just changed, the wider one
  * counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
  */
-export const findOutsideBands = (all: readonly LastCloses[], { complete, changed, actions, since }: Bands): readonly Finding[] => {
+export const findOutsideBands = (all: readonly LastCloses[], { complete, changed, actions, day: bandDay }: Bands): readonly Finding[] => {
   const bandOf = findWidestBands(complete, changed)
   return all.flatMap(({ symbol, file, day, close, dayBefore, closeBefore }): Finding[] => {
     const band = bandOf.get(symbol)
     const isMoved = actions.get(symbol)?.some((action) => action.day > dayBefore && action.day <= day) ?? false
-    if (band === undefined || day < since || day - dayBefore > MAX_WEEKEND_DAYS || isMoved) return []
+    if (band === undefined || day !== bandDay || day - dayBefore > MAX_WEEKEND_DAYS || isMoved) return []
     const limit = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
     if (Math.abs(close - closeBefore) <= limit) return []
     const move = ((close / closeBefore - 1) * 100).toFixed(1)

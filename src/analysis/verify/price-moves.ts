@@ -1,5 +1,6 @@
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { CandleSeries } from './candle-series.js'
+import { findConstantFactor, formatFactor } from './constant-factor.js'
 import type { Finding } from './finding.js'
 import type { KnownAction } from './stock-facts.js'
 
@@ -10,14 +11,16 @@ const MIN_CHANGE = 0.1 + 1e-9
 const NEAR_DAYS = 4
 /** How far the opening price may be from an action's factor. */
 const NEAR_FACTOR = 0.15
-/** After a gap of this length a symbol may belong to another company. */
-const LONG_GAP_DAYS = 90
+/** A move mentions a longer gap before it. */
+export const NOTED_REST_DAYS = 7
 
 /** Facts about a stock that may explain a move. */
 export interface StockFacts {
   readonly actions: readonly KnownAction[]
   /** The day number of its listing. */
   readonly listedOn?: number | undefined
+  /** The day numbers of impossible candles. */
+  readonly impossibleDays: ReadonlySet<number>
 }
 
 /** A close far from the previous one. */
@@ -25,28 +28,37 @@ interface Jump {
   readonly index: number
   /** Close to close. */
   readonly ratio: number
+  /** Rupees. */
+  readonly change: number
 }
 
 /**
- * Finds closes more than 30 % from the previous one and classifies them: an action without adjustment, another stock's series, or just a
- * large move.
+ * Finds closes more than 30 % from the previous one and classifies them: a spike, an action without adjustment, another stock's series, or
+ * just a large move. Skips the days of impossible candles: those have a finding of their own.
  */
 export const findPriceMoves = (series: CandleSeries, known: StockFacts): readonly Finding[] => {
-  const jumps = findJumps(series.candles)
+  const jumps = findJumps(series.candles, known.impossibleDays)
   if (jumps.length === 0) return []
   const swings = findSwings(jumps)
+  const { spikes, steps } = separateSpikes(
+    jumps.filter((jump) => !swings.includes(jump)),
+    series.candles,
+  )
   return [
     ...createSwingFinding(series, swings),
-    ...jumps.filter((jump) => !swings.includes(jump)).map((jump) => createJumpFinding(series, jump, known)),
+    ...spikes.map((spike) => createSpikeFinding(series, spike)),
+    ...steps.map((jump) => createJumpFinding(series, jump, known)),
   ]
 }
 
-const findJumps = ({ close, length }: CandleArrays): readonly Jump[] => {
+const findJumps = ({ day, close, length }: CandleArrays, impossibleDays: ReadonlySet<number>): readonly Jump[] => {
   const jumps: Jump[] = []
   for (let index = 1; index < length; index += 1) {
     const [before, now] = [close[index - 1] as number, close[index] as number]
     const change = Math.abs(now - before)
-    if (change > LARGE_MOVE * before && change > MIN_CHANGE && before > 0 && now > 0) jumps.push({ index, ratio: now / before })
+    if (!(change > LARGE_MOVE * before && change > MIN_CHANGE && before > 0 && now > 0)) continue
+    if (!impossibleDays.has(day[index] as number) && !impossibleDays.has(day[index - 1] as number))
+      jumps.push({ index, ratio: now / before, change })
   }
   return jumps
 }
@@ -54,10 +66,12 @@ const findJumps = ({ close, length }: CandleArrays): readonly Jump[] => {
 /** Closes that jump back and forth between two levels this often, each time within this many candles, are of two series. */
 const SWING_CANDLES = 10
 const MIN_SWINGS = 4
+/** Rupees. The closes of a stock that trades at a few paise swing by ticks. */
+const MIN_SWING = 0.5
 
 const findSwings = (jumps: readonly Jump[]): readonly Jump[] => {
   const chains: Jump[][] = []
-  for (const jump of jumps) {
+  for (const jump of jumps.filter(({ change }) => change > MIN_SWING)) {
     const chain = chains.at(-1)
     const last = chain?.at(-1)
     const isReversal =
@@ -70,13 +84,60 @@ const findSwings = (jumps: readonly Jump[]): readonly Jump[] => {
   return chains.filter(({ length }) => length >= MIN_SWINGS).flat()
 }
 
+/** Levels at a constant factor are of one stock, before and after an action; the factor of two stocks varies. */
 const createSwingFinding = ({ symbol, file, candles }: CandleSeries, swings: readonly Jump[]): readonly Finding[] => {
   const [first] = swings
   if (first === undefined) return []
   const [from, to] = [candles.close[first.index - 1], candles.close[first.index]]
-  const day = numberToDay(candles.day[first.index] as number)
-  const detail = `its closes swing ${swings.length} times between two levels, at first from ${from} to ${to}`
-  return [{ check: 'spliced-series', severity: 'error', symbol, day, file, detail }]
+  const of = { severity: 'error', symbol, day: numberToDay(candles.day[first.index] as number), file } as const
+  const factors = swings.map(({ ratio }) => Math.max(ratio, 1 / ratio))
+  const factor = findConstantFactor(factors, 0.1)
+  const text = `its closes swing ${swings.length} times between two levels, at first from ${from} to ${to}`
+  if (factor !== undefined)
+    return [{ check: 'unadjusted-actions', ...of, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }]
+  const [least, most] = [Math.min(...factors), Math.max(...factors)].map(formatFactor)
+  return [{ check: 'spliced-series', ...of, detail: `${text}, at factors from ${least} to ${most}` }]
+}
+
+/** A spike is undone within this many candles. */
+const SPIKE_CANDLES = 3
+
+/** Closes that leave their level and return to it. */
+interface Spike {
+  readonly index: number
+  /** The first candle back at the level. */
+  readonly backAt: number
+}
+
+/** Separates jumps into spikes, each with all jumps from its start to its return, and lasting steps. */
+const separateSpikes = (
+  jumps: readonly Jump[],
+  candles: CandleArrays,
+): { readonly spikes: readonly Spike[]; readonly steps: readonly Jump[] } => {
+  const spikes: Spike[] = []
+  const steps: Jump[] = []
+  for (const jump of jumps) {
+    const last = spikes.at(-1)
+    if (last !== undefined && jump.index <= last.backAt) continue
+    const backAt = findReturn(jump, candles)
+    if (backAt === undefined) steps.push(jump)
+    else spikes.push({ index: jump.index, backAt })
+  }
+  return { spikes, steps }
+}
+
+/** The first candle that is back at the close before the jump, but for a third of the jump and for less than a large move. */
+const findReturn = ({ index, ratio }: Jump, { close, length }: CandleArrays): number | undefined => {
+  const most = Math.min(Math.abs(Math.log(ratio)) / 3, Math.log(1 + LARGE_MOVE))
+  for (let back = index + 1; back <= index + SPIKE_CANDLES && back < length; back += 1)
+    if (Math.abs(Math.log((close[back] as number) / (close[index - 1] as number))) <= most) return back
+  return undefined
+}
+
+const createSpikeFinding = ({ symbol, file, candles: { day, close } }: CandleSeries, { index, backAt }: Spike): Finding => {
+  const [before, now] = [close[index - 1] as number, close[index] as number]
+  const detail = `the close spikes from ${before} to ${now} (${formatPercent(now / before)}) and is back at ${close[backAt]} on ${numberToDay(day[backAt] as number)}`
+  return { check: 'large-moves', severity: 'warning', symbol, day: numberToDay(day[index] as number), file, detail }
 }
 
 const createJumpFinding = ({ symbol, file, candles }: CandleSeries, { index, ratio }: Jump, { actions, listedOn }: StockFacts): Finding => {
@@ -92,8 +153,6 @@ const createJumpFinding = ({ symbol, file, candles }: CandleSeries, { index, rat
     return { check: 'unadjusted-actions', severity: 'error', ...of, detail: `${detail} with the ${kind} of ${numberToDay(on)}` }
   }
   const rest = today - before
-  if (rest >= LONG_GAP_DAYS && looksLikeAnother(candles, index, ratio))
-    return { check: 'spliced-series', severity: 'warning', ...of, detail: `${detail} after ${rest} days without a candle` }
   const listing = listedOn !== undefined && listedOn > before && listedOn <= today ? [`at its listing of ${numberToDay(listedOn)}`] : []
   if (listing.length > 0 && isOtherPrice(ratio))
     return { check: 'spliced-series', severity: 'warning', ...of, detail: [detail, ...listing].join(', ') }
@@ -101,7 +160,7 @@ const createJumpFinding = ({ symbol, file, candles }: CandleSeries, { index, rat
   const notes = [
     ...listing,
     ...(action === undefined ? describeFactor(opening) : [`near the ${action.kind} of ${numberToDay(action.day)}`]),
-    ...(rest > 7 ? [`after ${rest} days without a candle`] : []),
+    ...(rest > NOTED_REST_DAYS ? [`after ${rest} days without a candle`] : []),
   ]
   return { check: 'large-moves', severity: 'warning', ...of, detail: [detail, ...notes].join(', ') }
 }
@@ -120,16 +179,5 @@ const describeFactor = (opening: number): readonly string[] => {
 
 const isOtherPrice = (ratio: number): boolean => Math.max(ratio, 1 / ratio) >= OTHER_PRICE
 
-const VOLUME_CANDLES = 5
+/** Prices that are further apart at a listing are of two stocks. */
 const OTHER_PRICE = 3
-const OTHER_VOLUME = 10
-
-/** Whether price or volume start at another level. After a mere trading gap a stock returns at about its old level. */
-const looksLikeAnother = ({ volume, length }: CandleArrays, index: number, ratio: number): boolean => {
-  if (isOtherPrice(ratio)) return true
-  const before = median(volume.subarray(Math.max(0, index - VOLUME_CANDLES), index))
-  const after = median(volume.subarray(index, Math.min(length, index + VOLUME_CANDLES)))
-  return Math.max((before + 1) / (after + 1), (after + 1) / (before + 1)) >= OTHER_VOLUME
-}
-
-export const median = (values: Float64Array): number => values.slice().sort()[values.length >> 1] ?? 0

@@ -4,8 +4,8 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
+import { median } from './constant-factor.js'
 import type { Finding } from './finding.js'
-import { median } from './price-moves.js'
 
 /** A file with fingerprints, to find other files with the same candles. */
 export interface Fingerprinted extends Pick<CandleSeries, 'symbol' | 'file'> {

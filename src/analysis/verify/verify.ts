@@ -1,17 +1,9 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { numberToDay } from '../../market/candle-file.js'
-import type { Item } from '../../model/outcome.js'
-import { isRow } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
 import { MASTER } from '../../pipeline/work.js'
-import { isTemporaryName } from '../../storage/atomic-file.js'
-import { readStateDocument } from '../../storage/file-system.js'
-import { readCompleteRun } from '../../storage/full-run.js'
-import { readOutputSizes } from '../../storage/output-sizes.js'
 import { statePaths } from '../../storage/run-state.js'
 import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
 import { verifyCandles } from './candle-checks.js'
@@ -23,11 +15,13 @@ import {
   type FindingLimits,
   findExceededLimits,
   sortFindings,
+  type Unchecked,
   type Verification,
 } from './finding.js'
-import { checkFileSizes, findOutputs, listNames, type RecordedFiles, type StreamFiles } from './output-files.js'
+import { checkFileSizes, type RecordedFiles, readRecordedFiles, type StreamFiles } from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
+import { findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
 
 export interface VerifyOptions {
   readonly streams: readonly StreamDefinition[]
@@ -54,11 +48,7 @@ export const verify = async (
   const stocks = await readStocks(root)
   const wanted = symbols && resolveSymbols(symbols, stocks)
   const all = await findStreamFiles(root, streams, { exchange, stocks })
-  const noted: RecordedFiles = {
-    ...(report === undefined ? {} : { report }),
-    isComplete: (await readCompleteRun(root)) !== undefined,
-    sizes: await readOutputSizes(root),
-  }
+  const noted = await readRecordedFiles(root, report)
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
@@ -87,7 +77,9 @@ export const verify = async (
     files: all.reduce((sum, { files }) => sum + files.length, 0),
     candles: candles.count,
     sessions: { count: candles.sessions.length, ...(last === undefined ? {} : { last: numberToDay(last) }) },
-    notes: [...describeUnchecked(root, noted), ...candles.notes],
+    notes: [...describeUnchecked(root, noted, all), ...candles.unchecked]
+      .filter(({ checks }) => checks.some((check) => only.includes(check)))
+      .map(({ text }) => text),
     counts: countFindings(findings, only),
     findings,
     passed: findExceededLimits(findings, limits),
@@ -106,81 +98,15 @@ const createStockFilter = (
     [symbol, other].some((name) => name !== undefined && wanted.has(name)) || (file !== undefined && files.has(file))
 }
 
-const findStreamFiles = async (
-  root: string,
-  streams: readonly StreamDefinition[],
-  { exchange, stocks }: { readonly exchange: string; readonly stocks: readonly Stock[] },
-): Promise<readonly StreamFiles[]> => {
-  const offered = new Map<string, readonly Item[]>([[MASTER, toStockItems(stocks)]])
-  const all: StreamFiles[] = []
-  for (const stream of streams) {
-    const { of } = stream.work
-    if (of !== undefined && !offered.has(of)) offered.set(of, await readItems(root, of, streams))
-    all.push(await findOutputs(root, stream, { exchange, items: offered.get(of ?? '') ?? [] }))
-    await yieldTurn()
-  }
-  return all
+const describeUnchecked = (root: string, { report, sizes: left }: RecordedFiles, all: readonly StreamFiles[]): readonly Unchecked[] => {
+  const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
+  return [
+    ...(report === undefined && Object.keys(left).length === 0
+      ? [{ checks: ['files'], text: 'file sizes: no report of a run' } as const]
+      : []),
+    ...(empty.length > 0 ? [{ checks: ['stray-records', 'files'], text: `streams without files: ${empty.join(', ')}` } as const] : []),
+    ...(existsSync(statePaths(root).run.record)
+      ? [{ checks: checkNames, text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days' }]
+      : []),
+  ]
 }
-
-/** The items that a stream offers to its followers, from its stored list. */
-const readItems = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
-  const stream = streams.find((one) => one.name === name)
-  const rows = await readStateDocument(join(root, stream?.outputs[0].file ?? ''))
-  return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
-}
-
-/** Finds temporary files of interrupted writes. The next run removes them. */
-const findInterruptedWrites = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
-  if (existsSync(statePaths(root).lock)) return []
-  const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
-  const names = await Promise.all(
-    [...folders].map(async (folder) => (await listNames(join(root, folder))).map((name) => join(folder, name))),
-  )
-  return names
-    .flat()
-    .filter((file) => isTemporaryName(file.slice(file.lastIndexOf('/') + 1)))
-    .sort()
-    .map(
-      (file): Finding => ({
-        check: 'files',
-        severity: 'warning',
-        file,
-        detail: 'a leftover of an interrupted write; the next run removes it',
-      }),
-    )
-}
-
-/** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
-const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
-  all
-    .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
-    .flatMap(({ stream, files }) =>
-      files
-        .filter(({ item }) => item === undefined)
-        .map(
-          ({ file }): Finding => ({
-            check: 'leftovers',
-            severity: 'info',
-            file,
-            detail: `its ${stream.work.of === MASTER ? 'stock' : 'index'} is no longer in the list of ${stream.name}`,
-          }),
-        ),
-    )
-
-/** Merges the `files` findings of each file: a truncated file is also shorter than recorded. */
-const mergePerFile = (findings: readonly Finding[]): readonly Finding[] => {
-  const first = new Map<string, Finding>()
-  for (const finding of findings) {
-    if (finding.check !== 'files' || finding.file === undefined) continue
-    const known = first.get(finding.file)
-    first.set(finding.file, known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` })
-  }
-  return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
-}
-
-const describeUnchecked = (root: string, { report, sizes: left }: RecordedFiles): readonly string[] => [
-  ...(report === undefined && Object.keys(left).length === 0 ? ['There is no report of a run, so file sizes were not checked.'] : []),
-  ...(existsSync(statePaths(root).run.record)
-    ? ['A run is active, was interrupted or is incomplete: some files may be of this day, others of an earlier one.']
-    : []),
-]

@@ -93,7 +93,44 @@ describe('a sound folder', () => {
     const { findings, notes } = await verified(folder)
     expect({ findings, notes }).toMatchObject({
       findings: [],
-      notes: [/file sizes were not checked/, /price bands/].map((text) => expect.stringMatching(text)),
+      notes: ['file sizes: no report of a run', 'price bands: no report with their day'],
+    })
+  })
+})
+
+describe('a missing input', () => {
+  it.each([
+    ['history_corporate_actions.json', ['splits and other adjustments: no corporate actions']],
+    ['nse_equity_list.csv', ['streams without files: listing-dates', 'candles before the day of listing: no list with listing days']],
+    ['complete_price_bands.json', ['streams without files: complete-price-bands', 'price bands: no list of them']],
+    ['bulk_block_deals.json', ['streams without files: bulk-block-deals']],
+    ['ohlcv_data/indices', ['streams without files: indices-ohlcv', 'days that all stocks lack: too few indices have candles']],
+    ['.scripstream', ['file sizes: no report of a run', 'price bands: no report with their day']],
+  ])('%s is named as not checked', async (file, notes) => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream/complete.json')
+    folder.remove(file)
+    expect((await verified(folder)).notes).toEqual(notes)
+    expect((await verified(folder, { only: ['duplicate-candles'] })).notes).toEqual([])
+  })
+
+  it('of candles is one note', async () => {
+    const folder = copyOf(clean)
+    folder.remove('.scripstream')
+    folder.remove('ohlcv_data')
+    expect((await verified(folder)).notes).toContain('prices and sessions: no candles of stocks')
+  })
+
+  it('of the day of the price bands is named, and no close is compared with bands of another day', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
+    const jumped = (all: readonly number[][]): readonly number[][] => all.with(-1, divided(all.at(-1) as number[], 1 / 1.25))
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -1))
+    change(folder, names.a, jumped)
+    expect(await verified(folder, { only: ['price-bands'] })).toMatchObject({
+      findings: [],
+      notes: ['price bands: they are of 2026-02-12, a day without candles'],
     })
   })
 })
@@ -151,29 +188,85 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'the candles of two stocks under one symbol, day by day',
+    plant: (folder) => {
+      const others = new Map(folder.candles(names.b).map((candle) => [candle[0], divided(candle, 0.1)]))
+      change(folder, names.a, (all) => all.flatMap((candle) => [candle, ...[others.get(candle[0])].filter((other) => other !== undefined)]))
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /days have two prices, such as \S+ with \S+ and [\d.]+$/,
+  },
+  {
+    fault: 'adjusted and unadjusted candles, day by day',
     plant: inCandles('a', (all) =>
-      all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 0.2)] : [candle])),
+      all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 1 / 2.83)] : [candle])),
     ),
-    found: 'spliced-series error',
-    detail: /199 days have two prices/,
+    found: 'unadjusted-actions error',
+    detail: /^199 days have two prices, .*, at a constant factor of 2.83$/,
   },
   {
-    fault: 'the candles of two stocks under one symbol, one behind the other',
-    plant: inCandles('a', (all) => [...all, ...all.slice(0, 400).map((candle) => divided(candle, 7))]),
-    found: 'spliced-series error',
+    fault: 'unadjusted candles behind the adjusted ones',
+    plant: inCandles('a', (all) => [...all, ...all.slice(0, 400).map((candle) => divided(candle, 1.58))]),
+    found: 'unadjusted-actions error',
+    detail: /at a constant factor of 1.58$/,
   },
   {
-    fault: 'two series that take turns',
+    fault: 'two stocks that take turns',
+    plant: (folder) => {
+      const others = new Map(folder.candles(names.b).map((candle) => [candle[0], divided(candle, 0.1)]))
+      change(folder, names.a, (all) => all.map((candle, place) => (place % 3 === 0 ? (others.get(candle[0]) ?? candle) : candle)))
+      return names.a
+    },
+    found: 'spliced-series error',
+    detail: /between two levels, .* at factors from [\d.]+ to [\d.]+$/,
+  },
+  {
+    fault: 'adjusted and unadjusted candles that take turns',
     plant: inCandles('a', (all) =>
       all.map((candle, place) => (place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle)),
     ),
-    found: 'spliced-series error',
-    detail: /swing 18 times/,
+    found: 'unadjusted-actions error',
+    detail: /swing 18 times .* at a constant factor of (3\.9\d|4|4\.0\d)$/,
   },
   {
-    fault: 'another stock’s series after a year of rest',
+    fault: 'another price after a year without a candle',
     plant: inCandles('a', (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)]),
-    found: 'spliced-series warning',
+    found: 'large-moves warning',
+    detail: /, after 3\d\d days without a candle$/,
+  },
+  ...[1, 2, 3].map(
+    (length): Planted => ({
+      fault: `a spike of ${length} candles, at the factor of a split`,
+      plant: inCandles('a', (all) => all.map((candle, place) => (place >= 500 && place < 500 + length ? divided(candle, 2) : candle))),
+      found: 'large-moves warning',
+      detail: /^the close spikes from \S+ to \S+ \(-\d+ %\) and is back at \S+ on \d{4}-\d{2}-\d{2}$/,
+    }),
+  ),
+  {
+    fault: 'a spike with an impossible close',
+    plant: inCandles('a', (all) => all.map((candle, place) => (place === 500 ? candle.with(4, Number(candle[4]) * 5) : candle))),
+    found: 'impossible-candles error',
+  },
+  {
+    fault: 'a day on which all closes jump',
+    plant: (folder) => {
+      const day = folder.candles(names.a)[500]?.[0]
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
+        change(folder, String(symbol), (all) => all.map((candle) => (candle[0] === day ? divided(candle, 0.01) : candle)))
+      return ''
+    },
+    found: 'odd-days error',
+    detail: /^\d+ of \d+ stocks have a close more than 30 % from the previous one on /,
+  },
+  {
+    fault: 'a day that six stocks lack',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(5, 11))
+        change(folder, String(symbol), (all) => all.toSpliced(-30, 1))
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^6 of 24 stocks lack the session of 2026-01-/,
   },
   {
     fault: 'another stock’s series from a day on',
@@ -301,7 +394,7 @@ const faults: readonly Planted[] = [
       return ''
     },
     found: 'odd-days warning',
-    detail: /^most indices have a candle of 22 days on which no stock has one: 2026-02-12/,
+    detail: /^no stock has a candle of 22 days from 2026-01-\d\d to 2026-02-12, but most indices do$/,
   },
   {
     fault: 'a stock whose candles ended two months ago',
@@ -652,6 +745,9 @@ describe('a folder of a few stocks', () => {
     const folder = await few(false)
     change(folder, steady(folder), (all) => all.toSpliced(-30, 1))
     const { findings, notes } = await verified(folder, { only: ['missing-sessions', 'odd-days'] })
-    expect({ findings, notes }).toEqual({ findings: [], notes: [expect.stringContaining('too few to find the sessions')] })
+    expect({ findings, notes }).toEqual({
+      findings: [],
+      notes: ['missing sessions: the candles of 3 stocks, without indices, are too few'],
+    })
   })
 })

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as yieldTurn } from 'node:timers/promises'
+import type { Row } from '../../model/row.js'
+import { MASTER } from '../../pipeline/work.js'
+import type { SeriesDays } from './calendar.js'
+import { type CandleSeries, createDaySet, type DaySet, orderDays, parseCandles } from './candle-series.js'
+import type { Finding } from './finding.js'
+import { findImpossibleCandles } from './impossible-candles.js'
+import type { StreamFiles } from './output-files.js'
+import { getLastCloses, type LastCloses } from './price-bands.js'
+import { findPriceMoves } from './price-moves.js'
+import { createFingerprints, type Fingerprinted } from './shared-candles.js'
+import type { KnownAction } from './stock-facts.js'
+
+export interface CandleContext {
+  /** The rows of lists of the whole market, by their file. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>
+  readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** Day numbers, by symbol. */
+  readonly listedOn: ReadonlyMap<string, number>
+  /** The symbols of the master list. */
+  readonly listed: readonly string[]
+  /** The "now" of the folder's last run, epoch milliseconds; price bands are of that day. */
+  readonly asOf?: number
+}
+
+/** What stays in memory after the files were read: of each, its days, its last closes and its findings. */
+export interface Summaries {
+  readonly findings: Finding[]
+  readonly stocks: SeriesDays[]
+  readonly indices: DaySet[]
+  readonly closes: LastCloses[]
+  readonly prints: Fingerprinted[]
+  count: number
+}
+
+const FILES_PER_TURN = 20
+
+/** Reads all candle files, one at a time. */
+export const summarizeCandles = async (root: string, all: readonly StreamFiles[], context: CandleContext): Promise<Summaries> => {
+  const summaries: Summaries = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
+  let filesRead = 0
+  for (const { stream, files } of all)
+    for (const { output, file, item } of files) {
+      if (output.shape !== 'candles-per-item') continue
+      const { candles, fault } = parseCandles(readFileSync(join(root, file)))
+      const symbol = item?.key ?? file
+      if (fault !== undefined) summaries.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
+      summaries.count += candles.length
+      if (item !== undefined) addSeries({ symbol, file, candles }, { summaries, isStock: stream.work.of === MASTER, context })
+      filesRead += 1
+      if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
+    }
+  return summaries
+}
+
+const addSeries = (
+  series: CandleSeries,
+  { summaries, isStock, context }: { readonly summaries: Summaries; readonly isStock: boolean; readonly context: CandleContext },
+): void => {
+  const { findings, candles } = orderDays(series)
+  const impossible = findImpossibleCandles(series)
+  summaries.findings.push(...findings, ...impossible.findings)
+  const days = candles && createDaySet(candles)
+  if (candles === undefined || days === undefined) return
+  if (!isStock) {
+    summaries.indices.push(days)
+    return
+  }
+  const ordered = { ...series, candles }
+  const moves = findPriceMoves(ordered, {
+    actions: context.actions.get(series.symbol) ?? [],
+    listedOn: context.listedOn.get(series.symbol),
+    impossibleDays: impossible.days,
+  })
+  summaries.findings.push(...moves)
+  summaries.stocks.push({ symbol: series.symbol, file: series.file, days, reportedDays: new Set(moves.flatMap(({ day }) => day ?? [])) })
+  summaries.prints.push({ symbol: series.symbol, file: series.file, fingerprints: createFingerprints(candles) })
+  const closes = getLastCloses(ordered)
+  if (closes) summaries.closes.push(closes)
+}
