@@ -48,7 +48,7 @@ export const withProvider = <T>(
   const options = { endpoints, stocks: simulate, latencyMs: SIMULATED_LATENCY_MS, asOf, exchange: settings.exchange }
   return whileServing(
     () => serveSimulator(options),
-    (simulator) => use({ settings: { ...settings, ...simulator.settings }, variant: { variant: `${simulate} made-up stocks` } }),
+    (simulator) => use({ settings: { ...settings, ...simulator.settings }, variant: { variant: `${simulate} simulated stocks` } }),
   )
 }
 

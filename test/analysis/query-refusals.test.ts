@@ -84,7 +84,7 @@ const writing = [
 const WRONG =
   /query is read-only; use one SELECT|query takes one statement|the statement is missing; use|\(\) is not permitted: query|Parser Error/
 
-/** What every refusal of a file or a function says. */
+/** The message of every refused file or function. */
 const REFUSAL = /(\(\) is not permitted|is not a table): query reads only the tables of the folder; "scripstream query" lists them$/
 
 const elsewhere = [
@@ -168,8 +168,8 @@ describe.skipIf(!duckdb)('query', () => {
 
   it('is restricted to the files before the query, and cannot be unlocked', async () => {
     const settings = ['enable_external_access', 'lock_configuration', 'autoload_known_extensions', 'autoinstall_known_extensions']
-    const asked = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(', ')}`
-    expect(await rowsOf(asked, out)).toEqual([['false', 'true', 'false', 'false']])
+    const statement = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(', ')}`
+    expect(await rowsOf(statement, out)).toEqual([['false', 'true', 'false', 'false']])
   })
 
   it('changes neither the folder nor anything beside it', async () => {

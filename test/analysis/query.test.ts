@@ -74,9 +74,9 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
   it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
     const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
-    const asked = runQuery(endless, { out, tables: catalogue }, (stop) => stops.push(stop))
+    const query = runQuery(endless, { out, tables: catalogue }, (stop) => stops.push(stop))
     const again = setInterval(() => stops[0]?.(), 5)
-    await expect(asked).rejects.toThrow(/INTERRUPT/)
+    await expect(query).rejects.toThrow(/INTERRUPT/)
     clearInterval(again)
   })
 
@@ -120,37 +120,37 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
 })
 
 describe.skipIf(!duckdb)('what drifts', () => {
-  const asked = (sql: string, files: Parameters<typeof folderWith>[0]) => rowsOf(sql, folderWith(files))
+  const query = (sql: string, files: Parameters<typeof folderWith>[0]) => rowsOf(sql, folderWith(files))
 
   it('leaves a table without files empty, with its columns', async () => {
     for (const table of catalogue) {
       const other = table.name === 'master' ? { 'all_indices_list.json': [] } : { 'master_isin_map.json': [] }
-      expect(await asked(`SELECT count(*) FROM ${table.name}`, other)).toEqual([['0']])
-      const described = await asked(`SELECT column_name, column_type FROM (DESCRIBE ${table.name})`, other)
+      expect(await query(`SELECT count(*) FROM ${table.name}`, other)).toEqual([['0']])
+      const described = await query(`SELECT column_name, column_type FROM (DESCRIBE ${table.name})`, other)
       expect(described).toEqual(listColumns(table).map(({ name, type }) => [name, type]))
     }
   })
 
   it('rejects a folder without any output', async () => {
-    await expect(asked('FROM candles', { 'notes.txt': 'x' })).rejects.toMatchObject({
+    await expect(query('FROM candles', { 'notes.txt': 'x' })).rejects.toMatchObject({
       code: 'no-outputs',
       message: expect.stringContaining('contains no outputs'),
     })
-    expect(await asked('SELECT 1', { 'notes.txt': 'x' })).toEqual([['1']])
+    expect(await query('SELECT 1', { 'notes.txt': 'x' })).toEqual([['1']])
   })
 
   it('shows unknown fields in extra', async () => {
     const files = { 'master_isin_map.json': [{ ...STOCK, Lot: 25, Peers: ['TCS'] }] }
-    expect(await asked("SELECT symbol, extra ->> 'Lot', extra ->> '$.Peers[0]' FROM master", files)).toEqual([['INFY', '25', 'TCS']])
+    expect(await query("SELECT symbol, extra ->> 'Lot', extra ->> '$.Peers[0]' FROM master", files)).toEqual([['INFY', '25', 'TCS']])
     const actions = {
       'upcoming_corporate_actions.json': [{ Sym: 'INFY', DispSym: 'Infosys', Exch: 'NSE', CorpAct: [{ ActType: 'SPLIT', Ratio: '1:2' }] }],
     }
-    expect(await asked('SELECT action, extra FROM corporate_actions', actions)).toEqual([['SPLIT', '{"Exch":"NSE","Ratio":"1:2"}']])
+    expect(await query('SELECT action, extra FROM corporate_actions', actions)).toEqual([['SPLIT', '{"Exch":"NSE","Ratio":"1:2"}']])
   })
 
   it('shows a value that does not fit its column in extra', async () => {
     const deal = { date: '2026-02-12 00:00:00', sym: 'INFY', qty: 12.5, avgprice: 'about 1100', bs: 'B', cname: 'A' }
-    const [row] = await asked('SELECT date, quantity, price, extra FROM deals', { 'bulk_block_deals.json': [deal] })
+    const [row] = await query('SELECT date, quantity, price, extra FROM deals', { 'bulk_block_deals.json': [deal] })
     expect(row).toEqual(['2026-02-12', null, null, '{"qty":12.5,"avgprice":"about 1100"}'])
   })
 
@@ -160,9 +160,9 @@ describe.skipIf(!duckdb)('what drifts', () => {
       'history_corporate_actions.json': [{ Sym: 'INFY', CorpAct: { ActType: 'BONUS', ExDate: '2026-01-02T00:00:00' } }],
       'bulk_block_deals.json': [{ qty: '9007199254740993' }],
     }
-    expect(await asked('SELECT net_profit, eps, pe FROM fundamentals', files)).toEqual([['10', '1.5', '12.5']])
-    expect(await asked('SELECT list, action, ex_date FROM corporate_actions', files)).toEqual([['history', 'BONUS', '2026-01-02']])
-    expect(await asked('SELECT quantity FROM deals', files)).toEqual([['9007199254740993']])
+    expect(await query('SELECT net_profit, eps, pe FROM fundamentals', files)).toEqual([['10', '1.5', '12.5']])
+    expect(await query('SELECT list, action, ex_date FROM corporate_actions', files)).toEqual([['history', 'BONUS', '2026-01-02']])
+    expect(await query('SELECT quantity FROM deals', files)).toEqual([['9007199254740993']])
   })
 
   it('accepts malformed records and lists, and columns that are objects', async () => {
@@ -171,14 +171,14 @@ describe.skipIf(!duckdb)('what drifts', () => {
       'company_filings/INFY_filings.json': { code: 0, data: 'none' },
       'market_news/INFY_news.json': { Symbol: 'INFY', News: null },
     }
-    expect(await asked('SELECT symbol, extra FROM deals', files)).toEqual([
+    expect(await query('SELECT symbol, extra FROM deals', files)).toEqual([
       [null, '1'],
       [null, '"x"'],
       [null, 'null'],
       [null, '[2]'],
       ['{"a":1}', null],
     ])
-    expect(await asked('SELECT (SELECT count(*) FROM filings), (SELECT count(*) FROM news)', files)).toEqual([['0', '0']])
+    expect(await query('SELECT (SELECT count(*) FROM filings), (SELECT count(*) FROM news)', files)).toEqual([['0', '0']])
   })
 
   it('accepts candle files that are empty, truncated, wider or have odd numbers', async () => {
@@ -189,7 +189,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
       'ohlcv_data/D.csv': 'Timestamp,Open,High,Low,Close,Volume,More\n1093372200,1,2,3,4,5,6\n',
       'ohlcv_data/E.csv': `${HEADER}99999999999999999,1,2,3,4,5\nnever,1,2,3,4,5\n`,
     }
-    expect(await asked('FROM candles ORDER BY symbol, date', files)).toEqual([
+    expect(await query('FROM candles ORDER BY symbol, date', files)).toEqual([
       ['C', '2004-08-25', '1', '2', null, '1.5', null],
       ['C', '2004-08-26', '1', null, null, null, null],
       ['D', '2004-08-25', '1', '2', '3', '4', '5'],
@@ -200,16 +200,16 @@ describe.skipIf(!duckdb)('what drifts', () => {
 
   it('accepts other columns in the list of listings, padded and in another order', async () => {
     const files = { 'nse_equity_list.csv': 'NEW, SYMBOL ,DATE OF LISTING\nx, INFY ,08-FEB-1995\ny,TCS,sometime\n' }
-    expect(await asked('SELECT symbol, listed_on, name, extra FROM listing_dates', files)).toEqual([
+    expect(await query('SELECT symbol, listed_on, name, extra FROM listing_dates', files)).toEqual([
       ['INFY', '1995-02-08', null, '{"NEW":"x"}'],
       ['TCS', null, null, '{"NEW":"y","DATE OF LISTING":"sometime"}'],
     ])
   })
 
   it('names a file that is not JSON', async () => {
-    await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(/bulk_block_deals\.json/)
-    await expect(asked('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(DamagedFileError)
-    expect(await asked('FROM deals', { 'bulk_block_deals.json': '' })).toEqual([])
+    await expect(query('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(/bulk_block_deals\.json/)
+    await expect(query('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(DamagedFileError)
+    expect(await query('FROM deals', { 'bulk_block_deals.json': '' })).toEqual([])
   })
 
   it('maps file names back to their symbols, also with quotes', async () => {
@@ -223,6 +223,6 @@ describe.skipIf(!duckdb)('what drifts', () => {
     expect(names).toContain('_CON~INE000A01002')
     const files = Object.fromEntries(names.map((name) => [`ohlcv_data/${name}.csv`, `${HEADER}1093372200,1,2,3,4,5\n`]))
     const sql = "SELECT string_agg(symbol, ' ' ORDER BY symbol) FROM candles"
-    expect(await asked(sql, { 'master_isin_map.json': stocks, ...files })).toEqual([["../x CON GO'NE INFY O'NE"]])
+    expect(await query(sql, { 'master_isin_map.json': stocks, ...files })).toEqual([["../x CON GO'NE INFY O'NE"]])
   })
 })

@@ -15,8 +15,8 @@ const { stocks } = createBenchTimeline(30)(Date.parse(FIRST_RUN_AT))
 describe('the bound', () => {
   it('is the sum of phase 1 plus the longest stream after it', () => {
     const once = { ...counts, requests: 1, latencyMs: 50 }
-    const asked = { master: once, fundamental: counts, listing_dates: once, announcements: counts, ohlcv: counts }
-    expect(computeBound(asked, stocks, fixed(50))).toBeCloseTo(50 + (30 * 50) / 20 + 50 + (30 * 50) / 15)
+    const requested = { master: once, fundamental: counts, listing_dates: once, announcements: counts, ohlcv: counts }
+    expect(computeBound(requested, stocks, fixed(50))).toBeCloseTo(50 + (30 * 50) / 20 + 50 + (30 * 50) / 15)
   })
 
   it('counts the longer of the two requests of a filing', () => {
@@ -29,8 +29,8 @@ describe('the bound', () => {
   })
 
   it('adds the index candles after the list of indices', () => {
-    const asked = { indices: { ...counts, latencyMs: 50 }, index_ohlcv: { ...counts, latencyMs: 194 * 50 } }
-    expect(computeBound(asked, stocks, fixed(50))).toBeCloseTo(50 + (194 * 50) / 15)
+    const requested = { indices: { ...counts, latencyMs: 50 }, index_ohlcv: { ...counts, latencyMs: 194 * 50 } }
+    expect(computeBound(requested, stocks, fixed(50))).toBeCloseTo(50 + (194 * 50) / 15)
   })
 })
 

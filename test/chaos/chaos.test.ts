@@ -118,7 +118,7 @@ describe(`a tenth of the stocks permanently faulty (${STOCKS} stocks)`, () => {
       const symbols = faulty.map((stock) => stock.Symbol).sort()
       for (const [name, lost] of lostIn(stderr)) expect([...lost].sort(), name).toEqual(symbols)
       expect(Object.keys(reportOf(stdout).scripts).length).toBe(streams.length)
-      expectKept({ before, clean, after }, symbols)
+      expectRetainedData({ before, clean, after }, symbols)
     },
     60_000 + STOCKS * MS_PER_STOCK,
   )
@@ -143,7 +143,7 @@ interface Folders {
 }
 
 /** Checks that files and records of faulty stocks are unchanged, and all others equal those of the clean run. */
-const expectKept = ({ before, clean, after }: Folders, symbols: readonly string[]): void => {
+const expectRetainedData = ({ before, clean, after }: Folders, symbols: readonly string[]): void => {
   const [earlier, now] = [treeOf(before), treeOf(after)]
   const isOfFaulty = (file: string): boolean => symbols.some((symbol) => new RegExp(`/${symbol}(_|\\.csv$)`).test(file))
   const oneFileOutputs = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']

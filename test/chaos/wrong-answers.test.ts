@@ -58,7 +58,7 @@ afterAll(async () => {
 })
 
 /** Copies the outputs of the first day for a run of the second. */
-const secondEvening = (): Folders => {
+const prepareSecondRun = (): Folders => {
   const after = mkdtempSync(join(root, 'after-'))
   cpSync(before, after, { recursive: true, preserveTimestamps: true })
   return { before, clean, after }
@@ -94,7 +94,7 @@ describe.each(SEEDS)(
     it(
       'never replace stored data: each item is right, or unchanged and reported with a code; the next run completes',
       async () => {
-        const folders = secondEvening()
+        const folders = prepareSecondRun()
         const { market } = simulator
         const mix = pickWrongAnswers(seed, market.stocks)
         wrong.choose(mix)
@@ -135,8 +135,8 @@ describe.each(SEEDS)(
           ({ stream, item, state }) =>
             state !== 'right' && stream !== 'lists' && stream !== renamedStream && !wanted.includes(`${stream} ${item}`),
         )
-        const told = stderr.split('\n').filter((line) => others.some(({ item }) => line.includes(`"item":"${item}"`)))
-        expect.soft(others, `lost though answered rightly:\n${told.join('\n')}`).toEqual([])
+        const messages = stderr.split('\n').filter((line) => others.some(({ item }) => line.includes(`"item":"${item}"`)))
+        expect.soft(others, `lost though answered rightly:\n${messages.join('\n')}`).toEqual([])
 
         const codesOf = (isins: Iterable<string>) =>
           [...isins].map((isin) => [symbolOf(isin), codeOf('all-ohlcv', symbolOf(isin)) ?? ''] as const)
@@ -182,7 +182,7 @@ describe(`a master list that is shorter than it says (${STOCKS} stocks)`, () => 
   it(
     'is rejected: no file and no record of a stock changes',
     async () => {
-      const folders = secondEvening()
+      const folders = prepareSecondRun()
       wrong.choose({ ...NOTHING_WRONG, isMasterCut: true })
       const { code, report } = await collect(SECOND_DAY, folders.after, env)
       expect.soft(code).not.toBe(0)

@@ -101,8 +101,8 @@ const declared = createProgram({
   options: command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
 }))
 
-/** What a script says of the first word, and of what follows a command. */
-const saysOf: Readonly<Record<string, (script: string, command?: string) => string>> = {
+/** The completions of a script for the first word, and for the options of a command. */
+const readOptions: Readonly<Record<string, (script: string, command?: string) => string>> = {
   bash: (script, command) => new RegExp(`^ *${command ?? "''"}\\) words='(.*)' ;;$`, 'm').exec(script)?.[1] ?? '',
   zsh: (script, command) =>
     (command === undefined ? /commands=\(([\s\S]*?)\n +\)/ : new RegExp(`^ *${command}\\)([\\s\\S]*?);;`, 'm')).exec(script)?.[1] ?? '',
@@ -114,14 +114,14 @@ const saysOf: Readonly<Record<string, (script: string, command?: string) => stri
       .replaceAll(/ -l (\S)/g, ' --$1'),
 }
 
-const says = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
+const hasWord = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
 
 describe('every script', () => {
   test.each(['bash', 'zsh', 'fish'])('for %s offers all commands, all their options and all known names', async (name) => {
     const script = await scriptFor(name)
     const missing = declared.flatMap(({ name: command, options }) => [
-      ...(says(saysOf[name]?.(script) ?? '', command) ? [] : [command]),
-      ...options.filter((option) => !says(saysOf[name]?.(script, command) ?? '', option)).map((option) => `${command} ${option}`),
+      ...(hasWord(readOptions[name]?.(script) ?? '', command) ? [] : [command]),
+      ...options.filter((option) => !hasWord(readOptions[name]?.(script, command) ?? '', option)).map((option) => `${command} ${option}`),
     ])
     expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
     expect(missing).toEqual([])

@@ -15,7 +15,7 @@ const odd: Drift = { ...place, kind: 'format', field: 'data.latest_news[].publis
 const folderWith = (drift: readonly Drift[] | undefined): MemoryFiles =>
   new Map([['.scripstream/report.json', { text: JSON.stringify(runReport(drift === undefined ? {} : { drift })) }]])
 
-const told = async (files: MemoryFiles, ...args: readonly string[]) => {
+const runDrift = async (files: MemoryFiles, ...args: readonly string[]) => {
   const io = createTestIo()
   const dependencies = createTestDependencies(undefined, { storage: reportsTo(() => of(undefined), files) })
   const code = await runProgram(['drift', ...args], io, dependencies)
@@ -24,12 +24,12 @@ const told = async (files: MemoryFiles, ...args: readonly string[]) => {
 
 describe('the command drift', () => {
   it('ends with 0 where the answers were as expected', async () => {
-    expect(await told(folderWith(undefined))).toEqual({ code: 0, text: 'The answers of the last run were as expected.\n', err: '' })
-    expect((await told(folderWith([odd]))).code).toBe(0)
+    expect(await runDrift(folderWith(undefined))).toEqual({ code: 0, text: 'The answers of the last run were as expected.\n', err: '' })
+    expect((await runDrift(folderWith([odd]))).code).toBe(0)
   })
 
   it('shows what has changed, and ends with 3', async () => {
-    const { code, text } = await told(folderWith([fresh, gone, odd]))
+    const { code, text } = await runDrift(folderWith([fresh, gone, odd]))
     expect(code).toBe(3)
     expect(text.split('\n')).toEqual([
       'Changed, and not accepted',
@@ -43,12 +43,12 @@ describe('the command drift', () => {
       'To accept these changes: scripstream drift accept. Later runs then ignore them.',
       '',
     ])
-    expect(JSON.parse((await told(folderWith([fresh]), '--json')).text)).toEqual([fresh])
+    expect(JSON.parse((await runDrift(folderWith([fresh]), '--json')).text)).toEqual([fresh])
   })
 
   it('accepts changes on request, and then ignores them', async () => {
     const files = folderWith([fresh, gone])
-    expect(await told(files, 'accept')).toMatchObject({
+    expect(await runDrift(files, 'accept')).toMatchObject({
       code: 0,
       text: expect.stringMatching(/^Accepted: 2 changes .*\n.*--accept fields/s),
     })
@@ -56,17 +56,17 @@ describe('the command drift', () => {
       { stream: 'market-news', endpoint: 'news', kind: 'new', field: fresh.field },
       { stream: 'market-news', endpoint: 'news', kind: 'gone', field: gone.field },
     ])
-    expect(await told(files)).toMatchObject({ code: 0, text: expect.stringMatching(/^Accepted\n/) })
-    expect((await told(files, 'accept')).text).toMatch(/^Nothing to accept/)
+    expect(await runDrift(files)).toMatchObject({ code: 0, text: expect.stringMatching(/^Accepted\n/) })
+    expect((await runDrift(files, 'accept')).text).toMatch(/^Nothing to accept/)
     files.set('.scripstream/report.json', folderWith([{ ...fresh, field: 'other' }]).get('.scripstream/report.json') ?? { text: '' })
-    expect((await told(files)).code).toBe(3)
-    await told(files, 'accept')
+    expect((await runDrift(files)).code).toBe(3)
+    await runDrift(files, 'accept')
     expect(JSON.parse(files.get('.scripstream/drift-accepted.json')?.text ?? '')).toHaveLength(3)
   })
 
   it('ends with 2 without a run, or with an unknown action', async () => {
-    expect(await told(new Map())).toMatchObject({ code: 2, err: expect.stringContaining('no run report') })
-    expect((await told(folderWith([]), 'accepted')).code).toBe(2)
+    expect(await runDrift(new Map())).toMatchObject({ code: 2, err: expect.stringContaining('no run report') })
+    expect((await runDrift(folderWith([]), 'accepted')).code).toBe(2)
   })
 })
 

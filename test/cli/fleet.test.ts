@@ -56,30 +56,30 @@ const typed = async (args: readonly string[], changes: Partial<Dependencies> = {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a run with a fleet', () => {
-  const collecting = (made: ReturnType<typeof fleetOf>): Partial<Dependencies> => ({
-    fleet: made.fleet,
+  const collecting = (testFleet: ReturnType<typeof fleetOf>): Partial<Dependencies> => ({
+    fleet: testFleet.fleet,
     createCollector: (options) => {
-      made.seen.collectors.push(options)
+      testFleet.seen.collectors.push(options)
       return { events: () => of(started, finished), run: () => EMPTY, stream: () => EMPTY }
     },
   })
 
   test('uses the fleet engine with its own version', async () => {
-    const made = fleetOf()
-    expect(await typed(['run', ...PLACE], collecting(made))).toMatchObject({ code: 0 })
+    const testFleet = fleetOf()
+    expect(await typed(['run', ...PLACE], collecting(testFleet))).toMatchObject({ code: 0 })
     const options = { address: 'redis://10.0.0.5', blobs: '/mnt/market', allowVolatile: false, version: '1.2.3' }
-    expect(made.seen.engines).toEqual([options])
-    expect(made.seen.reached).toEqual([options])
-    expect(made.seen.collectors.map(({ engine }) => engine)).toEqual([made.engine])
+    expect(testFleet.seen.engines).toEqual([options])
+    expect(testFleet.seen.reached).toEqual([options])
+    expect(testFleet.seen.collectors.map(({ engine }) => engine)).toEqual([testFleet.engine])
   })
 
   test('reads the address and the folder from the environment; flags take precedence', async () => {
-    const made = fleetOf()
+    const testFleet = fleetOf()
     const env = { SCRIPSTREAM_ENGINE: 'redis://10.0.0.9', SCRIPSTREAM_BLOBS: '/srv/blobs' }
-    expect(await typed(['run'], collecting(made), env)).toMatchObject({ code: 0, err: '' })
-    await typed(['run', '--blobs', '/else'], collecting(made), env)
-    await typed(['run', ...PLACE, '--allow-volatile'], collecting(made), env)
-    expect(made.seen.engines.map(({ address, blobs, allowVolatile }) => [address, blobs, allowVolatile])).toEqual([
+    expect(await typed(['run'], collecting(testFleet), env)).toMatchObject({ code: 0, err: '' })
+    await typed(['run', '--blobs', '/else'], collecting(testFleet), env)
+    await typed(['run', ...PLACE, '--allow-volatile'], collecting(testFleet), env)
+    expect(testFleet.seen.engines.map(({ address, blobs, allowVolatile }) => [address, blobs, allowVolatile])).toEqual([
       ['redis://10.0.0.9', '/srv/blobs', false],
       ['redis://10.0.0.9', '/else', false],
       ['redis://10.0.0.5', '/mnt/market', true],
@@ -87,22 +87,22 @@ describe('a run with a fleet', () => {
   })
 
   test('uses no fleet if only the folder is in the environment', async () => {
-    const made = fleetOf()
-    expect(await typed(['run'], collecting(made), { SCRIPSTREAM_BLOBS: '/srv/blobs' })).toMatchObject({ code: 0 })
-    expect(made.seen.engines).toEqual([])
-    expect(made.seen.collectors.map(({ engine }) => engine)).toEqual([undefined])
+    const testFleet = fleetOf()
+    expect(await typed(['run'], collecting(testFleet), { SCRIPSTREAM_BLOBS: '/srv/blobs' })).toMatchObject({ code: 0 })
+    expect(testFleet.seen.engines).toEqual([])
+    expect(testFleet.seen.collectors.map(({ engine }) => engine)).toEqual([undefined])
   })
 
   test('starts only if Redis is reachable', async () => {
-    const made = fleetOf()
-    const dependencies = collecting(made)
-    const fleet = async () => ({ ...(await made.fleet()), reachFleet: realFleet.reachFleet })
+    const testFleet = fleetOf()
+    const dependencies = collecting(testFleet)
+    const fleet = async () => ({ ...(await testFleet.fleet()), reachFleet: realFleet.reachFleet })
     const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...dependencies, fleet })
     expect([code, out]).toEqual([2, ''])
     expect(err).toBe(
       'error: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): check that it runs, and that address and password are right\n',
     )
-    expect(made.seen.collectors).toEqual([])
+    expect(testFleet.seen.collectors).toEqual([])
   })
 
   test('lists its workers in the report', async () => {
@@ -200,11 +200,11 @@ describe('the password of a fleet', () => {
 describe('a worker', () => {
   const working = async (args: readonly string[] = []) => {
     const news$ = new Subject<WorkerNews>()
-    const made = fleetOf(() => news$)
+    const testFleet = fleetOf(() => news$)
     const io: TestIo = createTestIo()
-    const code = runProgram(['worker', ...PLACE, ...args], io, createTestDependencies(EMPTY, { fleet: made.fleet }))
+    const code = runProgram(['worker', ...PLACE, ...args], io, createTestDependencies(EMPTY, { fleet: testFleet.fleet }))
     await settled()
-    return { news$, made, io, code }
+    return { news$, testFleet, io, code }
   }
 
   test('prints its fleet, and its finished items every 10 s', async () => {
@@ -226,16 +226,16 @@ describe('a worker', () => {
   })
 
   test('takes its name and concurrency from flags', async () => {
-    const { made } = await working(['--name', 'east', '--concurrency', '5', '--allow-volatile'])
-    expect(made.seen.workers).toMatchObject([
+    const { testFleet } = await working(['--name', 'east', '--concurrency', '5', '--allow-volatile'])
+    expect(testFleet.seen.workers).toMatchObject([
       { name: 'east', concurrency: 5, allowVolatile: true, version: '1.2.3', address: 'redis://10.0.0.5' },
     ])
   })
 
   test('finishes its active items after a signal and ends with 0', async () => {
-    const { news$, made, io, code } = await working()
+    const { news$, testFleet, io, code } = await working()
     const stops: unknown[] = []
-    made.seen.workers[0]?.stop?.subscribe((signal) => stops.push(signal))
+    testFleet.seen.workers[0]?.stop?.subscribe((signal) => stops.push(signal))
     io.signal$.next('SIGTERM')
     expect(stops).toEqual(['SIGTERM'])
     expect(io.err.text()).toMatch(/^Stopping: active items finish first/)

@@ -30,7 +30,7 @@ interface Said {
   readonly failure: 'one' | 'message' | 'page' | 'body' | 'transport' | 'storage'
 }
 
-const said = fc.record({
+const texts = fc.record({
   symbol: hostile,
   says: hostile,
   failure: fc.constantFrom<Said['failure'][]>('one', 'message', 'page', 'body', 'transport', 'storage'),
@@ -77,7 +77,7 @@ describe('hostile names and failure texts of a provider', () => {
     { args: ['--progress', 'lines', '--json', '--log-level', 'warn'] },
   ])('print and store no control character: $args', async ({ args, columns }) => {
     await fc.assert(
-      fc.asyncProperty(said, async (what) => {
+      fc.asyncProperty(texts, async (what) => {
         const { out, err, report } = await run(args, what, columns)
         expect(UNSAFE.exec(out)?.[0]).toBeUndefined()
         expect(UNSAFE.exec(err.replace(OWN_MOVES, ''))?.[0]).toBeUndefined()
@@ -92,7 +92,7 @@ describe('hostile names and failure texts of a provider', () => {
 
   it('become reasons that are short and on one line', async () => {
     await fc.assert(
-      fc.asyncProperty(said, fc.nat(400), async (what, times) => {
+      fc.asyncProperty(texts, fc.nat(400), async (what, times) => {
         const { out } = await run(['--progress', 'none', '--json'], { ...what, says: what.says + 'x'.repeat(times), failure: 'message' })
         const { scripts } = JSON.parse(out) as {
           readonly scripts: Record<string, { readonly problems: readonly { readonly reason: string }[] }>

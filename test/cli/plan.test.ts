@@ -120,7 +120,7 @@ describe('the command', () => {
     loadSettings: ({ flags }) => Settings.parse({ urls: { news: 'https://news.test/base' }, ...flags }),
     storage: (settings) => folder(settings.out),
   })
-  const told = async (args: readonly string[], columns: number) => {
+  const printPlan = async (args: readonly string[], columns: number) => {
     const io = createTestIo({ out: { columns } })
     await runProgram(['plan', '--out', empty, ...args], io, dependencies)
     expect(io.err.text()).toBe('')
@@ -128,7 +128,7 @@ describe('the command', () => {
   }
 
   it.each([80, 200])('fits into %i columns, and states its assumptions', async (columns) => {
-    const text = await told([], columns)
+    const text = await printPlan([], columns)
     expect(text.split('\n').filter((line) => line.length > columns)).toEqual([])
     const flat = text.replace(/\s+/g, ' ')
     expect(flat).toContain('Stocks: 2,775 assumed, the folder has no master list')
@@ -140,7 +140,7 @@ describe('the command', () => {
   })
 
   it('prints the same as JSON, uses the given figures, and writes nothing', async () => {
-    const plan = JSON.parse(await told(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80))
+    const plan = JSON.parse(await printPlan(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80))
     expect(plan).toMatchObject({
       stocks: { number: 300, known: 'given' },
       latency: { ms: 40, from: 'given' },
@@ -159,7 +159,7 @@ describe('the command', () => {
   it('treats an unreadable list as missing, and says so', async () => {
     mkdirSync(empty, { recursive: true })
     writeFileSync(join(empty, 'master_data_response.json'), '[{"Sym":')
-    const text = await told(['--only', 'market-news'], 200)
+    const text = await printPlan(['--only', 'market-news'], 200)
     expect(text).toContain('2,775 assumed')
     expect(text).toContain('master_data_response.json')
   })

@@ -10,18 +10,18 @@ const NAMES = ['market-news', 'all-ohlcv'] as const
 const follow = () => {
   const tally = createRunStats()
   const estimator = createProgressEstimator()
-  const tell = (...events: readonly RunEvent[]): void => {
+  const handle = (...events: readonly RunEvent[]): void => {
     for (const event of events) {
       tally.record(event)
       estimator.record(event)
     }
   }
-  tell({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })) })
+  handle({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })) })
   const at = (now: number) => {
     estimator.sample(tally.streams(), now)
     return tally.streams().map((stream) => ({ stream, ...estimator.estimate(stream) }))
   }
-  return { tell, at }
+  return { handle, at }
 }
 
 const settled = (stream: string): RunEvent => ({ type: 'settled', stream, item: 'A', status: 'success' })
@@ -75,11 +75,11 @@ describe('the finished share of a stream', () => {
     let moved = 0
     fc.assert(
       fc.property(fc.array(fc.tuple(anyEvent, fc.integer({ min: -500, max: 3_000 })), { maxLength: 150 }), (steps) => {
-        const { tell, at } = follow()
+        const { handle, at } = follow()
         const shown = new Map<string, number>()
         let now = 0
         for (const [event, passed] of steps) {
-          tell(event)
+          handle(event)
           now += passed
           for (const { stream: tally, share, perSecond = 1, leftMs = 0 } of at(now)) {
             const before = shown.get(tally.name) ?? 0
@@ -90,7 +90,7 @@ describe('the finished share of a stream', () => {
             shown.set(tally.name, share)
           }
         }
-        tell(
+        handle(
           ...NAMES.map(
             (name): RunEvent => ({ type: 'stream-finished', at: now, stream: name, outcome: name === NAMES[0] ? 'success' : 'partial' }),
           ),
@@ -105,17 +105,17 @@ describe('the finished share of a stream', () => {
 
 /** Runs a stream of so many items that settle at the given instants, looking every 100 ms; the errors of what was shown as time left. */
 const estimates = (instants: readonly number[], pauses: readonly (readonly [from: number, to: number])[] = []) => {
-  const { tell, at } = follow()
+  const { handle, at } = follow()
   const end = instants.at(-1) ?? 0
   const shown: { readonly now: number; readonly leftMs: number | undefined; readonly right: number }[] = []
-  tell(...begun('market-news', instants.length))
+  handle(...begun('market-news', instants.length))
   let next = 0
   for (let now = 0; now < end; now += 100) {
     for (const [from, to] of pauses) {
-      if (from >= now - 100 && from < now) tell({ type: 'host-held', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
-      if (to >= now - 100 && to < now) tell({ type: 'host-open', at: now, hosts: ['news'] })
+      if (from >= now - 100 && from < now) handle({ type: 'host-held', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
+      if (to >= now - 100 && to < now) handle({ type: 'host-open', at: now, hosts: ['news'] })
     }
-    for (; (instants[next] ?? end) <= now && next < instants.length - 1; next += 1) tell(settled('market-news'))
+    for (; (instants[next] ?? end) <= now && next < instants.length - 1; next += 1) handle(settled('market-news'))
     shown.push({ now, leftMs: at(now)[0]?.leftMs, right: end - now })
   }
   return shown
@@ -164,9 +164,9 @@ describe('the remaining time', () => {
     const bursts = Array.from({ length: 12 }, (_, burst) => evenly(20, 50).map((ms) => burst * 4_000 + ms)).flat()
     const pauses = Array.from({ length: 12 }, (_, burst) => [burst * 4_000 + 1_000, burst * 4_000 + 4_000] as const)
     const shown = estimates(bursts, pauses).filter(({ now, right }) => now > 20_000 && right > 8_000)
-    const told = shown.filter(({ leftMs }) => leftMs !== undefined)
-    expect([told.length > 20, shown.length - told.length > 60]).toEqual([true, true])
-    for (const { leftMs = 0, right } of told) {
+    const withEstimate = shown.filter(({ leftMs }) => leftMs !== undefined)
+    expect([withEstimate.length > 20, shown.length - withEstimate.length > 60]).toEqual([true, true])
+    for (const { leftMs = 0, right } of withEstimate) {
       expect(leftMs / right).toBeGreaterThan(0.6)
       expect(leftMs / right).toBeLessThan(1.6)
     }

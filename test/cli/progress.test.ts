@@ -10,20 +10,20 @@ import { advance, createTestIo, type TestIo } from './support.js'
 interface Show {
   readonly io: TestIo
   readonly progress: ProgressDisplay
-  readonly tell: (...events: RunEvent[]) => void
+  readonly handle: (...events: RunEvent[]) => void
 }
 
 const show = (mode: Exclude<ProgressMode, 'auto'>, err: RecorderOptions, env: NodeJS.ProcessEnv = {}): Show => {
   const io = createTestIo({ err })
   const tally = createRunStats()
   const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler })
-  const tell = (...events: RunEvent[]): void => {
+  const handle = (...events: RunEvent[]): void => {
     for (const event of events) {
       tally.record(event)
       progress.update(event)
     }
   }
-  return { io, progress, tell }
+  return { io, progress, handle }
 }
 
 const started = (...streams: (string | StreamStart)[]): RunEvent => ({
@@ -84,8 +84,8 @@ afterEach(() => vi.unstubAllEnvs())
 
 describe('bars', () => {
   test('show every selected stream and a total, at 80 columns', () => {
-    const { io, tell } = show('bars', { columns: 80 })
-    tell(...middle)
+    const { io, handle } = show('bars', { columns: 80 })
+    handle(...middle)
     advance(io.scheduler, 12_000)
     expect(io.err.screen()).toEqual([
       '✔ master-data             ██████████         1/1   0.7/s       1.5s',
@@ -99,16 +99,16 @@ describe('bars', () => {
   })
 
   test('mark a stream that lost items', () => {
-    const { io, tell } = show('bars', { columns: 80 })
-    tell(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1), ...settled('market-news', 1, 'rate_limit'))
-    tell({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'partial' })
+    const { io, handle } = show('bars', { columns: 80 })
+    handle(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1), ...settled('market-news', 1, 'rate_limit'))
+    handle({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'partial' })
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toMatch(/^! market-news .* 2\/2 .* 1 lost$/)
   })
 
   test('show longer bars, requests, files and retries at 200 columns', () => {
-    const { io, tell } = show('bars', { columns: 200 })
-    tell(...middle)
+    const { io, handle } = show('bars', { columns: 200 })
+    handle(...middle)
     advance(io.scheduler, 12_000)
     const bar = (full: number): string => '█'.repeat(full) + '░'.repeat(40 - full)
     expect(io.err.screen()).toEqual([
@@ -123,15 +123,15 @@ describe('bars', () => {
   })
 
   test.each([20, 40, 50, 60, 79, 80, 100, 149, 150, 300])('never reach the last of %i columns', (columns) => {
-    const { io, tell } = show('bars', { columns })
-    tell(...middle)
+    const { io, handle } = show('bars', { columns })
+    handle(...middle)
     advance(io.scheduler, 12_000)
     for (const line of io.err.screen()) expect(width(line)).toBeLessThan(columns)
   })
 
   test('show only running streams and the total if not all lines fit', () => {
-    const { io, tell } = show('bars', { columns: 80, rows: 6 })
-    tell(...middle)
+    const { io, handle } = show('bars', { columns: 80, rows: 6 })
+    handle(...middle)
     advance(io.scheduler, 12_000)
     expect(io.err.screen().map((line) => line.slice(0, 20))).toEqual([
       '▸ market-news       ',
@@ -142,32 +142,32 @@ describe('bars', () => {
   })
 
   test('show only the total on a terminal of two rows', () => {
-    const { io, tell } = show('bars', { columns: 80, rows: 2 })
-    tell(...middle)
+    const { io, handle } = show('bars', { columns: 80, rows: 2 })
+    handle(...middle)
     advance(io.scheduler, 12_000)
     expect(io.err.screen()).toHaveLength(2)
   })
 
   test('never show more finished items than the total', () => {
-    const { io, tell } = show('bars', { columns: 80 })
-    tell(started('market-news'), ...begun('market-news', 3), ...settled('market-news', 5))
+    const { io, handle } = show('bars', { columns: 80 })
+    handle(started('market-news'), ...begun('market-news', 3), ...settled('market-news', 5))
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toBe('▸ market-news ██████████████████████████     3/3   5.0/s  finishing')
   })
 
   test('redraw at most ten times a second', () => {
-    const { io, tell } = show('bars', { columns: 80 })
-    tell(started('market-news'), ...begun('market-news', 5_000))
+    const { io, handle } = show('bars', { columns: 80 })
+    handle(started('market-news'), ...begun('market-news', 5_000))
     for (let at = 10; at <= 1_000; at += 10) {
-      tell(...settled('market-news', 5))
+      handle(...settled('market-news', 5))
       advance(io.scheduler, at)
     }
     expect(io.err.text().split('market-news').length - 1).toBeLessThanOrEqual(11)
   })
 
   test('replace the earlier lines after the terminal became narrower', () => {
-    const { io, tell } = show('bars', { columns: 80 })
-    tell(started('market-news', 'all-indices'), ...begun('market-news', 10))
+    const { io, handle } = show('bars', { columns: 80 })
+    handle(started('market-news', 'all-indices'), ...begun('market-news', 10))
     advance(io.scheduler, 100)
     io.err.resize(40)
     const before = io.err.text().length
@@ -177,13 +177,13 @@ describe('bars', () => {
   })
 
   test('name the paused hosts with reason and time, and hide the remaining time meanwhile', () => {
-    const { io, tell } = show('bars', { columns: 80 })
+    const { io, handle } = show('bars', { columns: 80 })
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
-    tell(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
-    tell(...settled('market-news', 10), ...settled('all-ohlcv', 10))
+    handle(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
+    handle(...settled('market-news', 10), ...settled('all-ohlcv', 10))
     advance(io.scheduler, 1_000)
-    tell({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
-    tell({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
+    handle({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
+    handle({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
     advance(io.scheduler, 2_000)
     expect(io.err.screen().slice(0, -1)).toEqual([
       '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
@@ -191,25 +191,25 @@ describe('bars', () => {
       '  2.0s · 0 of 2 streams · 20 items',
       '  news: rate limited, wait 3s · static and sheet: down for 2s, next try in 1s',
     ])
-    tell({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
+    handle({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
     advance(io.scheduler, 2_600)
     expect(io.err.screen().slice(-3)).toEqual([expect.stringContaining('left'), '  2.6s · 0 of 2 streams · 20 items', ''])
   })
 
   test('exclude the items of a resumed run from the rate', () => {
-    const { io, tell } = show('bars', { columns: 80 })
+    const { io, handle } = show('bars', { columns: 80 })
     const inPlace = settled('market-news', 900).map((event) => ({ ...event, isTakenOver: true }))
-    tell(started('market-news'), ...begun('market-news', 1_000), ...inPlace, ...settled('market-news', 10))
+    handle(started('market-news'), ...begun('market-news', 1_000), ...inPlace, ...settled('market-news', 10))
     advance(io.scheduler, 2_000)
     expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s   18s left')
-    tell(...ended('market-news', 2_000))
+    handle(...ended('market-news', 2_000))
     advance(io.scheduler, 2_100)
     expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
   })
 
   test('disappear at the end and show the cursor again, once', () => {
-    const { io, progress, tell } = show('bars', { columns: 80 })
-    tell(...middle)
+    const { io, progress, handle } = show('bars', { columns: 80 })
+    handle(...middle)
     progress.end()
     progress.end()
     expect(io.err.screen()).toEqual([''])
@@ -224,15 +224,15 @@ describe('bars', () => {
   })
 
   test('stay in their last state with keep', () => {
-    const { io, progress, tell } = show('bars', { columns: 80 })
-    tell(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ...ended('market-news', 400))
+    const { io, progress, handle } = show('bars', { columns: 80 })
+    handle(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ...ended('market-news', 400))
     progress.end({ keep: true })
     expect(io.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
   })
 
   test('move below permanent lines', () => {
-    const { io, progress, tell } = show('bars', { columns: 80 })
-    tell(started('market-news'))
+    const { io, progress, handle } = show('bars', { columns: 80 })
+    handle(started('market-news'))
     progress.writeAbove('a log line\n')
     expect(io.err.screen()).toEqual(['a log line', '· market-news waiting', '  0.0s · 0 of 1 stream · 0 items', ''])
   })
@@ -245,27 +245,27 @@ describe('bars', () => {
   })
 
   test('use ASCII characters in a locale without UTF-8', () => {
-    const { io, tell } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
-    tell(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
+    const { io, handle } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
+    handle(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
   })
 
   test('are coloured if the terminal supports it', () => {
-    const { io, tell } = show('bars', { columns: 80, colours: true })
-    tell(started('market-news'))
+    const { io, handle } = show('bars', { columns: 80, colours: true })
+    handle(started('market-news'))
     expect(io.err.text()).toContain('\x1b[2m· \x1b[22m')
   })
 })
 
 describe('lines', () => {
   test('print the state every five seconds, and the outcome of each stream', () => {
-    const { io, tell } = show('lines', {})
-    tell(...middle)
+    const { io, handle } = show('lines', {})
+    handle(...middle)
     advance(io.scheduler, 5_000)
-    tell(...settled('market-news', 1_763))
+    handle(...settled('market-news', 1_763))
     advance(io.scheduler, 9_999)
-    tell(...ended('market-news', 10_000))
+    handle(...ended('market-news', 10_000))
     advance(io.scheduler, 10_000)
     expect(io.err.text().split('\n')).toEqual([
       'master-data: done, 1/1 item in 1.5s, 2 files (12 kB)',
@@ -278,17 +278,17 @@ describe('lines', () => {
   })
 
   test('name the paused hosts', () => {
-    const { io, tell } = show('lines', {})
+    const { io, handle } = show('lines', {})
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
-    tell(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
-    tell({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
+    handle(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
+    handle({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
     advance(io.scheduler, 5_000)
     expect(io.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends HTML instead of data, wait 2s\n')
   })
 
   test('stop with the run', () => {
-    const { io, progress, tell } = show('lines', {})
-    tell(started('market-news'))
+    const { io, progress, handle } = show('lines', {})
+    handle(started('market-news'))
     progress.end()
     advance(io.scheduler, 60_000)
     expect(io.err.text()).toBe('')
@@ -297,8 +297,8 @@ describe('lines', () => {
 
 describe('none', () => {
   test('writes only the lines of others', () => {
-    const { io, progress, tell } = show('none', { columns: 80 })
-    tell(...middle)
+    const { io, progress, handle } = show('none', { columns: 80 })
+    handle(...middle)
     progress.writeAbove('a log line\n')
     progress.end({ keep: true })
     advance(io.scheduler, 60_000)

@@ -25,7 +25,7 @@ describe('a target', () => {
 })
 
 describe.skipIf(!duckdb)('a sink that fails', () => {
-  const told = async (...args: readonly string[]): Promise<{ readonly code: number; readonly err: string }> => {
+  const runCommand = async (...args: readonly string[]): Promise<{ readonly code: number; readonly err: string }> => {
     const io = createTestIo()
     const event$ = of({ type: 'run-finished', report: runReport() } as const)
     const code = await runProgram(['run', ...args], io, createTestDependencies(event$))
@@ -33,7 +33,16 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
   }
 
   it('is reported with the command that loads into this target again', async () => {
-    const { code, err } = await told('--out', '/nowhere at all', '--config', 'my.json', '--sink', 'market.duckdb', '--sink', 'parquet:a b')
+    const { code, err } = await runCommand(
+      '--out',
+      '/nowhere at all',
+      '--config',
+      'my.json',
+      '--sink',
+      'market.duckdb',
+      '--sink',
+      'parquet:a b',
+    )
     expect(code).toBe(1)
     const commands = err.split('\n').filter((line) => line.startsWith('  '))
     expect(commands).toEqual(
@@ -44,7 +53,7 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
   })
 
   it('is reported without the secrets of its address', async () => {
-    const { err } = await told('--out', '/nowhere', '--sink', 'postgres://me:hush@127.0.0.1:1/market?password=hush')
+    const { err } = await runCommand('--out', '/nowhere', '--sink', 'postgres://me:hush@127.0.0.1:1/market?password=hush')
     expect(err).toContain('scripstream export --to ')
     expect(err).toContain('postgres://…@127.0.0.1:1/market')
     expect(err).not.toContain('hush')

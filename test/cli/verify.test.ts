@@ -29,9 +29,9 @@ describe('the exit code of verify', () => {
     ['errors are allowed, but none of this check', { errors: 1, 'duplicate-candles': 0 }, 4],
     ['other checks are limited', { errors: 1, 'large-moves': 0, warnings: 0 }, 0],
   ])('shows that %s', async (_, limits, code) => {
-    const told = await verified(limits, '--only', 'duplicate-candles', '--json')
-    expect([told.code, told.err]).toEqual([code, ''])
-    const { findings, passed } = JSON.parse(told.text)
+    const result = await verified(limits, '--only', 'duplicate-candles', '--json')
+    expect([result.code, result.err]).toEqual([code, ''])
+    const { findings, passed } = JSON.parse(result.text)
     expect([findings.length, passed.length]).toEqual([1, code === 0 ? 0 : 1])
   })
 

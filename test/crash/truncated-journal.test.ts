@@ -4,7 +4,7 @@ import { copyOf, journalsIn, tryRun } from '../resume/support.js'
 import { temporaryFolder } from '../sinks/support.js'
 import { treeOf } from './support.js'
 
-/** Of the phases after the first, which would keep them from beginning. */
+/** Requests that hang: none of the first phase, without which the later phases would not start. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
 
 describe('a truncated journal', () => {

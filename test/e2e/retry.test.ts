@@ -68,8 +68,8 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
     indices: 1,
     index_ohlcv: indices.length,
   })
-  const asked = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
-  expect([first, second, third].map((isin) => asked.includes(isin))).toEqual([true, true, false])
+  const requested = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
+  expect([first, second, third].map((isin) => requested.includes(isin))).toEqual([true, true, false])
   expect(textsIn(out)).toEqual(await clean())
 
   simulator.control({ reset: true })
@@ -114,9 +114,9 @@ it('resumes an interrupted run and an interrupted retry', async () => {
   })
   await interrupted()
   simulator.control({ faults: [{ on: 'announcements', mode: 'status', status: 404, items: [first] }], reset: true })
-  const told = await command('--retry-failed')
-  expect(told.stderr).toContain('Resuming the last run, which did not finish')
-  expect(told.code).toBe(3)
+  const resumed = await command('--retry-failed')
+  expect(resumed.stderr).toContain('Resuming the last run, which did not finish')
+  expect(resumed.code).toBe(3)
   expect(requestsOf(simulator).announcements).toBeLessThanOrEqual(12)
 
   simulator.control({ faults: [], reset: true })

@@ -15,46 +15,46 @@ const marbles = (test: Parameters<TestScheduler['run']>[0]) => () =>
 const day = (traded: number, delivered: number) => ({ data: [{ day: '2026-02-12', traded, delivered }] })
 
 /** The items of a trial in a few words: `ALPHA success 40`. */
-const told = ({ item$ }: Trial<Delivery>) =>
+const describeResults = ({ item$ }: Trial<Delivery>) =>
   item$.pipe(map(({ item, status, rows }) => [item.key, status, ...rows.map(({ share }) => share)].join(' ')))
 
 describe('delivery shares, on marbles', () => {
   it(
-    'are asked stock by stock, each by its ISIN, and come as they are answered',
+    'are requested stock by stock by ISIN, and emitted as their answers arrive',
     marbles(({ cold, expectObservable, flush }) => {
       const answers = { INE000000001: cold('---(a|)', { a: day(200, 80) }), INE000000002: cold('-(b|)', { b: day(0, 0) }) }
       const trial = createTrial(deliveryShares, {
         answers: ({ body }) => answers[(body as { data: { isin: keyof typeof answers } }).data.isin],
       })
-      expectObservable(told(trial)).toBe('-b-(a|)', { a: 'ALPHA success 40', b: 'BETA empty' })
+      expectObservable(describeResults(trial)).toBe('-b-(a|)', { a: 'ALPHA success 40', b: 'BETA empty' })
       flush()
       expect(trial.requests.map(({ at, path }) => `${at} ${path}`)).toEqual(['0 /staticscanx/delivery', '0 /staticscanx/delivery'])
     }),
   )
 
   it(
-    'are asked again after a failure that may pass: twice, after 0.4 and 0.8 s',
+    'are retried twice after a temporary failure, after 0.4 and 0.8 s',
     marbles(({ cold, expectObservable }) => {
       const inTurn = [cold('a|', { a: 503 }), cold('#', undefined, new TransportError('reset', 'gone')), cold('(a|)', { a: day(10, 5) })]
       const trial = createTrial(deliveryShares, { stocks: stocks(1), answers: () => inTurn.shift() ?? NEVER })
-      expectObservable(told(trial)).toBe('1125ms (a|)', { a: 'ALPHA success 50' })
+      expectObservable(describeResults(trial)).toBe('1125ms (a|)', { a: 'ALPHA success 50' })
     }),
   )
 
   it(
-    'are given up one by one: a stock that is another’s answer is lost, its neighbour is not',
+    'fail one by one: only the stock with the answer of another one is lost',
     marbles(({ cold, expectObservable }) => {
       const foreign = { data: [{ isin: 'INE000000001', day: '2026-02-12', traded: 1, delivered: 1 }] }
       const trial = createTrial(deliveryShares, { answers: () => cold('(a|)', { a: foreign }), settings: { retries: 0 } })
-      expectObservable(told(trial)).toBe('(ab|)', { a: 'ALPHA success 100', b: 'BETA error' })
+      expectObservable(describeResults(trial)).toBe('(ab|)', { a: 'ALPHA success 100', b: 'BETA error' })
     }),
   )
 
   it(
-    'are no longer asked once nobody wants them',
+    'are no longer requested after unsubscribe',
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const answer$ = cold('-----a|', { a: day(1, 1) })
-      expectObservable(told(createTrial(deliveryShares, { stocks: stocks(1), answers: () => answer$ })), '^--!').toBe('-')
+      expectObservable(describeResults(createTrial(deliveryShares, { stocks: stocks(1), answers: () => answer$ })), '^--!').toBe('-')
       expectSubscriptions(answer$.subscriptions).toBe('^--!')
     }),
   )

@@ -24,9 +24,9 @@ const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = (
   const blobs = createBlobStore(root)
   const item = createItem('M&M')
   const settled: ItemOutcome = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
-  const told = await storeRows('market-news', { run: RUN, item }, settled, blobs)
+  const stored = await storeRows('market-news', { run: RUN, item }, settled, blobs)
   // The queue stores it as JSON.
-  const outcome = JSON.parse(JSON.stringify({ ...BY, ...told })) as WorkerOutcome
+  const outcome = JSON.parse(JSON.stringify({ ...BY, ...stored })) as WorkerOutcome
   expect(JSON.stringify(outcome).length).toBeLessThan(300)
   const folder = join(root, RUN, 'market-news')
   for (const name of readdirSync(folder).filter((one) => one.startsWith('M%26M-'))) meanwhile(join(folder, name))
@@ -50,10 +50,14 @@ describe('storing and loading an outcome', () => {
   it('writes no blob for zero rows', async () => {
     const root = temporaryFolder()
     const item = createItem('A')
-    const told = await storeRows('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, createBlobStore(root))
-    expect(told).toEqual({ status: 'empty' })
+    const stored = await storeRows('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, createBlobStore(root))
+    expect(stored).toEqual({ status: 'empty' })
     expect(readdirSync(root)).toEqual([])
-    expect(await loadRows('s', { run: RUN, item }, { ...BY, ...told }, createBlobStore(root))).toEqual({ item, status: 'empty', rows: [] })
+    expect(await loadRows('s', { run: RUN, item }, { ...BY, ...stored }, createBlobStore(root))).toEqual({
+      item,
+      status: 'empty',
+      rows: [],
+    })
   })
 
   it.each([

@@ -17,14 +17,14 @@ const taking = () => {
 describe.skipIf(noRedis)(markNeedsRedis('the lease of a driver'), () => {
   it('is refused to another run, with the name of the current one', async () => {
     const { take } = taking()
-    const reins = await take('run-1')
-    expect(reins.previousRun).toBeUndefined()
+    const lease = await take('run-1')
+    expect(lease.previousRun).toBeUndefined()
     const second = take('run-2')
     await expect(second).rejects.toThrow(StorageError)
     await expect(second).rejects.toThrow(
       'another run (run-1) uses the fleet at redis://10.0.0.5: wait until it has finished (10 s if its driver was killed)',
     )
-    await reins.release()
+    await lease.release()
   })
 
   it('is acquired at once by the same run after its driver was killed', async () => {
@@ -76,7 +76,7 @@ describe.skipIf(noRedis)(markNeedsRedis('the lease of a driver'), () => {
     try {
       const { take, redis, prefix } = taking()
       const failed = vi.fn()
-      const reins = await take('run-1', failed)
+      const lease = await take('run-1', failed)
       await redis.pexpire(`${prefix}:driver`, 4_000)
       vi.advanceTimersByTime(3_000)
       expect(await redis.pttl(`${prefix}:driver`)).toBeGreaterThan(9_000)
@@ -85,7 +85,7 @@ describe.skipIf(noRedis)(markNeedsRedis('the lease of a driver'), () => {
       await redis.ping()
       await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(1))
       expect(failed.mock.calls[0]?.[0]).toBeInstanceOf(StorageError)
-      await reins.release()
+      await lease.release()
     } finally {
       vi.useRealTimers()
     }
@@ -93,9 +93,9 @@ describe.skipIf(noRedis)(markNeedsRedis('the lease of a driver'), () => {
 
   it('expires ten seconds after its driver was killed', async () => {
     const { take, redis, prefix } = taking()
-    const reins = await take('run-1')
+    const lease = await take('run-1')
     expect(await redis.pttl(`${prefix}:driver`)).toBeLessThanOrEqual(10_000)
     expect(await redis.pttl(`${prefix}:driver`)).toBeGreaterThan(0)
-    await reins.release()
+    await lease.release()
   })
 })

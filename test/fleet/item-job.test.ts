@@ -205,8 +205,8 @@ describe('a request that several items share', () => {
         shared('list', () => ask(createCall('list'), { of: 'all' })).pipe(map((rows) => createResult(rows))),
       ),
     })
-    let answered = 0
-    const answer = (): Observable<HttpReply> => defer(() => of(answered++ === 0 ? status(429) : row))
+    let answerCount = 0
+    const answer = (): Observable<HttpReply> => defer(() => of(answerCount++ === 0 ? status(429) : row))
     const { job, requested, backoffs } = bench(answer)
     const [first, second] = [job('A', sharing), job('B', sharing)]
     const others = second.then((outcome) => outcome.status)

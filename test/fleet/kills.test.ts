@@ -53,12 +53,12 @@ describe.skipIf(noRedis)(markNeedsRedis('a driver that is killed'), () => {
       await waitUntil(() => countRequests(place, 'news') >= STOCKS && inFlight(place) === 0)
       // The last outcomes must be in the queue.
       await waitUntil(async () => (await place.redis.keys(`${place.prefix}*:lock`)).length === 0)
-      const asked = place.simulator.stats().endpoints
+      const endpointStats = place.simulator.stats().endpoints
       const { code, stderr } = await place.driver(NEWS).ended
       expect(code, stderr).toBe(0)
       const again = place.simulator.stats().endpoints
       expect(Object.entries(again).map(([name, { requests: count }]) => [name, count])).toEqual(
-        Object.entries(asked).map(([name, { requests: count }]) => [name, count]),
+        Object.entries(endpointStats).map(([name, { requests: count }]) => [name, count]),
       )
       expect(readReport(place.out).outcome).toBe('complete')
       expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))

@@ -10,7 +10,7 @@ const TAKEN = /\$\d+\r\ni\w+\r\n/
 /** A proxy that destroys a connection once, in the middle of the reply to a pipeline of items. */
 const breakingServer = async () => {
   const sockets = new Set<Socket>()
-  const told = { broken: 0 }
+  const connections = { broken: 0 }
   const { hostname, port } = new URL(SERVER)
   const proxy = createServer((client) => {
     const server = connect(Number(port), hostname)
@@ -24,13 +24,13 @@ const breakingServer = async () => {
     }
     let isDoomed = false
     client.on('data', (bytes) => {
-      isDoomed ||= told.broken === 0 && bytes.toString('latin1').split('"item":').length > 4
+      isDoomed ||= connections.broken === 0 && bytes.toString('latin1').split('"item":').length > 4
       server.write(bytes)
     })
     server.on('data', (bytes) => {
-      const taken = isDoomed && told.broken === 0 ? TAKEN.exec(bytes.toString('latin1')) : null
+      const taken = isDoomed && connections.broken === 0 ? TAKEN.exec(bytes.toString('latin1')) : null
       if (taken === null) return client.write(bytes)
-      told.broken += 1
+      connections.broken += 1
       return client.write(bytes.subarray(0, taken.index + taken[0].length), end)
     })
   }).listen(0, '127.0.0.1')
@@ -39,19 +39,19 @@ const breakingServer = async () => {
     proxy.close()
   })
   await new Promise((resolve) => proxy.once('listening', resolve))
-  return { address: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, told }
+  return { address: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, connections }
 }
 
 describe.skipIf(noRedis)(markNeedsRedis('a connection that is lost while items are handed out'), () => {
   it(
     'loses nothing: the items are added again',
     async () => {
-      const { address, told } = await breakingServer()
+      const { address, connections } = await breakingServer()
       const place = await createFleetPlace({ server: address })
       const workers = [place.worker('a')]
       await waitUntilJoined(workers)
       const { code, stderr } = await place.driver(['--only', 'market-news']).ended
-      expect(told.broken).toBe(1)
+      expect(connections.broken).toBe(1)
       expect(code, stderr).toBe(0)
       expect(readReport(place.out).outcome).toBe('complete')
       expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(['--only', 'market-news'])))

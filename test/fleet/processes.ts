@@ -37,16 +37,16 @@ export interface FleetPlace extends TestFleet {
 
 const startProcess = (args: readonly string[], place: { cwd: string; env: Record<string, string> }): RunningProcess => {
   const child = start(args, place)
-  let said = ''
+  let log = ''
   child.stderr.on('data', (text: Buffer) => {
-    said += text.toString()
+    log += text.toString()
   })
-  onTestFailed(() => console.error(`${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'running'}):\n${said}`))
+  onTestFailed(() => console.error(`${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'running'}):\n${log}`))
   onTestFinished(() => {
     child.kill('SIGCONT')
     child.kill('SIGKILL')
   })
-  return { child, ended: endOf(child), stderr: () => said }
+  return { child, ended: endOf(child), stderr: () => log }
 }
 
 /** A simulator, a fleet prefix and folders, all removed after the test. */
@@ -77,7 +77,7 @@ export const readReport = (out: string): RunReport => JSON.parse(readFileSync(`$
 
 /** Resolves once workers have joined. */
 export const waitUntilJoined = (workers: readonly RunningProcess[]): Promise<void> =>
-  waitUntil(() => workers.every(({ stderr: said }) => said().includes('works for the fleet')))
+  waitUntil(() => workers.every(({ stderr: log }) => log().includes('works for the fleet')))
 
 /** Number of requests to an endpoint so far. */
 export const countRequests = ({ simulator }: Pick<FleetPlace, 'simulator'>, endpoint: string): number =>

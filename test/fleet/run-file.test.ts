@@ -11,7 +11,7 @@ const RUN = '20260212T143000Z-0001'
 const HEADERS = { Authorization: 'Bearer secret', 'X-Key': 'secret' }
 const settings = createSettings({ headers: HEADERS, exchange: 'BSE', workers: { 'market-news': 3 } })
 
-const told = async () => {
+const storeTestRunFile = async () => {
   const root = temporaryFolder()
   const blobs = createBlobStore(root)
   await writeRunFile({ run: RUN, asOf: 5, accept: ['shrink'], settings }, blobs)
@@ -20,7 +20,7 @@ const told = async () => {
 
 describe('the file of a run', () => {
   it('has all settings without header values, readable by its owner only', async () => {
-    const { file } = await told()
+    const { file } = await storeTestRunFile()
     const text = readFileSync(file, 'utf8')
     expect(text).not.toContain('secret')
     expect(JSON.parse(text)).toMatchObject({ run: RUN, headers: ['Authorization', 'X-Key'], settings: { exchange: 'BSE', headers: {} } })
@@ -28,7 +28,7 @@ describe('the file of a run', () => {
   })
 
   it("is read with this machine's own headers", async () => {
-    const { blobs } = await told()
+    const { blobs } = await storeTestRunFile()
     const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }
     expect(await readRunFile(RUN, blobs, own)).toEqual({
       ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: ['Authorization', 'X-Key'] },
@@ -37,7 +37,7 @@ describe('the file of a run', () => {
   })
 
   it('is rejected on a machine that lacks headers, with their names', async () => {
-    const { blobs } = await told()
+    const { blobs } = await storeTestRunFile()
     const reading = readRunFile(RUN, blobs, { 'x-key': 'mine' })
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow('this machine lacks headers of the run: Authorization. Set SCRIPSTREAM_HEADERS here too')

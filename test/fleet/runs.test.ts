@@ -37,8 +37,8 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
       expect(fleet?.workers.map(({ name, isThere }) => [name, isThere])).toEqual(['a', 'b', 'c'].map((name) => [name, true]))
       const items = Object.values(scripts).flatMap((script) => Object.values(script.items))
       expect(fleet?.workers.reduce((sum, worker) => sum + worker.items, 0)).toBe(items.reduce((sum, count) => sum + count, 0))
-      const asked = Object.values(simulator.stats().endpoints).reduce((sum, endpoint) => sum + endpoint.requests, 0)
-      expect(Object.values(scripts).reduce((sum, script) => sum + script.requests, 0)).toBe(asked)
+      const sent = Object.values(simulator.stats().endpoints).reduce((sum, endpoint) => sum + endpoint.requests, 0)
+      expect(Object.values(scripts).reduce((sum, script) => sum + script.requests, 0)).toBe(sent)
 
       simulator.control({ asOf: Date.parse(SECOND_RUN_AT), reset: true })
       await place.runInProcess(['--as-of', SECOND_RUN_AT], alone)

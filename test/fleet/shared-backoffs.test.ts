@@ -7,14 +7,14 @@ const NEWS = 'http://provider.test/news'
 const RULES = createSettings({ throttleMs: 2_000, throttleMaxMs: 10_000, throttleGiveUpMs: 60_000 })
 
 interface Member extends SharedBackoffs {
-  readonly heard: readonly HostBackoff[]
+  readonly received: readonly HostBackoff[]
 }
 
 const member = ({ redis, prefix }: TestFleet): Member => {
-  const heard: HostBackoff[] = []
-  const holds = createSharedBackoffs(redis, prefix, (held) => heard.push(held))
-  onTestFinished(holds.close)
-  return { ...holds, heard }
+  const received: HostBackoff[] = []
+  const backoffs = createSharedBackoffs(redis, prefix, (backoff) => received.push(backoff))
+  onTestFinished(backoffs.close)
+  return { ...backoffs, received }
 }
 
 /** Workers that are subscribed to each other's messages. */
@@ -37,15 +37,15 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
   it('reaches every worker within half a second, and affects no other host', async () => {
     const { members } = await fleetOf(3)
     const [first, ...others] = members
-    const held = await first?.onRefused(STATIC, 0, undefined, RULES)
+    const backoff = await first?.onRefused(STATIC, 0, undefined, RULES)
     const began = performance.now()
     await waitUntil(() => others.every((other) => other.find(STATIC).ms > 0))
     expect(performance.now() - began).toBeLessThan(500)
     for (const other of others) {
-      expect(other.find(STATIC)).toMatchObject({ generation: held?.generation, isFinal: false })
+      expect(other.find(STATIC)).toMatchObject({ generation: backoff?.generation, isFinal: false })
       expect(tenths(other.find(STATIC))).toBeLessThanOrEqual(20)
       expect(other.find(NEWS)).toEqual({ address: NEWS, generation: 0, ms: 0, isFinal: false })
-      expect(other.heard.map(({ address }) => address)).toEqual([STATIC])
+      expect(other.received.map(({ address }) => address)).toEqual([STATIC])
     }
   })
 
@@ -54,9 +54,9 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
     const [one] = place.members
     const pauses: number[] = []
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      const held = await (one as Member).onRefused(STATIC, (one as Member).find(STATIC).generation, undefined, RULES)
-      pauses.push(tenths(held))
-      await passed(place, held.ms)
+      const backoff = await (one as Member).onRefused(STATIC, (one as Member).find(STATIC).generation, undefined, RULES)
+      pauses.push(tenths(backoff))
+      await passed(place, backoff.ms)
     }
     expect(pauses).toEqual([20, 40, 80, 100, 100])
   })
@@ -64,11 +64,11 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
   it('uses Retry-After within the minimum and maximum', async () => {
     const place = await fleetOf(1)
     const pauses: number[] = []
-    for (const asked of [5_000, 10, 3_600_000]) {
+    for (const retryAfter of [5_000, 10, 3_600_000]) {
       const generation = (place.members[0] as Member).find(STATIC).generation
-      const held = await (place.members[0] as Member).onRefused(STATIC, generation, asked, RULES)
-      pauses.push(tenths(held))
-      await passed(place, held.ms)
+      const backoff = await (place.members[0] as Member).onRefused(STATIC, generation, retryAfter, RULES)
+      pauses.push(tenths(backoff))
+      await passed(place, backoff.ms)
     }
     expect(pauses).toEqual([50, 20, 100])
   })
@@ -111,7 +111,7 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
     one.onServed(NEWS, generation)
     expect(await place.redis.hget(place.key, 'attempts')).toBe('2')
     other.onServed(STATIC, generation)
-    await waitUntil(() => one.heard.at(-1)?.ms === 0)
+    await waitUntil(() => one.received.at(-1)?.ms === 0)
     expect(await place.redis.hkeys(place.key)).toEqual(['generation'])
     const again = await one.onRefused(STATIC, one.find(STATIC).generation, undefined, short)
     expect(again.ms).toBeLessThanOrEqual(40)
@@ -138,11 +138,11 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
     await waitUntil(() => other.find(STATIC).generation === generation)
     await place.redis.del(place.key)
     const sent = one.find(STATIC).generation
-    const held = await one.onRefused(STATIC, sent, 6_000, RULES)
-    expect(held.generation).toBeGreaterThan(generation)
-    await waitUntil(() => other.find(STATIC).generation === held.generation)
+    const backoff = await one.onRefused(STATIC, sent, 6_000, RULES)
+    expect(backoff.generation).toBeGreaterThan(generation)
+    await waitUntil(() => other.find(STATIC).generation === backoff.generation)
     expect(tenths(other.find(STATIC))).toBeGreaterThan(50)
     for (let reply = 0; reply < 3; reply += 1)
-      expect((await other.onRefused(STATIC, sent, undefined, RULES)).generation).toBe(held.generation)
+      expect((await other.onRefused(STATIC, sent, undefined, RULES)).generation).toBe(backoff.generation)
   })
 })

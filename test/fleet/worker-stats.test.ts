@@ -4,13 +4,13 @@ import { createWorkerStats } from '../../src/fleet/worker-stats.js'
 describe('createWorkerStats', () => {
   it('counts items and rates by worker since its first appearance, sorted by name', () => {
     let now = 10_000
-    const census = createWorkerStats(() => now)
-    census.read(['b'])
+    const stats = createWorkerStats(() => now)
+    stats.read(['b'])
     now += 2_000
-    for (let place = 0; place < 5; place += 1) census.countItem('a')
-    for (let place = 0; place < 3; place += 1) census.countItem('b')
+    for (let place = 0; place < 5; place += 1) stats.countItem('a')
+    for (let place = 0; place < 3; place += 1) stats.countItem('b')
     now += 2_000
-    expect(census.read(['a', 'b'])).toEqual({
+    expect(stats.read(['a', 'b'])).toEqual({
       workers: [
         { name: 'a', items: 5, perSecond: 2.5, isThere: true },
         { name: 'b', items: 3, perSecond: 0.8, isThere: true },
@@ -24,18 +24,18 @@ describe('createWorkerStats', () => {
   })
 
   it('lists a disconnected worker as such', () => {
-    const census = createWorkerStats(() => 0)
-    census.read(['a', 'b'])
-    expect(census.read(['b']).workers.map(({ name, isThere }) => [name, isThere])).toEqual([
+    const stats = createWorkerStats(() => 0)
+    stats.read(['a', 'b'])
+    expect(stats.read(['b']).workers.map(({ name, isThere }) => [name, isThere])).toEqual([
       ['a', false],
       ['b', true],
     ])
   })
 
   it('counts stalled items', () => {
-    const census = createWorkerStats(() => 0)
-    census.countStalled()
-    census.countStalled()
-    expect(census.read([])).toEqual({ workers: [], stalled: 2 })
+    const stats = createWorkerStats(() => 0)
+    stats.countStalled()
+    stats.countStalled()
+    expect(stats.read([])).toEqual({ workers: [], stalled: 2 })
   })
 })

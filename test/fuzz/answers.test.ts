@@ -12,7 +12,7 @@ type Kind = 'JSON' | 'table' | 'page' | 'wrapped JSON'
 const kindOf = ({ endpoint: { name, type } }: Golden): Kind =>
   type === 'text/csv' ? 'table' : type === 'text/html' ? 'page' : name === 'sheet' ? 'wrapped JSON' : 'JSON'
 
-const made: Readonly<Record<Kind, fc.Arbitrary<string>>> = {
+const payloads: Readonly<Record<Kind, fc.Arbitrary<string>>> = {
   JSON: jsonPayload,
   table: tablePayload,
   page: pagePayload,
@@ -46,13 +46,13 @@ const note = (reason: unknown): void => void unhandled.push(reason)
 process.on('unhandledRejection', note)
 afterAll(() => void process.off('unhandledRejection', note))
 
-describe.each(Object.keys(made) as Kind[])('a payload in place of a %s', (kind) => {
+describe.each(Object.keys(payloads) as Kind[])('a payload in place of a %s', (kind) => {
   const readers = golden.filter((one) => kindOf(one) === kind)
   const bodies = readers.filter(({ text }) => text.length < 3_000)
 
   it(`is decoded or rejected with a known error, ${runs} times`, async () => {
     const seen = { answers: 0, failures: 0 }
-    const holds = (one: Golden, text: string): void => {
+    const checkAnswer = (one: Golden, text: string): void => {
       const ms = timed(() => {
         if (read(one, text)) seen.answers += 1
         else seen.failures += 1
@@ -62,11 +62,11 @@ describe.each(Object.keys(made) as Kind[])('a payload in place of a %s', (kind) 
     }
     const reader = fc.constantFrom(...readers)
     fc.assert(
-      fc.property(reader, made[kind], (one, text) => holds(one, text)),
+      fc.property(reader, payloads[kind], (one, text) => checkAnswer(one, text)),
       { numRuns: runs / 2, seed },
     )
     fc.assert(
-      fc.property(fc.constantFrom(...bodies), changes, (one, changed) => holds(one, mutated(one.text, changed))),
+      fc.property(fc.constantFrom(...bodies), changes, (one, changed) => checkAnswer(one, mutated(one.text, changed))),
       { numRuns: runs / 2, seed },
     )
     expect(seen.answers).toBeGreaterThan(runs / 100)

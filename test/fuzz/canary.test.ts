@@ -49,23 +49,23 @@ const choices = fc.sample(
 )
 
 const counting = () => {
-  let asked = 0
+  let requestCount = 0
   const transport: Transport = ({ body }) => {
     if (body?.includes('"Isin"')) return reply(JSON.stringify({ data: STOCKS }))
-    asked += 1
-    const [way = 0, said = '', before = ''] = choices[asked % choices.length] ?? []
+    requestCount += 1
+    const [way = 0, said = '', before = ''] = choices[requestCount % choices.length] ?? []
     return failures[way]?.(said, before) ?? reply('')
   }
-  return { transport, asked: () => asked }
+  return { transport, requestCount: () => requestCount }
 }
 
-interface Told {
+interface Observed {
   readonly events: readonly RunEvent[]
   readonly logs: readonly string[]
   readonly files: MemoryFiles
 }
 
-const run = async (transport: Transport): Promise<Told> => {
+const run = async (transport: Transport): Promise<Observed> => {
   const [files, logs] = [new Map() as MemoryFiles, [] as string[]]
   const log = (fields: object, message: string): void => void logs.push(JSON.stringify(fields) + message)
   const collector = createCollector({
@@ -80,11 +80,11 @@ const run = async (transport: Transport): Promise<Told> => {
 }
 
 it('ten thousand errors of all kinds leak no secret to events, logs, report or summary', async () => {
-  const { transport, asked } = counting()
+  const { transport, requestCount } = counting()
   let sent = 0
   while (sent < 10_000) {
     const { events, logs, files } = await run(transport)
-    sent = asked()
+    sent = requestCount()
     for (const event of events) expect(traceIn(JSON.stringify(event))).toBeUndefined()
     for (const line of logs) expect(traceIn(line)).toBeUndefined()
     expect(traceIn(files.get('.scripstream/report.json')?.text ?? TAB)).toBeUndefined()

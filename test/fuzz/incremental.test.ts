@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { addDays, type Day, toDay, toInstant } from '../../src/model/trading-day.js'
-import { ALPHA, type Asked, collect } from '../streams/support.js'
+import { ALPHA, collect, type SentRequest } from '../streams/support.js'
 
 const FILE = 'ohlcv_data/ALPHA.csv'
 const FIRST_DAY = '2026-01-01'
@@ -37,7 +37,7 @@ const candleAt = ({ day, close, swing, volume, revision }: Session, splits: read
 
 const COLUMNS = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
 
-const candles = ({ sessions, splits }: History, now: number, { body }: Asked): unknown => {
+const candles = ({ sessions, splits }: History, now: number, { body }: SentRequest): unknown => {
   const { START, END } = body as { readonly START: number; readonly END: number }
   const rows = sessions
     .filter(({ day }) => toInstant(day) / 1_000 >= START && toInstant(day) / 1_000 <= END && now >= toInstant(day, '09:15'))
@@ -45,7 +45,7 @@ const candles = ({ sessions, splits }: History, now: number, { body }: Asked): u
   return { success: true, data: Object.fromEntries(COLUMNS.map((name, place) => [name, rows.map((row) => row[place])])) }
 }
 
-const actions = ({ splits }: History, now: number, { body }: Asked): unknown => {
+const actions = ({ splits }: History, now: number, { body }: SentRequest): unknown => {
   const isPast = JSON.stringify(body).includes('"LT"')
   const rows = splits.filter(({ on }) => on < toDay(now) === isPast)
   return { data: rows.map(({ on }) => ({ Sym: 'ALPHA', CorpAct: [{ ActType: 'SPLIT', ExDate: on }] })) }
@@ -76,7 +76,7 @@ interface RunCase {
   /** Days since the run before. */
   readonly after: number
   readonly time: string
-  /** Whether the answers are lost, one by one; later ones arrive. */
+  /** Whether each answer is lost; later ones arrive. */
   readonly losses: readonly boolean[]
   readonly hasActions: boolean
   readonly damage: keyof typeof damages
@@ -126,9 +126,9 @@ const collected = (history: History, asOf: number, files: MemoryFiles, { losses,
     stream: 'all-ohlcv',
     only: ['all-ohlcv', ...(hasActions ? ['corporate-actions'] : [])],
     master: [ALPHA],
-    answer: (asked) => {
+    answer: (request) => {
       if (left.shift()) return 404
-      return asked.path.startsWith('/ticks') ? candles(history, asOf, asked) : actions(history, asOf, asked)
+      return request.path.startsWith('/ticks') ? candles(history, asOf, request) : actions(history, asOf, request)
     },
     files,
     asOf,

@@ -39,8 +39,8 @@ const isTable = ({ endpoint: { type } }: Golden): boolean => type === 'text/csv'
 const named = (list: readonly Golden[]) => list.map((one, place) => [`${one.endpoint.name} ${place} (${one.text.length})`, one] as const)
 
 it('every endpoint of every stream has an answer to truncate', () => {
-  const asked = new Set(golden.map(({ endpoint }) => endpoint))
-  for (const { endpoints } of streams) for (const endpoint of endpoints) expect(asked.has(endpoint), endpoint.name).toBe(true)
+  const covered = new Set(golden.map(({ endpoint }) => endpoint))
+  for (const { endpoints } of streams) for (const endpoint of endpoints) expect(covered.has(endpoint), endpoint.name).toBe(true)
 })
 
 describe.each(named(golden.filter((one) => !isTable(one))))('an answer without a length: %s', (_, one) => {

@@ -12,7 +12,7 @@ import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } 
 const INPUT = { data: { isin: 'INE000000001' } }
 const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
 
-const asking = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
+const createTestAsk = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
   const events: string[] = []
   const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
   const ask = askFreely({
@@ -39,7 +39,7 @@ const inTurn = (...replies: readonly ReturnType<typeof replying>[]): Transport =
 
 describe('a request through ask', () => {
   it('emits the answer that the endpoint reads', async () => {
-    const { ask, events } = asking(inTurn(replying('{"data":[1]}')))
+    const { ask, events } = createTestAsk(inTurn(replying('{"data":[1]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [1] })
     expect(events).toEqual(['requested'])
   })
@@ -52,7 +52,7 @@ describe('a request through ask', () => {
     { what: 'of another shape', body: '{"data":7}', says: /^schema: data/ },
     { what: 'null', body: 'null', says: /^schema: / },
   ])('tries three times when the answer is $what, and describes the reply', async ({ body, says }) => {
-    const { ask, events } = asking(inTurn(replying(body)))
+    const { ask, events } = createTestAsk(inTurn(replying(body)))
     const error = await failureOf(ask(call, INPUT))
     expect(error).toMatchObject({ status: 'error', message: expect.stringMatching(says) })
     expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
@@ -63,27 +63,27 @@ describe('a request through ask', () => {
     ['UTF-16', Buffer.from('\ufeff{"data":[]}', 'utf16le')],
     ['gzip that is not called so', gzipSync('{"data":[]}')],
   ])('rejects bytes that are not UTF-8: %s', async (_, body) => {
-    const { ask } = asking(() => of({ status: 200, body }))
+    const { ask } = createTestAsk(() => of({ status: 200, body }))
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
   })
 
   it('accepts complete JSON of unknown length and rejects truncated JSON', async () => {
     const unframed = (text: string) => () => of({ status: 200, body: Buffer.from(text), isUnframed: true })
-    expect(await firstValueFrom(asking(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })
-    expect(await failureOf(asking(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({ reason: 'parse' })
+    expect(await firstValueFrom(createTestAsk(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })
+    expect(await failureOf(createTestAsk(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({ reason: 'parse' })
   })
 
   it('rejects a CSV of unknown length, complete or not', async () => {
     const table = { ...call, read: (text: string) => text, type: 'text/csv' } as const
-    const { ask, events } = asking(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
+    const { ask, events } = createTestAsk(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
     expect(await failureOf(ask(table, INPUT))).toMatchObject({ reason: 'truncated', status: 'error' })
     expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
-    expect(await firstValueFrom(asking(inTurn(replying('A,B\n'))).ask(table, INPUT))).toBe('A,B\n')
+    expect(await firstValueFrom(createTestAsk(inTurn(replying('A,B\n'))).ask(table, INPUT))).toBe('A,B\n')
   })
 
   it('passes the input to the reader', async () => {
     const echo = { ...call, read: (text: string, input: typeof INPUT) => `${text} of ${input.data.isin}` }
-    expect(await firstValueFrom(asking(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
+    expect(await firstValueFrom(createTestAsk(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
   })
 
   it('uses readBytes where the endpoint has it, and falls back to read', async () => {
@@ -92,7 +92,7 @@ describe('a request through ask', () => {
       read: (text: string) => `text ${text}`,
       readBytes: (body: Uint8Array) => (body[0] === 91 ? 'bytes' : undefined),
     }
-    const { ask, events } = asking(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
+    const { ask, events } = createTestAsk(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('bytes')
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')
     expect(await failureOf(ask(bytes, INPUT))).toMatchObject({ status: 'http_404' })
@@ -100,7 +100,7 @@ describe('a request through ask', () => {
   })
 
   it('skips a byte order mark', async () => {
-    const { ask } = asking(inTurn(replying('\uFEFF{"data":[]}')))
+    const { ask } = createTestAsk(inTurn(replying('\uFEFF{"data":[]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
   })
 
@@ -115,14 +115,14 @@ describe('a request through ask', () => {
     { status: 304, attempts: 1, ends: 'http_304' },
     { status: 999, attempts: 3, ends: 'http_999' },
   ])('makes $attempts attempts when the provider answers $status', async ({ status, attempts, ends }) => {
-    const { ask, events } = asking(inTurn(replying('{"data":[]}', status)))
+    const { ask, events } = createTestAsk(inTurn(replying('{"data":[]}', status)))
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ status: ends })
     expect(events.filter((what) => what === 'requested')).toHaveLength(attempts)
     expect(events.filter((what) => what === 'rate-limited')).toHaveLength(status === 429 ? attempts : 0)
   })
 
   it('emits the answer that follows failures', async () => {
-    const { ask, events } = asking(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
+    const { ask, events } = createTestAsk(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
     expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
   })
@@ -133,7 +133,7 @@ describe('a request through ask', () => {
       closed.push(new Promise((resolve) => response.once('close', resolve)))
       response.writeHead(200, { 'content-length': 99 }).write('half')
     })
-    const { ask } = asking(connect().send, 40, url)
+    const { ask } = createTestAsk(connect().send, 40, url)
     expect(await failureOf(ask(call, INPUT))).toMatchObject({
       reason: 'deadline',
       status: 'error',
@@ -144,7 +144,7 @@ describe('a request through ask', () => {
   })
 
   it('sends nothing before subscription, and one request for each subscription', async () => {
-    const { ask, events } = asking(inTurn(replying('{"data":[]}')))
+    const { ask, events } = createTestAsk(inTurn(replying('{"data":[]}')))
     const answer$ = ask(call, INPUT)
     expect(events).toEqual([])
     await firstValueFrom(answer$)
@@ -154,7 +154,7 @@ describe('a request through ask', () => {
 
   it('passes on an unexpected error without a retry', async () => {
     const bug = { ...call, read: () => JSON.parse('null').data }
-    const { ask, events } = asking(inTurn(replying('{}')))
+    const { ask, events } = createTestAsk(inTurn(replying('{}')))
     await expect(firstValueFrom(ask(bug, INPUT))).rejects.toThrow(TypeError)
     expect(events).toEqual(['requested'])
   })
@@ -196,7 +196,7 @@ describe('the worker slot of an item', () => {
     expect((await workedOver(0))[0]).toBe('worker given')
   })
 
-  it('is kept until the answer is decoded while the host is unhealthy: requests of started items go first', async () => {
+  it('stays acquired until the answer is decoded while the host is unhealthy: started items go first', async () => {
     expect(await workedOver(1)).toEqual(['answer handed on', 'answer read', 'worker given'])
   })
 })

@@ -10,7 +10,7 @@ const CHUNK = 5
 const answersOf = (sizes: readonly number[]) => {
   const budget = createBodyBudget(LIMIT)
   return sizes.map((size) => {
-    const answer = { left: size, held: 0, isPaused: false, isDone: false, step: (): void => undefined }
+    const answer = { left: size, buffered: 0, isPaused: false, isDone: false, step: (): void => undefined }
     const share = budget.open({
       pause: () => {
         answer.isPaused = true
@@ -23,11 +23,11 @@ const answersOf = (sizes: readonly number[]) => {
       if (answer.isPaused || answer.isDone) return
       const bytes = Math.min(CHUNK, answer.left)
       answer.left -= bytes
-      answer.held += bytes
+      answer.buffered += bytes
       share.take(bytes)
       if (answer.left > 0) return
       answer.isDone = true
-      answer.held = 0
+      answer.buffered = 0
       share.release()
     }
     return answer
@@ -46,8 +46,8 @@ describe('the memory budget of bodies', () => {
             if (steps > 20_000) throw new Error('an answer never ended')
             answers[Number(turns.next().value) % answers.length]?.step()
             // Each paused body includes the chunk that exceeded the limit.
-            const held = answers.reduce((sum, answer) => sum + answer.held, 0)
-            expect(held).toBeLessThanOrEqual(LIMIT + LARGEST + CHUNK * answers.length)
+            const buffered = answers.reduce((sum, answer) => sum + answer.buffered, 0)
+            expect(buffered).toBeLessThanOrEqual(LIMIT + LARGEST + CHUNK * answers.length)
           }
         },
       ),

@@ -70,10 +70,10 @@ describe('a request', () => {
   })
 
   it('has its full timeout after a longer wait in the queue of the limiter', async () => {
-    let asked = 0
+    let requestCount = 0
     const { url } = await serveHttp((_, response) => {
-      asked += 1
-      if (asked === 1) response.writeHead(429).end()
+      requestCount += 1
+      if (requestCount === 1) response.writeHead(429).end()
       else setTimeout(() => response.end('x'), DEADLINE_MS / 2)
     })
     const settings = settingsOf({ urls: { static: url }, throttleMs: 2 * DEADLINE_MS, retries: 0 })

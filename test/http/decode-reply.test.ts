@@ -39,7 +39,7 @@ describe('the description of a reply', () => {
     [Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 1, 2, 3, 4]), 'a b\x07', '9 B, bytes 1f8b0800ff010203'],
     ['', 'application/json', 'application/json, empty body'],
     ['x'.repeat(123_456), undefined, `123 kB, "${'x'.repeat(60)}…"`],
-  ])('is given for %j', (body, type, told) => expect(text(body, type)).toBe(told))
+  ])('is given for %j', (body, type, requestEnds) => expect(text(body, type)).toBe(requestEnds))
 
   it('takes linear time for the largest page', () => {
     const before = performance.now()
@@ -110,12 +110,12 @@ describe('a failed request', () => {
 
 describe('a request observer', () => {
   const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
-    const told: RequestEnd[] = []
+    const requestEnds: RequestEnd[] = []
     let now = 100
-    const watching = { redact, clock: () => (now += 5), watch: (end: RequestEnd) => void told.push(end) }
+    const watching = { redact, clock: () => (now += 5), watch: (end: RequestEnd) => void requestEnds.push(end) }
     const subscription = decodeReply(sent, read, watching)(reply$).subscribe({ error: () => undefined })
     subscription.unsubscribe()
-    return told
+    return requestEnds
   }
 
   it.each([

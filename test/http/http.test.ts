@@ -61,10 +61,10 @@ describe('the HTTP transport', () => {
   })
 
   it('opens as many sockets as there are concurrent requests', async () => {
-    const held: (() => void)[] = []
+    const waiting: (() => void)[] = []
     const { url, sockets } = await serveHttp((_, response) => {
-      held.push(() => response.end('x'))
-      if (held.length === 30) for (const release of held) release()
+      waiting.push(() => response.end('x'))
+      if (waiting.length === 30) for (const release of waiting) release()
     })
     const { send } = connect()
     await Promise.all(Array.from({ length: 30 }, () => firstValueFrom(send(getOf(url)))))

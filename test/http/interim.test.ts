@@ -43,8 +43,8 @@ describe('an interim response in front of an answer is harmless', () => {
   })
 
   it('keeps the text of an answer that mentions one', async () => {
-    const said = `HTTP/1.1 200 OK\r\nContent-Length: ${CONTINUE.length * 2}\r\n\r\n`
-    const { url } = await serveRaw(pieces(said, CONTINUE, CONTINUE))
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${CONTINUE.length * 2}\r\n\r\n`
+    const { url } = await serveRaw(pieces(head, CONTINUE, CONTINUE))
     const reply = await lastValueFrom(connect().send(getOf(url)))
     expect(Buffer.from(reply.body).toString()).toBe(CONTINUE.repeat(2))
   })

@@ -9,13 +9,13 @@ import { column, dataEnvelope, oneOrMore, row } from '../../src/model/row-schema
 const judge = (shape: z.ZodType) => {
   const refused: string[] = []
   const drift = createDriftWatch({ rules: thresholds.fields, refuse: (why) => refused.push(why) })
-  const seen =
+  const observe =
     drift
       .forStream('stream')({ name: 'call', shape } as AnyEndpoint)
       ?.forItem('A') ?? expect.unreachable()
   const see = (answer: unknown): string | undefined => {
     refused.length = 0
-    seen(answer)
+    observe(answer)
     return refused[0]
   }
   return { see, found: drift.listDrifts }

@@ -46,16 +46,16 @@ describe('a host that cannot be trusted', () => {
     } catch {
       return context.skip('a certificate of our own needs openssl')
     }
-    let asked = 0
+    let requests = 0
     const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
-      asked += 1
+      requests += 1
       response.end('x')
     })
     onTestFinished(() => void server.close())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     expect(await failureOf(connect().send(getOf(`https://127.0.0.1:${port}`)))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
-    expect(asked).toBe(0)
+    expect(requests).toBe(0)
   })
 
   it('is rejected when it does not speak TLS on an https address', async () => {

@@ -93,12 +93,12 @@ describe('the warnings about a new list of stocks', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
           const [were, are] = [filesOf(before), filesOf(now)]
-          const said = listingWarnings(before, now).join('\n')
+          const warnings = listingWarnings(before, now).join('\n')
           const changed = [...were].filter(([name, { ISIN, Symbol: symbol }]) => {
             const present = are.get(name)
             return present === undefined || (present.ISIN !== ISIN && present.Symbol !== symbol)
           })
-          expect(changed.filter(([name]) => !hasWord(said, name))).toEqual([])
+          expect(changed.filter(([name]) => !hasWord(warnings, name))).toEqual([])
         }),
         { numRuns: 2_000 },
       )
@@ -107,9 +107,9 @@ describe('the warnings about a new list of stocks', () => {
     it('name every stock whose ISIN or symbol changed or is gone', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
-          const said = listingWarnings(before, now).join('\n')
+          const warnings = listingWarnings(before, now).join('\n')
           const lost = before.filter((one) => !now.some(({ ISIN, Symbol: symbol }) => ISIN === one.ISIN && symbol === one.Symbol))
-          expect(lost.filter(({ ISIN, Symbol: symbol }) => !hasWord(said, ISIN) && !hasWord(said, symbol))).toEqual([])
+          expect(lost.filter(({ ISIN, Symbol: symbol }) => !hasWord(warnings, ISIN) && !hasWord(warnings, symbol))).toEqual([])
         }),
         { numRuns: 2_000 },
       )

@@ -60,9 +60,9 @@ describe('a list of many pages', () => {
   })
 
   it('is read to its end whatever its total, and however short its pages', () => {
-    const said = fc.oneof(fc.constant('whole'), fc.constant('none'), fc.integer({ min: 0, max: 1_200 }))
+    const totals = fc.oneof(fc.constant('whole'), fc.constant('none'), fc.integer({ min: 0, max: 1_200 }))
     fc.assert(
-      fc.property(counts, fc.integer({ min: 10, max: SIZE }), said, (count, cap, total) => {
+      fc.property(counts, fc.integer({ min: 10, max: SIZE }), totals, (count, cap, total) => {
         const { rows, error } = read(
           paged(count, cap, () => (total === 'whole' ? count : total === 'none' ? 0 : Math.min(Number(total), count))),
         )
@@ -136,28 +136,28 @@ describe('a list of many pages', () => {
     expect(read(twice)).toEqual({ rows: [...numbers(50), 7], pages: 2 })
   })
 
-  it('passes with a report of what it lacks, if that is accepted', () => {
-    const told: string[] = []
+  it('passes with a report of what is missing, if that is accepted', () => {
+    const warnings: string[] = []
     expect(
       read(
         paged(60, SIZE, () => 99),
-        (what) => void told.push(what),
+        (what) => void warnings.push(what),
       ).error,
     ).toBeUndefined()
-    expect(told).toEqual(['60 of 99 rows (page 3 is empty)'])
+    expect(warnings).toEqual(['60 of 99 rows (page 3 is empty)'])
   })
 
   it('ends with the error of a request, and sends no more', () => {
-    let asked = 0
+    let requests = 0
     const failure = new Error('reset')
     const ended: unknown[] = []
     const request = (page: number): Observable<Page<number>> => {
-      asked += 1
+      requests += 1
       if (page === 2) throw failure
       return of({ rows: numbers(50), total: 500 })
     }
     readPages({ request, size: SIZE, keyOf: String }).subscribe({ error: (error: unknown) => void ended.push(error) })
     expect(ended).toEqual([failure])
-    expect(asked).toBe(2)
+    expect(requests).toBe(2)
   })
 })

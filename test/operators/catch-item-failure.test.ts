@@ -37,20 +37,20 @@ describe('recover', () => {
 
   for (const error of losses)
     it(
-      `goes on with something else after a loss, which it is told: ${error.message}`,
+      `replaces a failed item by another observable, which gets the failure: ${error.message}`,
       marbles((m) => {
         const source = m.cold<string>('-a-#', undefined, error)
         const expected = '             -a-(i|)'
-        const told = (reason: string, { status }: { readonly status: string }) => of(`${status} ${reason}`)
+        const replace = (reason: string, { status }: { readonly status: string }) => of(`${status} ${reason}`)
 
-        m.expect(source.pipe(catchItemFailure(told))).toBeObservable(expected, { a: 'a', i: `${error.status} ${error.message}` })
+        m.expect(source.pipe(catchItemFailure(replace))).toBeObservable(expected, { a: 'a', i: `${error.status} ${error.message}` })
         m.expect(source).toHaveSubscriptions('^--!')
       }),
     )
 
   for (const error of fatal)
     it(
-      `hands on an error that costs more than one item: ${error.message}`,
+      `passes on an error that affects more than one item: ${error.message}`,
       marbles((m) => {
         const source = m.cold<string>('-a-#', undefined, error)
         const expected = '             -a-#'

@@ -93,13 +93,13 @@ describe.each(operators)('$name', ({ apply, ofEmpty = '--|' }) => {
     marbles((m) => {
       const source = m.cold<ItemResult>('--(a|)', values)
       const applied = apply(source)
-      const seen: unknown[] = []
-      applied.subscribe((value) => seen.push(value))
-      m.cold('-x').subscribe(() => applied.subscribe((value) => seen.push(value)))
+      const emitted: unknown[] = []
+      applied.subscribe((value) => emitted.push(value))
+      m.cold('-x').subscribe(() => applied.subscribe((value) => emitted.push(value)))
       m.flush()
 
       m.expect(source).toHaveSubscriptions(['^-!', '-^-!'])
-      expect(seen).toHaveLength(2)
-      expect(seen[1]).toStrictEqual(seen[0])
+      expect(emitted).toHaveLength(2)
+      expect(emitted[1]).toStrictEqual(emitted[0])
     })())
 })

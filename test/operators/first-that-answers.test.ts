@@ -66,7 +66,7 @@ describe('firstThatAnswers', () => {
 
   for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
     it(
-      `asks no further tier after an error that must end the run: ${error.message}`,
+      `tries no further tier after an error that must end the run: ${error.message}`,
       marbles((m) => {
         const sheet = m.cold<string>('--#', undefined, error)
         const page = m.cold<string>(' --(b|)')
@@ -100,15 +100,15 @@ describe('firstThatAnswers', () => {
   it(
     'reports each tier that fails, at once, and none that answers',
     marbles((m) => {
-      const told: string[] = []
+      const failures: string[] = []
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
       const data = m.cold<string>(' ---#', undefined, new BadAnswerError('html', 'a page'))
       const page = m.cold<string>(' -(c|)')
       const tiers = [tier('sheet', sheet), tier('data', data), tier('page', page)]
-      firstThatAnswers(tiers, (failure) => told.push(`${m.scheduler.now()} ${failure}`)).subscribe()
+      firstThatAnswers(tiers, (failure) => failures.push(`${m.scheduler.now()} ${failure}`)).subscribe()
       m.flush()
 
-      expect(told).toStrictEqual(['2 sheet: the provider answered 404', '5 data: html: a page'])
+      expect(failures).toStrictEqual(['2 sheet: the provider answered 404', '5 data: html: a page'])
     }),
   )
 

@@ -114,7 +114,7 @@ describe('retryFailures', () => {
   const retried = [new HttpError(500), new HttpError(503), new TransportError('reset', 'gone'), new BadAnswerError('html', 'a page')]
   for (const error of retried)
     it(
-      `asks again after: ${error.message}`,
+      `retries after: ${error.message}`,
       marbles((m) => {
         const source = m.cold<string>('#', undefined, error)
 

@@ -12,26 +12,26 @@ describe('secondPass', () => {
     marbles((m) => {
       const first = m.cold('   -aB-cD-|')
       const again = m.cold('          --x-(y|)')
-      const asked = vi.fn(() => again)
+      const retry = vi.fn(() => again)
 
-      m.expect(first.pipe(secondPass(capital, asked))).toBeObservable('-a--c----x-(y|)')
+      m.expect(first.pipe(secondPass(capital, retry))).toBeObservable('-a--c----x-(y|)')
       m.expect(again).toHaveSubscriptions('-------^---!')
       m.flush()
-      expect(asked.mock.calls).toStrictEqual([[['B', 'D']]])
+      expect(retry.mock.calls).toStrictEqual([[['B', 'D']]])
     }),
   )
 
   it(
     'has no second pass if nothing is withheld, if the source is empty, or during the first pass',
     marbles((m) => {
-      const asked = vi.fn(() => of('x'))
+      const retry = vi.fn(() => of('x'))
 
-      m.expect(m.cold('-a-b-|').pipe(secondPass(capital, asked))).toBeObservable('-a-b-|')
-      m.expect(EMPTY.pipe(secondPass(capital, asked))).toBeObservable('|')
-      m.expect(NEVER.pipe(secondPass(capital, asked))).toBeObservable('-')
-      m.expect(concat(of('B'), NEVER).pipe(secondPass(capital, asked))).toBeObservable('-')
+      m.expect(m.cold('-a-b-|').pipe(secondPass(capital, retry))).toBeObservable('-a-b-|')
+      m.expect(EMPTY.pipe(secondPass(capital, retry))).toBeObservable('|')
+      m.expect(NEVER.pipe(secondPass(capital, retry))).toBeObservable('-')
+      m.expect(concat(of('B'), NEVER).pipe(secondPass(capital, retry))).toBeObservable('-')
       m.flush()
-      expect(asked).not.toHaveBeenCalled()
+      expect(retry).not.toHaveBeenCalled()
     }),
   )
 
@@ -39,11 +39,11 @@ describe('secondPass', () => {
     'errors with either pass; no second pass after a first one that failed',
     marbles((m) => {
       const bug = new TypeError('a bug')
-      const asked = vi.fn(() => of('x'))
-      m.expect(m.cold('-B-#', undefined, bug).pipe(secondPass(capital, asked))).toBeObservable('---#', undefined, bug)
+      const retry = vi.fn(() => of('x'))
+      m.expect(m.cold('-B-#', undefined, bug).pipe(secondPass(capital, retry))).toBeObservable('---#', undefined, bug)
       m.expect(m.cold('-B|').pipe(secondPass(capital, () => m.cold<string>('-#', undefined, bug)))).toBeObservable('---#', undefined, bug)
       m.flush()
-      expect(asked).not.toHaveBeenCalled()
+      expect(retry).not.toHaveBeenCalled()
     }),
   )
 

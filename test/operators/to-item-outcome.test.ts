@@ -26,7 +26,7 @@ describe('settle', () => {
   ]
   for (const { what, result } of finds)
     it(
-      `ends work that finds ${what} as the item with its status`,
+      `reports an item for which the work returns ${what} with its status`,
       marbles((m) => {
         const work = m.cold<ItemResult>('-a--|', { a: result })
         const expected = '          ----(s|)'
@@ -45,7 +45,7 @@ describe('settle', () => {
   ]
   for (const error of losses)
     it(
-      `makes ${error.status} of the item and keeps the reason: ${error.message}`,
+      `reports the item as ${error.status} with the reason: ${error.message}`,
       marbles((m) => {
         const work = m.cold<ItemResult>('--#', undefined, error)
         const expected = '          --(s|)'
@@ -57,7 +57,7 @@ describe('settle', () => {
 
   for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
     it(
-      `hands on what must end the run: ${error.message}`,
+      `passes on an error that must end the run: ${error.message}`,
       marbles((m) => {
         const work = m.cold<ItemResult>('--#', undefined, error)
         const expected = '          --#'

@@ -11,7 +11,7 @@ interface Filing {
 }
 
 const byId = ({ id }: Filing): string => id
-const later = (row: Filing, kept: Filing): boolean => row.url !== undefined && kept.url === undefined
+const later = (row: Filing, unique: Filing): boolean => row.url !== undefined && unique.url === undefined
 
 const rows = {
   a: { id: 'a', n: 1 },
@@ -70,16 +70,16 @@ describe('uniqueBy', () => {
 
   it('emits exactly the first row of every key, whatever the rows', async () => {
     const property = fc.asyncProperty(anyRows, async (given) => {
-      const kept = await firstValueFrom(from(given).pipe(uniqueBy(byId)))
-      expect(kept).toStrictEqual(given.filter((row, place) => given.findIndex(({ id }) => id === row.id) === place))
+      const unique = await firstValueFrom(from(given).pipe(uniqueBy(byId)))
+      expect(unique).toStrictEqual(given.filter((row, place) => given.findIndex(({ id }) => id === row.id) === place))
     })
     await fc.assert(property)
   })
 
   it('emits the last row of every key at the position of the first, if each is preferred to the previous one', async () => {
     const property = fc.asyncProperty(anyRows, async (given) => {
-      const kept = await firstValueFrom(from(given).pipe(uniqueBy(byId, () => true)))
-      expect(kept).toStrictEqual([...new Map(given.map((row) => [row.id, row])).values()])
+      const unique = await firstValueFrom(from(given).pipe(uniqueBy(byId, () => true)))
+      expect(unique).toStrictEqual([...new Map(given.map((row) => [row.id, row])).values()])
     })
     await fc.assert(property)
   })

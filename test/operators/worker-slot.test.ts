@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { createWorkerSlot, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
 
 /** A worker pool that the test controls. */
-const crewOf = () => {
+const createTestSlot = () => {
   const waiting: (() => void)[] = []
   const log: string[] = []
-  const crew = {
+  const pool = {
     acquire: () =>
       new Observable<void>((subscriber) => {
         const begin = () => subscriber.next()
@@ -15,11 +15,11 @@ const crewOf = () => {
       }),
     release: () => void log.push('free'),
   }
-  return { slot: createWorkerSlot(crew), waiting, log }
+  return { slot: createWorkerSlot(pool), waiting, log }
 }
 
 /** A request that the test controls; logs its start and its end. */
-const asking = (slot: WorkerSlot, name: string, log: string[]) => {
+const startRequest = (slot: WorkerSlot, name: string, log: string[]) => {
   const { acquire: hold, release: give } = slot.use()
   const answer$ = new Subject<string>()
   const request$ = hold(answer$.pipe(tap({ subscribe: () => log.push(`${name} asked`) })))
@@ -32,8 +32,8 @@ const asking = (slot: WorkerSlot, name: string, log: string[]) => {
 
 describe('the worker of an item', () => {
   it('is free when the request of the item has finished, although the item has not', () => {
-    const { slot, log } = crewOf()
-    const { ask, give, answer$ } = asking(slot, 'A', log)
+    const { slot, log } = createTestSlot()
+    const { ask, give, answer$ } = startRequest(slot, 'A', log)
     ask()
     give()
     answer$.next('read')
@@ -42,8 +42,8 @@ describe('the worker of an item', () => {
   })
 
   it('is free when the last of several requests has finished, even if each releases twice', () => {
-    const { slot, log } = crewOf()
-    const [one, other] = [asking(slot, 'A', log), asking(slot, 'B', log)]
+    const { slot, log } = createTestSlot()
+    const [one, other] = [startRequest(slot, 'A', log), startRequest(slot, 'B', log)]
     one.ask()
     other.ask()
     one.give()
@@ -54,8 +54,8 @@ describe('the worker of an item', () => {
   })
 
   it('stays with the item while a request is retried', () => {
-    const { slot, log, waiting } = crewOf()
-    const { ask, give, answer$ } = asking(slot, 'A', log)
+    const { slot, log, waiting } = createTestSlot()
+    const { ask, give, answer$ } = startRequest(slot, 'A', log)
     ask()
     answer$.error(new Error('reset'))
     ask()
@@ -65,11 +65,11 @@ describe('the worker of an item', () => {
   })
 
   it('is waited for by a request that starts when it is gone', () => {
-    const { slot, log, waiting } = crewOf()
-    const first = asking(slot, 'A', log)
+    const { slot, log, waiting } = createTestSlot()
+    const first = startRequest(slot, 'A', log)
     first.ask()
     first.give()
-    const later = asking(slot, 'B', log)
+    const later = startRequest(slot, 'B', log)
     later.ask()
     expect(log).toEqual(['A asked', 'free'])
     waiting.shift()?.()
@@ -79,11 +79,11 @@ describe('the worker of an item', () => {
   })
 
   it('is one worker, even if two requests waited for it', () => {
-    const { slot, log, waiting } = crewOf()
-    const first = asking(slot, 'A', log)
+    const { slot, log, waiting } = createTestSlot()
+    const first = startRequest(slot, 'A', log)
     first.ask()
     first.give()
-    const [one, other] = [asking(slot, 'B', log), asking(slot, 'C', log)]
+    const [one, other] = [startRequest(slot, 'B', log), startRequest(slot, 'C', log)]
     one.ask()
     other.ask()
     for (const begin of waiting.splice(0)) begin()
@@ -94,20 +94,20 @@ describe('the worker of an item', () => {
   })
 
   it('is free before a request, and not during one', () => {
-    const resting = crewOf()
-    resting.slot.releaseIfIdle()
-    resting.slot.releaseIfIdle()
-    expect(resting.log).toEqual(['free'])
-    const { slot, log } = crewOf()
-    asking(slot, 'A', log).ask()
+    const idle = createTestSlot()
+    idle.slot.releaseIfIdle()
+    idle.slot.releaseIfIdle()
+    expect(idle.log).toEqual(['free'])
+    const { slot, log } = createTestSlot()
+    startRequest(slot, 'A', log).ask()
     slot.releaseIfIdle()
     expect(log).toEqual(['A asked'])
   })
 
   it('is no longer waited for by an unsubscribed request', () => {
-    const { slot, log, waiting } = crewOf()
+    const { slot, log, waiting } = createTestSlot()
     slot.release()
-    asking(slot, 'A', log).ask().unsubscribe()
+    startRequest(slot, 'A', log).ask().unsubscribe()
     expect(waiting).toEqual([])
     slot.release()
     expect(log).toEqual(['free'])

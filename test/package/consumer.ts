@@ -30,7 +30,7 @@ export const announcements: Observable<{ readonly rows: readonly Announcement[] 
 export const wrong: Observable<{ readonly rows: readonly NewsItem[] }> = collector.stream('new-announcements')
 // @ts-expect-error there is no such stream
 export const misspelt = collector.stream('market-new')
-export const passing: Sink = (kept$) => kept$
+export const passThrough: Sink = (item$) => item$
 
 // BullMQ is not installed here: the types work without it, and starting a fleet reports the missing package.
 const place = { address: 'redis://127.0.0.1:1', blobs: 'blobs', version: '1' }
@@ -52,8 +52,8 @@ news.subscribe({
       .subscribe(({ outcome }) => {
         const trial = createTrial(mine, { answers: () => of(404) })
         trial.item$.pipe(uniqueBy(({ status }) => status)).subscribe((items) => {
-          const told = { outcome, hasNews: titles.length > 0, files: [...files.keys()], tried: items.map(({ rows }) => rows) }
-          console.log(JSON.stringify({ ...told, lacking, isUsageError: new UsageError('') instanceof Error }))
+          const result = { outcome, hasNews: titles.length > 0, files: [...files.keys()], tried: items.map(({ rows }) => rows) }
+          console.log(JSON.stringify({ ...result, lacking, isUsageError: new UsageError('') instanceof Error }))
           void provider.close()
         })
       })

@@ -78,7 +78,7 @@ describe('an app that installs the package', () => {
     expect(compile({ module, moduleResolution, noEmit: true })).toEqual({ status: 0, output: '' })
   })
 
-  const told = {
+  const expected = {
     outcome: 'complete',
     hasNews: true,
     files: expect.arrayContaining(['mine.json']),
@@ -91,7 +91,7 @@ describe('an app that installs the package', () => {
     expect(compile({ module: 'nodenext', moduleResolution: 'nodenext' })).toEqual({ status: 0, output: '' })
     const { status, output } = run(['consumer.js'], packed.project)
     expect(status, output).toBe(0)
-    expect(JSON.parse(output)).toEqual(told)
+    expect(JSON.parse(output)).toEqual(expected)
   })
 
   it('gets the same modules by require, which Node supports from 20.19 on', () => {

@@ -31,12 +31,12 @@ export const pack = (): Packed => {
   const project = join(folder, 'project')
   const modules = join(project, 'node_modules')
   mkdirSync(modules, { recursive: true })
-  const told = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+  const json = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: ROOT,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const [packed] = Object.values(JSON.parse(told) as Readonly<Record<string, PackedByNpm>> | readonly PackedByNpm[])
+  const [packed] = Object.values(JSON.parse(json) as Readonly<Record<string, PackedByNpm>> | readonly PackedByNpm[])
   if (packed === undefined) throw new Error('npm packed nothing')
   const tarball = join(folder, packed.filename)
   execFileSync('tar', ['-xzf', tarball, '-C', modules])

@@ -32,11 +32,11 @@ describe('the adjustments of a stock', () => {
     { type: 'bonus 1:1', kind: 'bonus' },
     { type: 'RIGHTS', kind: 'rights issue' },
     { type: 'Right Issue', kind: 'rights issue' },
-  ])('are told by $type: $kind', async ({ type, kind }) => {
+  ])('are derived from $type: $kind', async ({ type, kind }) => {
     expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBe(`${kind} on 2026-02-10`)
   })
 
-  it.each(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT', '', null, 7, undefined, {}])('are not told by %j', async (type) => {
+  it.each(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT', '', null, 7, undefined, {}])('are not derived from %j', async (type) => {
     expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBeUndefined()
   })
 

@@ -17,16 +17,18 @@ interface Answer {
   readonly body: string
 }
 
-/** A run over real connections; `answer` says what becomes of a call that is made for the nth time. */
+/** A run over real connections; `answer` returns the answer to the nth request of a call. */
 const run = async (stream: StreamDefinition, answer: (call: string, nth: number) => Answer) => {
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => (body += chunk))
     request.on('end', () => {
       const call = `${request.url?.slice(1)} ${(JSON.parse(body) as { readonly of: string }).of}`
-      asked.push(call)
-      const given = call.startsWith('master') ? { body: JSON.stringify(MASTER) } : answer(call, asked.filter((one) => one === call).length)
+      requests.push(call)
+      const given = call.startsWith('master')
+        ? { body: JSON.stringify(MASTER) }
+        : answer(call, requests.filter((one) => one === call).length)
       response.writeHead(given.status ?? 200).end(given.body)
     })
   })
@@ -37,19 +39,19 @@ const run = async (stream: StreamDefinition, answer: (call: string, nth: number)
   })
   const settings = { urls: { static: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, backoffMs: 5, throttleMs: 50 }
   const report = await lastValueFrom(createCollector({ settings, streams: [tinyMaster, stream], storage: memory() }).run())
-  return { outcome: report.outcome, script: report.scripts[stream.name], asked: asked.slice(1) }
+  return { outcome: report.outcome, script: report.scripts[stream.name], requests: requests.slice(1) }
 }
 
 const ROW = { body: '{"data":[{"a":1}]}' }
 const PAGE = { body: '<html>Sorry</html>' }
 
 it('the limiter of the host learns of a refusal before the worker requests the next stock', async () => {
-  const { outcome, script, asked } = await run(tiny('news', { workers: 1 }), (call, nth) =>
+  const { outcome, script, requests } = await run(tiny('news', { workers: 1 }), (call, nth) =>
     call === 'news A' && nth === 1 ? { status: 429, body: '' } : ROW,
   )
   expect(outcome).toBe('complete')
   expect(script?.rateLimited).toBe(1)
-  expect(asked.slice(0, 3)).toEqual(['news A', 'news A', 'news B'])
+  expect(requests.slice(0, 3)).toEqual(['news A', 'news A', 'news B'])
 })
 
 it('retries a bad answer that many stocks share, because the waiting stocks free a worker', async () => {
@@ -60,8 +62,8 @@ it('retries a bad answer that many stocks share, because the waiting stocks free
     ),
   )
   const stream = tiny('news', { workers: 2, endpoints: [createCall('news'), createCall('token')], work })
-  const { outcome, asked } = await run(stream, (call, nth) => (call === 'token all' && nth === 1 ? PAGE : ROW))
+  const { outcome, requests } = await run(stream, (call, nth) => (call === 'token all' && nth === 1 ? PAGE : ROW))
   expect(outcome).toBe('complete')
-  expect(asked.filter((call) => call === 'token all')).toHaveLength(2)
-  expect(new Set(asked)).toEqual(new Set(['token all', ...STOCKS.map((stock) => `news ${stock}`)]))
+  expect(requests.filter((call) => call === 'token all')).toHaveLength(2)
+  expect(new Set(requests)).toEqual(new Set(['token all', ...STOCKS.map((stock) => `news ${stock}`)]))
 })

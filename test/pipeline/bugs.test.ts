@@ -44,8 +44,8 @@ describe('an unexpected error', () => {
   it(
     'ends the run without another event: no item outcome, no finished stream, no stored report',
     marbles((m) => {
-      const kept: string[] = []
-      const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
+      const storedDocuments: string[] = []
+      const storage: Storage = { ...memory(), keep: (name) => of(void storedDocuments.push(name)) }
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('odd', { work: perStock(throws(bug)) })], storage })
       const lines = recordEvents(m, collector.events())
       m.flush()
@@ -55,7 +55,7 @@ describe('an unexpected error', () => {
         '0 items-known odd 1',
         '0 ERROR Error: the work of odd failed at A: a bug',
       ])
-      expect(kept).toStrictEqual([])
+      expect(storedDocuments).toStrictEqual([])
     }),
   )
 
@@ -73,7 +73,7 @@ describe('an unexpected error', () => {
   )
 
   it(
-    'in what a stream offers ends the run',
+    'in the items that a stream offers ends the run',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tinyOnce('list', { offers: throws(bug) })] })
 
@@ -88,7 +88,7 @@ describe('a branch', () => {
     { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data stored 0 of 1 items') },
     {
       what: 'whose sink hands an item on twice',
-      sink: mergeMap((kept: SinkItem) => [kept, kept]),
+      sink: mergeMap((storedDocuments: SinkItem) => [storedDocuments, storedDocuments]),
       error: new Error('the sinks of master-data stored 2 of 1 items'),
     },
     { what: 'whose output cannot be written', sink: () => throwError(() => full), error: full },
@@ -122,7 +122,7 @@ describe('a branch', () => {
   )
 
   it(
-    'that cannot keep the report of the run ends it with that error',
+    'that cannot store the report of the run ends it with that error',
     marbles((m) => {
       const storage: Storage = { ...memory(), keep: () => throwError(() => full) }
 

@@ -60,7 +60,7 @@ describe('unsubscribing a run', () => {
   for (const type of ['run-started', 'stream-started', 'items-known', 'requested', 'settled', 'stream-finished', 'master-read'] as const)
     for (const nth of type === 'run-started' || type === 'master-read' ? [1] : [1, 2])
       it(
-        `in answer to ${nth === 1 ? 'the first' : 'the second'} ${type} leaves nothing in flight and asks nothing later`,
+        `in answer to ${nth === 1 ? 'the first' : 'the second'} ${type} leaves nothing in flight and sends no request later`,
         marbles((m) => {
           let seen = 0
           const collector = tinyCollector(m, {
@@ -85,13 +85,13 @@ describe('unsubscribing a run', () => {
   it(
     'stores no report',
     marbles((m) => {
-      const kept: string[] = []
-      const storage: Storage = { ...memory(), keep: (name) => of(void kept.push(name)) }
+      const storedDocuments: string[] = []
+      const storage: Storage = { ...memory(), keep: (name) => of(void storedDocuments.push(name)) }
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => NEVER, storage })
 
       m.expect(collector.run(), '^-!').toBeObservable('-')
       m.flush()
-      expect(kept).toStrictEqual([])
+      expect(storedDocuments).toStrictEqual([])
     }),
   )
 

@@ -90,23 +90,23 @@ describe('one stream of a collector', () => {
   )
 
   it(
-    'sends requests no faster than its items are consumed, if told how',
+    'sends requests no faster than its items are consumed, if it has a consumer',
     marbles((m) => {
       const stocks = Array.from({ length: 100 }, (_, place) => `S${place}`)
       const collector = tinyCollector(m, { stocks, streams: [tiny('news', { workers: 1 })] })
-      const taken: Subject<void>[] = []
+      const consumed: Subject<void>[] = []
       const emitted: string[] = []
       const consume = () => {
-        const taken$ = new Subject<void>()
-        taken.push(taken$)
-        return taken$
+        const consumed$ = new Subject<void>()
+        consumed.push(consumed$)
+        return consumed$
       }
       let isOver = false
       collector.stream('news', { consume }).subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
 
       expect(emitted).toEqual(['S0'])
       expect(collector.requested.length).toBeLessThan(25)
-      for (let place = 0; place < stocks.length; place++) taken[place]?.complete()
+      for (let place = 0; place < stocks.length; place++) consumed[place]?.complete()
       expect([emitted, isOver]).toEqual([stocks, true])
     }),
   )

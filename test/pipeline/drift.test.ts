@@ -40,7 +40,7 @@ const run = (change: (text: string, path: string, request: string) => string, on
   return lastValueFrom(collector.run({ asOf: EVENING, ...(only === undefined ? {} : { only }) }))
 }
 
-/** The report's drift of a run over news of which every answer with rows, one in so many, was changed; and how many had rows, and were. */
+/** Runs the news with every nth answer with rows changed. Returns the drift of the report, and the numbers of answers with rows and of changed ones. */
 const newsChangedBy = async (change: (row: Record<string, unknown>) => void, oneIn: number) => {
   let [changed, withRows] = [0, 0]
   const report = await run(
@@ -88,7 +88,7 @@ describe('the drift of a run', () => {
       change: (row: Record<string, unknown>) => (row.category = ['x']),
       expected: { ...place, kind: 'type', field: 'data.latest_news[].category', expected: 'text', seen: 'list' },
     },
-  ] as const)('tells $what with its counts, costs no item, and makes the run partial', async ({ oneIn, change, expected }) => {
+  ] as const)('reports $what with its counts, costs no item, and makes the run partial', async ({ oneIn, change, expected }) => {
     const { drift, changed, withRows, outcome, script } = await newsChangedBy(change, oneIn)
     expect(changed).toBeGreaterThan(5)
     expect([outcome, script?.outcome]).toEqual(['partial', 'success'])

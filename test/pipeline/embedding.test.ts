@@ -37,15 +37,15 @@ describe('a collector in another app', () => {
   })
 
   it('sends no request if the first event stops it', async () => {
-    const asked: string[] = []
+    const requests: string[] = []
     const transport: Transport = ({ url }) => {
-      asked.push(url)
+      requests.push(url)
       return EMPTY
     }
     const collector = createCollector({ settings: { urls: { analytics: 'http://127.0.0.1:9' } }, storage: memory(), transport })
     const [first] = await lastValueFrom(collector.events({ only: ['all-indices'] }).pipe(take(1), toArray()))
     expect(first?.type).toBe('run-started')
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('leaves no connection open when its run has ended', async () => {

@@ -5,7 +5,7 @@ import type { RunOptions } from '../../src/pipeline/run-options.js'
 import { type Context, marbles } from '../support/marbles.js'
 import { row, status, tiny, tinyCollector } from '../support/tiny.js'
 
-/** Runs over two stocks into one folder; each tells what is missing after it. */
+/** Runs over two stocks into one folder; each returns what is missing after it. */
 const runsIn = (m: Context) => {
   const files: MemoryFiles = new Map()
   return (failing: readonly string[], options: RunOptions = {}): unknown => {

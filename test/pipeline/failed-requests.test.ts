@@ -6,7 +6,7 @@ import { answerInTurn, oneStock, summarizeRun } from '../support/one-stock.js'
 import { page, reset, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 describe('a failed request', () => {
-  const passing = [
+  const transientFailures = [
     { what: 'a 500', answer: of(status(500)), as: 'http_500' },
     { what: 'a 503', answer: of(status(503)), as: 'http_503' },
     { what: 'a reset connection', answer: reset(), as: 'error' },
@@ -20,7 +20,7 @@ describe('a failed request', () => {
     },
   ]
   const lasting = [{ what: 'another envelope', answer: of({ status: 200, body: Buffer.from('{"data":7}') }), as: 'error' }]
-  for (const { what, answer, as } of passing)
+  for (const { what, answer, as } of transientFailures)
     it(
       `is tried 3 times after ${what}, with a back-off that doubles, 3 times more in the second pass, and ends as ${as}`,
       marbles((m) => {
@@ -32,7 +32,7 @@ describe('a failed request', () => {
           .subscribe((end) => ends.push(end))
         m.flush()
 
-        expect(ends).toStrictEqual([`partial, 1 ${as}, 6 asked, 4 again`])
+        expect(ends).toStrictEqual([`partial, 1 ${as}, 6 requests, 4 retries`])
         expect(collector.requested.slice(1, 4)).toStrictEqual(['0 news A', '375 news A', '1125 news A'])
       }),
     )
@@ -43,7 +43,7 @@ describe('a failed request', () => {
       marbles((m) => {
         const collector = oneStock(m, answer)
 
-        m.expect(collector.run().pipe(summarizeRun)).toBeObservable('375ms 750ms (a|)', { a: `partial, 1 ${as}, 3 asked, 2 again` })
+        m.expect(collector.run().pipe(summarizeRun)).toBeObservable('375ms 750ms (a|)', { a: `partial, 1 ${as}, 3 requests, 2 retries` })
       }),
     )
 
@@ -53,7 +53,7 @@ describe('a failed request', () => {
       marbles((m) => {
         const collector = oneStock(m, of(status(code)))
 
-        m.expect(collector.run().pipe(summarizeRun)).toBeObservable('(a|)', { a: `partial, 1 http_${code}, 1 asked, 0 again` })
+        m.expect(collector.run().pipe(summarizeRun)).toBeObservable('(a|)', { a: `partial, 1 http_${code}, 1 requests, 0 retries` })
       }),
     )
 
@@ -63,7 +63,7 @@ describe('a failed request', () => {
       const answer = m.cold('-')
       const collector = oneStock(m, answer, { timeoutsMs: { news: 1_000 }, backoffMs: 0, retries: 0 })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 asked, 0 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s (a|)', { a: 'partial, 1 error, 2 requests, 0 retries' })
       m.expect(answer).toHaveSubscriptions(['^ 999ms !', '1s ^ 999ms !'])
     }),
   )
@@ -73,7 +73,7 @@ describe('a failed request', () => {
     marbles((m) => {
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answerInTurn(status(503), page, row) })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('375ms 750ms (a|)', { a: 'complete, 1 success, 3 asked, 2 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('375ms 750ms (a|)', { a: 'complete, 1 success, 3 requests, 2 retries' })
     }),
   )
 
@@ -82,7 +82,7 @@ describe('a failed request', () => {
     marbles((m) => {
       const answers = (call: string) => of(call === 'news B' ? status(404) : row)
       const collector = tinyCollector(m, { streams: [tiny('news')], answers })
-      const told = map(({ outcome, scripts: { news } }: RunReport): readonly unknown[] => [
+      const summarize = map(({ outcome, scripts: { news } }: RunReport): readonly unknown[] => [
         outcome,
         news?.outcome,
         news?.items,
@@ -93,7 +93,7 @@ describe('a failed request', () => {
         { item: 'B', status: 'http_404', code: 'http_404', reason: 'POST static /news: the provider answered 404 (empty body)' },
       ]
 
-      m.expect(collector.run().pipe(told)).toBeObservable('(a|)', { a: ['partial', 'partial', items, problems] })
+      m.expect(collector.run().pipe(summarize)).toBeObservable('(a|)', { a: ['partial', 'partial', items, problems] })
     }),
   )
 
@@ -101,9 +101,9 @@ describe('a failed request', () => {
     'of every stock fails the stream, with each reason once',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)) })
-      const told = map(({ scripts: { news } }: RunReport) => [news?.outcome, news?.error])
+      const summarize = map(({ scripts: { news } }: RunReport) => [news?.outcome, news?.error])
 
-      m.expect(collector.run().pipe(told)).toBeObservable('(a|)', {
+      m.expect(collector.run().pipe(summarize)).toBeObservable('(a|)', {
         a: ['failed', 'POST static /news: the provider answered 404 (empty body)'],
       })
     }),

@@ -11,7 +11,7 @@ import { createCall, masterList, ok, page, row, status, tiny, tinyCollector, tin
 
 const offers = (rows: Parameters<typeof toStocks>[0]) => toStockItems(toStocks(rows))
 
-/** A stream that asks for each index which another one offers. */
+/** A stream with one request for each index that another stream offers. */
 const follower = (name: string, of: string, facts: Partial<StreamDefinition> = {}): StreamDefinition =>
   tiny(name, {
     phase: 'candles',

@@ -42,7 +42,7 @@ interface Case {
   /** What is stored, and when that was written. */
   readonly text?: string
   readonly at?: string
-  /** All candles that the provider has; else those that it answers, whatever it is asked. */
+  /** All candles of the provider; without them it returns `answer` for every request. */
   readonly has?: readonly Candle[]
   readonly answer?: Candles
   readonly adjusted?: string
@@ -72,7 +72,7 @@ const end = async (one: Case): Promise<Ended> => {
   return { found: await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, toolsOf(one, ask))), starts }
 }
 
-/** What came of it, without the day of its newest candle. */
+/** The result, without the day of its newest candle. */
 const foundOf = async (found$: Observable<ItemResult>): Promise<ItemResult> => {
   const { newest, ...found } = await lastValueFrom(found$)
   return found
@@ -159,16 +159,16 @@ describe('the requests for candles', () => {
     })
 
   it('cover everything up to now, as in the interface document', async () => {
-    const asked: unknown[] = []
+    const inputs: unknown[] = []
     const ask = (_: unknown, input: unknown) => {
-      asked.push(input)
+      inputs.push(input)
       return of([])
     }
     await lastValueFrom(fetchMissingCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
-    expect(asked).toStrictEqual([
+    expect(inputs).toStrictEqual([
       { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: timeOf(thursday), END: india(evening(friday)) / 1_000 },
     ])
-    expect(endpoint.input.safeParse(asked[0]).success).toBe(true)
+    expect(endpoint.input.safeParse(inputs[0]).success).toBe(true)
   })
 
   it(
@@ -265,9 +265,9 @@ describe('the join of stored and answered candles', () => {
 
   it('changes nothing if the request for the full history fails', async () => {
     const ask = (_: unknown, { START }: { readonly START: number }) => (START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })]))
-    const seen: ItemResult[] = []
-    fetchMissingCandles(series, toolsOf(stored, ask)).subscribe((one) => seen.push(one))
-    expect(seen).toEqual([])
+    const results: ItemResult[] = []
+    fetchMissingCandles(series, toolsOf(stored, ask)).subscribe((one) => results.push(one))
+    expect(results).toEqual([])
   })
 })
 

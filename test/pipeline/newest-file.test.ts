@@ -18,14 +18,14 @@ const table = get({
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
 const notFound = (): Observable<never> => throwError(() => new HttpError(404))
 
-/** Looks for the newest file; `answer` is what each date gives. Dates are as they are asked. */
+/** Looks for the newest file; `answer` returns the answer for each date, as written in the request. */
 const looking = (answer: (date: string) => Observable<string>, now = '2026-03-02T20:00') => {
-  const asked: string[] = []
+  const requestedDates: string[] = []
   const ask = ((_: unknown, { date }: { readonly date: string }) => {
-    asked.push(date)
+    requestedDates.push(date)
     return answer(date)
   }) as unknown as Tools['ask']
-  return { asked, file$: fetchNewestFile(table, { ask, asOf: india(now) }) }
+  return { requestedDates, file$: fetchNewestFile(table, { ask, asOf: india(now) }) }
 }
 
 describe('newestFile', () => {
@@ -33,34 +33,34 @@ describe('newestFile', () => {
     'fetches the file of today, and no other',
     marbles((m) => {
       const today = m.cold('--(a|)')
-      const { asked, file$ } = looking(() => today)
+      const { requestedDates, file$ } = looking(() => today)
 
       m.expect(file$).toBeObservable('     --(a|)')
       m.expect(today).toHaveSubscriptions('^-!')
       m.flush()
-      expect(asked).toStrictEqual(['02032026'])
+      expect(requestedDates).toStrictEqual(['02032026'])
     }),
   )
 
   it(
     'goes back day by day, over the end of a month, while a day has no file',
     marbles((m) => {
-      const { asked, file$ } = looking((date) => (date === '27022026' ? of('friday') : notFound()))
+      const { requestedDates, file$ } = looking((date) => (date === '27022026' ? of('friday') : notFound()))
 
       m.expect(file$).toBeObservable('(a|)', { a: 'friday' })
       m.flush()
-      expect(asked).toStrictEqual(['02032026', '01032026', '28022026', '27022026'])
+      expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026', '27022026'])
     }),
   )
 
   it(
     'gives up after 8 days, today among them',
     marbles((m) => {
-      const { asked, file$ } = looking(notFound)
+      const { requestedDates, file$ } = looking(notFound)
 
       m.expect(file$).toBeObservable('#', undefined, new NothingAnsweredError('no daily file for the 8 days up to 2026-03-02'))
       m.flush()
-      expect([asked.length, asked[0], asked.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
+      expect([requestedDates.length, requestedDates[0], requestedDates.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
     }),
   )
 
@@ -75,22 +75,22 @@ describe('newestFile', () => {
     it(
       `never takes an older day after: ${error.message}`,
       marbles((m) => {
-        const { asked, file$ } = looking(() => throwError(() => error))
+        const { requestedDates, file$ } = looking(() => throwError(() => error))
 
         m.expect(file$).toBeObservable('#', undefined, error)
         m.flush()
-        expect(asked).toStrictEqual(['02032026'])
+        expect(requestedDates).toStrictEqual(['02032026'])
       }),
     )
 
   it(
     'uses the day in India',
     marbles((m) => {
-      const { asked, file$ } = looking(() => of('a'), '2026-03-03T00:01')
+      const { requestedDates, file$ } = looking(() => of('a'), '2026-03-03T00:01')
 
       m.expect(file$).toBeObservable('(a|)')
       m.flush()
-      expect(asked).toStrictEqual(['03032026'])
+      expect(requestedDates).toStrictEqual(['03032026'])
     }),
   )
 
@@ -98,12 +98,12 @@ describe('newestFile', () => {
     'requests an earlier day only after a 404, and aborts on unsubscribe',
     marbles((m) => {
       const refused = m.cold<string>('--#', undefined, new HttpError(404))
-      const { asked, file$ } = looking(() => refused)
+      const { requestedDates, file$ } = looking(() => refused)
 
       m.expect(file$, '                        ^----!').toBeObservable('-')
       m.expect(refused).toHaveSubscriptions([' ^-!', '--^-!', '----^!'])
       m.flush()
-      expect(asked).toStrictEqual(['02032026', '01032026', '28022026'])
+      expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026'])
     }),
   )
 })

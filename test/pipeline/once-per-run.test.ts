@@ -3,17 +3,17 @@ import { HttpError } from '../../src/model/errors.js'
 import { oncePerRun } from '../../src/pipeline/once-per-run.js'
 import { marbles } from '../support/marbles.js'
 
-describe('askedOnce', () => {
+describe('oncePerRun', () => {
   it(
     'sends the request for the first subscriber, and gives all later ones the same answer',
     marbles((m) => {
       const answer = m.cold<string>('--(a|)')
       const shared = oncePerRun()
-      const asking = () => shared('build id', () => answer)
+      const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(asking(), '      ^').toBeObservable('     --(a|)')
-      m.expect(asking(), '      -^').toBeObservable('    --(a|)')
-      m.expect(asking(), '      -----^').toBeObservable('-----(a|)')
+      m.expect(fetchShared(), '      ^').toBeObservable('     --(a|)')
+      m.expect(fetchShared(), '      -^').toBeObservable('    --(a|)')
+      m.expect(fetchShared(), '      -----^').toBeObservable('-----(a|)')
       m.expect(answer).toHaveSubscriptions('^-!')
     }),
   )
@@ -24,10 +24,10 @@ describe('askedOnce', () => {
       const error = new HttpError(404)
       const answer = m.cold<string>('--#', undefined, error)
       const shared = oncePerRun()
-      const asking = () => shared('build id', () => answer)
+      const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(asking(), '      ^').toBeObservable('     --#', undefined, error)
-      m.expect(asking(), '      -----^').toBeObservable('-----#', undefined, error)
+      m.expect(fetchShared(), '      ^').toBeObservable('     --#', undefined, error)
+      m.expect(fetchShared(), '      -----^').toBeObservable('-----#', undefined, error)
       m.expect(answer).toHaveSubscriptions('^-!')
     }),
   )
@@ -61,10 +61,10 @@ describe('askedOnce', () => {
     marbles((m) => {
       const answer = m.cold<string>('-----(a|)')
       const shared = oncePerRun()
-      const asking = () => shared('build id', () => answer)
+      const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(asking(), '      ^-!').toBeObservable('-')
-      m.expect(asking(), '      -^-!').toBeObservable('-')
+      m.expect(fetchShared(), '      ^-!').toBeObservable('-')
+      m.expect(fetchShared(), '      -^-!').toBeObservable('-')
       m.expect(answer).toHaveSubscriptions('^--!')
     }),
   )
@@ -74,23 +74,23 @@ describe('askedOnce', () => {
     marbles((m) => {
       const answer = m.cold<string>('--(a|)')
       const shared = oncePerRun()
-      const asking = () => shared('build id', () => answer)
+      const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(asking(), '      ^!').toBeObservable('-')
-      m.expect(asking(), '      --^').toBeObservable('----(a|)')
+      m.expect(fetchShared(), '      ^!').toBeObservable('-')
+      m.expect(fetchShared(), '      --^').toBeObservable('----(a|)')
       m.expect(answer).toHaveSubscriptions(['^!', '--^-!'])
     }),
   )
 
   it('sends no request without a subscriber', () => {
-    let asked = 0
+    let requests = 0
     const shared = oncePerRun()
     marbles((m) => {
       const answer = m.cold<string>('-(a|)')
       shared('build id', () => answer)
       m.flush()
-      asked = answer.subscriptions.length
+      requests = answer.subscriptions.length
     })()
-    expect(asked).toBe(0)
+    expect(requests).toBe(0)
   })
 })

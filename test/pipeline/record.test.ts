@@ -28,13 +28,13 @@ describe('the configuration of a run', () => {
     ['path in an address', { urls: { static: 'http://127.0.0.1:4000/other' } }, {}],
     ['choice of streams', {}, { only: ['news'] }],
     ['choice of stocks', {}, { symbols: ['A'] }],
-    ['embedded provider', {}, { variant: '50 made-up stocks' }],
+    ['embedded provider', {}, { variant: '50 simulated stocks' }],
   ])('is another one with another %s', (_, changes, more) => {
     expect(digest(changes, more)).not.toBe(digest())
   })
 
   it('is the same for a simulator on another port, and for stocks in another order', () => {
-    const variant = '50 made-up stocks'
+    const variant = '50 simulated stocks'
     const elsewhere = { urls: { static: 'http://127.0.0.1:4001/static' } }
     expect(digest(elsewhere, { variant })).toBe(digest({}, { variant }))
     expect(digest({}, { symbols: ['B', 'a', 'A'] })).toBe(digest({}, { symbols: ['A', 'b'] }))
@@ -42,28 +42,28 @@ describe('the configuration of a run', () => {
 })
 
 describe('an unfinished run', () => {
-  const evening = Date.parse('2026-02-12T20:00:00+05:30')
+  const runTime = Date.parse('2026-02-12T20:00:00+05:30')
   const recordAt = (asOf: number, configuration = 'c') => ({ run: 'r', asOf, configuration })
 
   it.each([
-    ['later that evening', evening + 3_600_000, false, true],
+    ['later that evening', runTime + 3_600_000, false, true],
     ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, true],
     ['at midnight in India', Date.parse('2026-02-13T00:00:00+05:30'), false, false],
-    ['as of the very instant', evening, true, true],
-    ['as of another instant', evening + 1, true, false],
+    ['as of the very instant', runTime, true, true],
+    ['as of another instant', runTime + 1, true, false],
   ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
-    expect(isSameRun(recordAt(evening), recordAt(asOf), isInstantGiven)).toBe(expected)
+    expect(isSameRun(recordAt(runTime), recordAt(asOf), isInstantGiven)).toBe(expected)
   })
 
   it('of another configuration is not resumed', () => {
-    expect(isSameRun(recordAt(evening), recordAt(evening, 'd'), false)).toBe(false)
+    expect(isSameRun(recordAt(runTime), recordAt(runTime, 'd'), false)).toBe(false)
   })
 })
 
 describe('a part of a run', () => {
-  const evening = Date.parse('2026-02-12T20:00:00+05:30')
-  const whole = { run: 'r', asOf: evening, configuration: 'c', settings: 's', streams: ['master-data', 'news', 'deals'], chosen: {} }
-  const part = { ...whole, asOf: evening + 60_000, configuration: 'd', streams: ['master-data', 'news'] }
+  const runTime = Date.parse('2026-02-12T20:00:00+05:30')
+  const whole = { run: 'r', asOf: runTime, configuration: 'c', settings: 's', streams: ['master-data', 'news', 'deals'], chosen: {} }
+  const part = { ...whole, asOf: runTime + 60_000, configuration: 'd', streams: ['master-data', 'news'] }
 
   it.each([
     ['fewer streams', part, whole, true],
@@ -71,12 +71,12 @@ describe('a part of a run', () => {
     ['the same run again', { ...part, configuration: 'c' }, whole, false],
     ['other settings', { ...part, settings: 't' }, whole, false],
     ['another stream', { ...part, streams: ['candles'] }, whole, false],
-    ['an earlier instant', { ...part, asOf: evening - 1 }, whole, false],
-    ['the next day', { ...part, asOf: evening + 86_400_000 }, whole, false],
+    ['an earlier instant', { ...part, asOf: runTime - 1 }, whole, false],
+    ['the next day', { ...part, asOf: runTime + 86_400_000 }, whole, false],
     ['a run of some stocks itself', part, { ...whole, chosen: { symbols: ['A'] } }, false],
     ['a run of some items itself', part, { ...whole, chosen: { pairs: { news: ['A'] } } }, false],
-    ['a run of an earlier version', part, { run: 'r', asOf: evening, configuration: 'c' }, false],
-  ])('is told by what it asks for: %s', (_, wanted, other, expected) => {
+    ['a run of an earlier version', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
+  ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
     expect(isPartOf(wanted, other)).toBe(expected)
   })
 })

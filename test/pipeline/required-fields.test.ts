@@ -31,7 +31,7 @@ type Fields = Record<string, unknown>
 interface Changing extends RunOptions {
   readonly files?: MemoryFiles
   readonly storage?: Storage
-  /** Changes an answer, told by the path and the request. */
+  /** Changes an answer, selected by path and request. */
   readonly change?: (answer: Fields, path: string, request: string) => void
 }
 

@@ -24,12 +24,12 @@ const settled = (status: Status, more: { readonly degraded?: string; readonly re
   status,
   ...more,
 })
-const tallyOf = (...events: readonly RunEvent[]) => {
+const createStats = (...events: readonly RunEvent[]) => {
   const tally = createRunStats()
   for (const event of [started, ...events]) tally.record(event)
   return tally
 }
-const reportOf = (...events: readonly RunEvent[]) => tallyOf(...events).report(9_000)
+const reportOf = (...events: readonly RunEvent[]) => createStats(...events).report(9_000)
 
 describe('the report of a run', () => {
   it('counts the stored files of an interrupted run', () => {
@@ -62,8 +62,8 @@ describe('the report of a run', () => {
 
   it('adds up requests, further attempts and 429s of a stream', () => {
     const stored = [20, 40, 10].map((bytes) => ({ type: 'stored' as const, stream: 'news', bytes }))
-    const told = (['requested', 'rate-limited', 'retried', 'requested', 'requested'] as const).map((type) => ({ type, stream: 'news' }))
-    const { requests, retries, rateLimited, durationMs, files, bytes } = reportOf(begin, ...told, ...stored, finish).scripts.news ?? {}
+    const events = (['requested', 'rate-limited', 'retried', 'requested', 'requested'] as const).map((type) => ({ type, stream: 'news' }))
+    const { requests, retries, rateLimited, durationMs, files, bytes } = reportOf(begin, ...events, ...stored, finish).scripts.news ?? {}
 
     expect({ requests, retries, rateLimited, durationMs, files, bytes }).toStrictEqual({
       requests: 3,
@@ -107,7 +107,7 @@ describe('the report of a run', () => {
     expect([outcome, scripts.news?.problems]).toStrictEqual(['complete', [{ reason: '3 rows were left out' }]])
   })
 
-  it('is partial where stored data was kept because an answer looked wrong', () => {
+  it('is partial if stored data was retained because an answer looked wrong', () => {
     const refusal = { type: 'noticed', stream: 'news', text: 'shrink: 20 of 60 items answered nothing', code: 'shrink' } as const
     const { outcome, scripts } = reportOf(begin, refusal, finish)
 
@@ -116,7 +116,7 @@ describe('the report of a run', () => {
   })
 
   it('uses a given outcome of the run', () => {
-    const report = tallyOf(begin, settled('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
+    const report = createStats(begin, settled('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
 
     expect([report.outcome, report.error]).toStrictEqual(['failed', 'master-data failed'])
   })
@@ -152,8 +152,8 @@ describe('the report of a run', () => {
 
   it('names every stored file that was replaced as a whole or repaired, and why', () => {
     const items = Array.from({ length: 1_200 }, (_, place) => `S${place}`)
-    const told = items.map((item): RunEvent => ({ type: 'settled', stream: 'news', item, status: 'success', remark: 'repaired: torn' }))
-    const { outcome, scripts } = reportOf(begin, settled('success'), ...told, finish)
+    const events = items.map((item): RunEvent => ({ type: 'settled', stream: 'news', item, status: 'success', remark: 'repaired: torn' }))
+    const { outcome, scripts } = reportOf(begin, settled('success'), ...events, finish)
 
     expect(outcome).toBe('complete')
     expect(scripts.news?.rewritten).toStrictEqual(items.map((item) => ({ item, reason: 'repaired: torn' })))
@@ -169,16 +169,16 @@ describe('the report of a run', () => {
   })
 })
 
-describe('the tally while a run goes on', () => {
+describe('the run statistics during a run', () => {
   it('counts the known, finished and lost items of a stream', () => {
     const total: RunEvent = { type: 'items-known', stream: 'news', total: 4 }
-    const [news] = tallyOf(begin, total, settled('success'), settled('error')).streams()
+    const [news] = createStats(begin, total, settled('success'), settled('error')).streams()
 
     expect([news?.state, news?.total, news?.finished, news?.lost]).toStrictEqual(['running', 4, 2, 1])
   })
 
   it('ignores a stream that is not in the run', () => {
-    const tally = tallyOf({ type: 'requested', stream: 'another' })
+    const tally = createStats({ type: 'requested', stream: 'another' })
 
     expect(tally.streams().map(({ name }) => name)).toStrictEqual(['news', 'deals', 'ohlcv'])
   })

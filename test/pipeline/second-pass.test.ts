@@ -13,24 +13,24 @@ import { type Answers, createCall, masterList, row, status, tiny, tinyCollector,
 
 const SETTINGS = { retries: 0, backoffMs: 0 }
 
-/** Answers a call with 503 so many times, then with a row; each takes a while. */
+/** Answers a call with 503 the given number of times, then with a row; each after a delay. */
 const failing = (times: Readonly<Record<string, number>>, ms = 1, then: (call: string) => HttpReply = () => row): Answers => {
-  const asked = new Map<string, number>()
+  const requests = new Map<string, number>()
   return (call): Observable<HttpReply> => {
-    const nth = (asked.get(call) ?? 0) + 1
-    asked.set(call, nth)
+    const nth = (requests.get(call) ?? 0) + 1
+    requests.set(call, nth)
     return timer(ms).pipe(map(() => (nth <= (times[call] ?? 0) ? status(503) : then(call))))
   }
 }
 
-/** Cuts the answers to a call so many times, which says nothing of the host. */
+/** Truncates the answers to a call the given number of times, which does not affect the state of the host. */
 const cutting = (times: Readonly<Record<string, number>>, ms: number): Answers => {
   const answers = failing(times, ms)
   const cut = new TransportError('truncated', 'other side closed')
   return (call) => answers(call).pipe(mergeMap((reply) => (reply.status === 200 ? of(reply) : throwError(() => cut))))
 }
 
-const callsIn = (asked: readonly string[]): readonly string[] => asked.filter((call) => !call.includes('master-data'))
+const callsIn = (requests: readonly string[]): readonly string[] => requests.filter((call) => !call.includes('master-data'))
 const outcomesOf = (report: RunReport): readonly unknown[] => [
   report.outcome,
   ...Object.values(report.scripts).map(({ outcome }) => outcome),
@@ -120,10 +120,10 @@ describe('the second pass', () => {
   it(
     'also retries degraded items, and stores the result',
     marbles((m) => {
-      let asked = 0
+      let requests = 0
       const work = perStock(() => {
-        asked += 1
-        return of(asked === 1 ? { ...createResult([], 'a path failed'), isTemporary: true } : createResult([{ Close: 2 }]))
+        requests += 1
+        return of(requests === 1 ? { ...createResult([], 'a path failed'), isTemporary: true } : createResult([{ Close: 2 }]))
       })
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news', { work })] })
       const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.degraded, news?.items.success]))

@@ -12,7 +12,7 @@ const narrowed = (symbols: readonly string[] | undefined) => {
   return { keys: chosen.map(({ key }) => key), ranks: chosen.map(({ rank }) => rank), events }
 }
 
-describe('narrowTo', () => {
+describe('selectSymbols', () => {
   it('selects all stocks without symbols', () => {
     expect(selectSymbols(undefined, () => undefined)(stocks)).toBe(stocks)
   })

@@ -8,7 +8,7 @@ import { perPart } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
 import { createCall, masterList, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
-const evening = Date.parse('2026-02-12T20:00:00+05:30')
+const runTime = Date.parse('2026-02-12T20:00:00+05:30')
 const page = (name: string, symbol: string) => ok({ Close: name.length, of: symbol })
 
 describe('a run', () => {
@@ -39,7 +39,7 @@ describe('a run', () => {
         streams: [],
         stocks: [],
         answers: () => m.cold('1500ms (r|)', { r: ok({ Sym: 'A', Isin: 'INA' }) }),
-        clock: () => evening + m.scheduler.now(),
+        clock: () => runTime + m.scheduler.now(),
       })
       const times = map(({ run, asOf, startedAt, finishedAt, durationMs }: RunReport) => ({ run, asOf, startedAt, finishedAt, durationMs }))
 
@@ -56,23 +56,23 @@ describe('a run', () => {
   )
 
   it(
-    'uses a given "now" instead of the clock for what it collects',
+    'uses a given instant instead of the clock for the collected data',
     marbles((m) => {
       const seen: number[] = []
       const work = perPart(['all'], (_, { asOf }) => of(createResult([seen.push(asOf)])))
       const collector = tinyCollector(m, { streams: [tiny('dated', { work })] })
       const times = map(({ asOf, startedAt }: RunReport) => [asOf, startedAt])
 
-      m.expect(collector.run({ asOf: evening }).pipe(times)).toBeObservable('(a|)', {
+      m.expect(collector.run({ asOf: runTime }).pipe(times)).toBeObservable('(a|)', {
         a: ['2026-02-12T14:30:00.000Z', '1970-01-01T00:00:00.000Z'],
       })
       m.flush()
-      expect(seen).toStrictEqual([evening])
+      expect(seen).toStrictEqual([runTime])
     }),
   )
 
   it(
-    'stays as of the instant at which it began, though midnight passes meanwhile',
+    'has the instant of its start throughout, even past midnight',
     marbles((m) => {
       const midnight = Date.parse('2026-02-13T00:00:00+05:30')
       const seen: string[] = []

@@ -8,7 +8,7 @@ import { row, tiny, tinyCollector } from '../support/tiny.js'
 
 const answeredAfter = (ms: number) => timer(ms).pipe(map(() => row))
 
-describe('a run that is asked to stop', () => {
+describe('a run that must stop', () => {
   it(
     'begins no further item, stores what is in flight, and ends as interrupted',
     marbles((m) => {
@@ -63,7 +63,7 @@ describe('a run that is asked to stop', () => {
   )
 
   it(
-    'before anything is in flight ends at once',
+    'ends at once if no request is in flight',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
       const lines = recordEvents(m, collector.events({ stop: of(0) }))

@@ -17,12 +17,12 @@ const pauses = [
 describe('a 429', () => {
   for (const { named, retryAfter, frames } of pauses)
     it(
-      `with ${named} is asked again after ${frames}, and uses up none of the retries`,
+      `with ${named} is retried after ${frames}, without using up retries`,
       marbles((m) => {
         const answers = answerInTurn(status(429, retryAfter), row)
         const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers, settings: { retries: 0 } })
 
-        m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 asked, 1 again' })
+        m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 requests, 1 retries' })
       }),
     )
 
@@ -32,7 +32,9 @@ describe('a 429', () => {
       const answers = answerInTurn(status(429), status(503), page, row)
       const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s 375ms 750ms (a|)', { a: 'complete, 1 success, 4 asked, 3 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s 375ms 750ms (a|)', {
+        a: 'complete, 1 success, 4 requests, 3 retries',
+      })
     }),
   )
 
@@ -41,7 +43,7 @@ describe('a 429', () => {
     marbles((m) => {
       const collector = oneStock(m, of(status(429, '3')), { throttleRetries: 2 })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 asked, 4 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 requests, 4 retries' })
     }),
   )
 
@@ -51,7 +53,7 @@ describe('a 429', () => {
       const answer = m.cold('(r|)', { r: status(429) })
       const collector = oneStock(m, answer)
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 asked, 6 again' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 requests, 6 retries' })
       m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)'])
     }),
   )

@@ -33,7 +33,7 @@ const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (cal
   })
   recordEvents(m, collector.events())
   m.flush()
-  return { most, asked: collector.requested }
+  return { most, requests: collector.requested }
 }
 
 describe('the workers of a stream', () => {
@@ -97,9 +97,9 @@ describe('the workers of a stream', () => {
         const stocks = delays.map((_, place) => `S${place}`)
         const delayOf = (call: string): number => delays[stocks.indexOf(call.split(' ')[1] ?? '')] ?? 0
         const check = marbles((m) => {
-          const { most, asked } = mostInFlight(m, { news: workers }, delayOf, stocks)
+          const { most, requests } = mostInFlight(m, { news: workers }, delayOf, stocks)
           expect(most.news).toBe(Math.min(workers, stocks.length))
-          expect(asked.map((line) => line.split(' ')[2])).toStrictEqual(['all', ...stocks])
+          expect(requests.map((line) => line.split(' ')[2])).toStrictEqual(['all', ...stocks])
         })
         check()
       },
@@ -139,8 +139,8 @@ describe('the workers of a stream', () => {
   it(
     'keep their stocks during the back-off after a 429: no request until one has succeeded',
     marbles((m) => {
-      let asked = 0
-      const isFirst = (): boolean => asked++ === 0
+      let requests = 0
+      const isFirst = (): boolean => requests++ === 0
       const collector = tinyCollector(m, {
         stocks: ['A', 'B', 'C'],
         streams: [tiny('news', { workers: 2 })],
@@ -160,13 +160,13 @@ describe('a worker', () => {
     'requests the next stock when an answer arrives, before it is decoded; a retry waits for a worker as well',
     marbles((m) => {
       let [inFlight, most] = [0, 0]
-      const asked: string[] = []
+      const requests: string[] = []
       const transport: Transport = ({ url, body, arrived }) =>
         defer(() => {
           if (url.endsWith('master-data')) return of(masterList(...five))
           const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
-          const isFirst = !asked.some((line) => line.endsWith(stock))
-          asked.push(`${m.scheduler.now()} ${stock}`)
+          const isFirst = !requests.some((line) => line.endsWith(stock))
+          requests.push(`${m.scheduler.now()} ${stock}`)
           inFlight += 1
           most = Math.max(most, inFlight)
           return timer(10).pipe(
@@ -183,7 +183,7 @@ describe('a worker', () => {
 
       m.expect(outcome).toBeObservable(`${'-'.repeat(34)}(a|)`, { a: ['complete', 5] })
       m.flush()
-      expect(asked).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
+      expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
       expect(most).toBe(2)
     }),
   )
@@ -191,7 +191,7 @@ describe('a worker', () => {
   it(
     'requests the next stocks while files are read for one, at most as many as there are workers',
     marbles((m) => {
-      const asked: string[] = []
+      const requests: string[] = []
       const news = tiny('news', {
         workers: 2,
         work: perStock((stock, { ask }) =>
@@ -203,13 +203,13 @@ describe('a worker', () => {
       })
       const answers = (call: string) =>
         timer(5).pipe(
-          tap({ subscribe: () => asked.push(`${m.scheduler.now()} ${call}`) }),
+          tap({ subscribe: () => requests.push(`${m.scheduler.now()} ${call}`) }),
           map(() => row),
         )
       recordEvents(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
       m.flush()
 
-      expect(asked).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
+      expect(requests).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
     }),
   )
 })

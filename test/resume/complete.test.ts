@@ -31,8 +31,8 @@ describe('a run that is complete', () => {
   it('is reused by the next run of the same instant, without a request or a changed file', async () => {
     const out = await completeRun()
     const before = datesIn(out)
-    const { asked, events } = await tryRun({ out })
-    expect(asked).toEqual([])
+    const { requests, events } = await tryRun({ out })
+    expect(requests).toEqual([])
     expect(events.map(({ type }) => type)).toEqual(['run-finished'])
     expect(datesIn(out)).toEqual(before)
     expect(Object.keys(before)).toContain('.scripstream/report.json')
@@ -41,11 +41,11 @@ describe('a run that is complete', () => {
   it('is reused any number of times, however much later', async () => {
     const out = await completeRun()
     for (const now of [EVENING, EVENING + DAY, EVENING + 1_000 * DAY]) {
-      expect((await tryRun({ out, now, asOf: EVENING })).asked).toEqual([])
+      expect((await tryRun({ out, now, asOf: EVENING })).requests).toEqual([])
     }
     const noon = EVENING - 8 * 60 * MINUTE
     const inSession = await completeRun({ asOf: noon })
-    expect((await tryRun({ out: inSession, asOf: noon })).asked).toEqual([])
+    expect((await tryRun({ out: inSession, asOf: noon })).requests).toEqual([])
   })
 
   it('is reported again, with zero requests and all items adopted', async () => {
@@ -86,8 +86,8 @@ describe('a run that is complete', () => {
   ])('is not reused once $file was $how', async ({ file, change }) => {
     const out = await completeRun()
     change(join(out, file))
-    const { asked, events, report } = await tryRun({ out })
-    expect(asked[0]).toBe('fetchdt all')
+    const { requests, events, report } = await tryRun({ out })
+    expect(requests[0]).toBe('fetchdt all')
     expect(events[0]).toMatchObject({ type: 'run-started', changed: file })
     expect(report?.outcome).toBe('complete')
   })
@@ -98,7 +98,7 @@ describe('a run that is complete', () => {
     for (const file of ['market_news/ALPHA_news.json', 'all_company_announcements.json', 'ohlcv_data/BETA.csv']) rmSync(join(out, file))
     await tryRun({ out })
     expect(treeOf(out)).toEqual(expected)
-    expect((await tryRun({ out })).asked).toEqual([])
+    expect((await tryRun({ out })).requests).toEqual([])
   })
 
   it('is reused together with the files that it did not change', async () => {
@@ -106,7 +106,7 @@ describe('a run that is complete', () => {
     const again = await tryRun({ out, fresh: true })
     expect(again.report?.scripts['all-ohlcv']?.items.skipped).toBe(STOCKS.length)
     rmSync(join(out, 'ohlcv_data', 'GAMMA.csv'))
-    expect((await tryRun({ out })).asked).toContain('getDataH GAMMA')
+    expect((await tryRun({ out })).requests).toContain('getDataH GAMMA')
   })
 
   it('is reused despite foreign files', async () => {
@@ -115,21 +115,21 @@ describe('a run that is complete', () => {
     for (const file of others) writeFileSync(join(out, file), 'mine')
     await tryRun({ out, only: ['market-news'] })
     for (const file of others) writeFileSync(join(out, file), 'changed')
-    expect((await tryRun({ out, only: ['market-news'] })).asked).toEqual([])
+    expect((await tryRun({ out, only: ['market-news'] })).requests).toEqual([])
   })
 
   it.each([
     ['other streams', { only: ['market-news'] }],
     ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
-    ['another embedded provider', { variant: '4 made-up stocks' }],
+    ['another embedded provider', { variant: '4 simulated stocks' }],
     ['another instant', { asOf: EVENING + 1 }],
     ['no instant, an hour later', { now: EVENING + 60 * MINUTE }],
     ['--fresh', { fresh: true }],
-    ['--accept shrink, which lets go what a complete run has kept', { accept: ['shrink'] as const }],
+    ['--accept shrink, which drops what a complete run retained', { accept: ['shrink'] as const }],
   ])('is not reused by a run with %s', async (_, options) => {
     const out = await completeRun()
-    const { asked, events } = await tryRun({ out, ...options })
-    expect(asked[0]).toBe('fetchdt all')
+    const { requests, events } = await tryRun({ out, ...options })
+    expect(requests[0]).toBe('fetchdt all')
     expect(events[0]).not.toHaveProperty('changed')
   })
 
@@ -142,19 +142,19 @@ describe('a run that is complete', () => {
     ['by a clock that was set back', '20:00:00', '19:59:59', false],
   ])('is reused or not by a run without an instant: %s', async (_, first, then, expected) => {
     const out = await completeRun({ now: at(first) })
-    expect((await tryRun({ out, now: at(then) })).asked.length === 0).toBe(expected)
+    expect((await tryRun({ out, now: at(then) })).requests.length === 0).toBe(expected)
   })
 
   it('is not reused on the next day, which begins at midnight in India', async () => {
     const out = await completeRun({ now: at('23:50:00') })
-    expect((await tryRun({ out, now: at('23:59:59') })).asked).toEqual([])
-    expect((await tryRun({ out, now: at('23:59:59') + 1_000 })).asked).not.toEqual([])
+    expect((await tryRun({ out, now: at('23:59:59') })).requests).toEqual([])
+    expect((await tryRun({ out, now: at('23:59:59') + 1_000 })).requests).not.toEqual([])
   })
 
   it('is not reused if its instant was in the future', async () => {
     const out = await completeRun({ now: EVENING - 1, asOf: EVENING })
-    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked[0]).toBe('fetchdt all')
-    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).asked).toEqual([])
+    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).requests[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).requests).toEqual([])
   })
 
   it.each([
@@ -163,15 +163,15 @@ describe('a run that is complete', () => {
   ])('is still reused after a run of %s, which is reused as well', async (_, options) => {
     const out = await completeRun()
     expect((await tryRun({ out, ...options })).report?.outcome).toBe('complete')
-    expect((await tryRun({ out })).asked).toEqual([])
-    expect((await tryRun({ out, ...options })).asked).toEqual([])
+    expect((await tryRun({ out })).requests).toEqual([])
+    expect((await tryRun({ out, ...options })).requests).toEqual([])
   })
 
-  it('is forgotten once another run has its master list', async () => {
+  it('is discarded once another run has fetched its master list', async () => {
     const out = await completeRun()
     const complete = join(out, '.scripstream', 'complete.json')
     const nothingYet = await tryRun({ out, fresh: true, hangs: () => true })
-    expect(nothingYet.asked).toEqual(['fetchdt all'])
+    expect(nothingYet.requests).toEqual(['fetchdt all'])
     expect(existsSync(complete)).toBe(true)
     await tryRun({ out, fresh: true, hangs: (request) => request !== 'fetchdt all' })
     expect(existsSync(complete)).toBe(false)
@@ -180,11 +180,11 @@ describe('a run that is complete', () => {
   it('does not hide a later interrupted run, which is resumed', async () => {
     const out = await completeRun()
     await tryRun({ out, fresh: true, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
-    const { asked, events } = await tryRun({ out })
+    const { requests, events } = await tryRun({ out })
     expect(events[0]).toMatchObject({ isContinued: true })
-    expect(asked).toContain('getLiveNews GAMMA')
-    expect(asked).not.toContain('getLiveNews ALPHA')
-    expect((await tryRun({ out })).asked).toEqual([])
+    expect(requests).toContain('getLiveNews GAMMA')
+    expect(requests).not.toContain('getLiveNews ALPHA')
+    expect((await tryRun({ out })).requests).toEqual([])
   })
 
   it('is ignored beside the record of an unfinished run, as after a kill in between', async () => {
@@ -192,7 +192,7 @@ describe('a run that is complete', () => {
     const { events } = await tryRun({ out: temporaryFolder() })
     const [{ run, asOf }] = events as unknown as [{ run: string; asOf: number }]
     writeFileSync(join(out, '.scripstream', 'run.json'), JSON.stringify({ run, asOf, configuration: 'of another' }))
-    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
   })
 
   it.each([
@@ -208,7 +208,7 @@ describe('a run that is complete', () => {
     const text = readFileSync(path, 'utf8')
     expect(spoil(text)).not.toBe(text)
     writeFileSync(path, spoil(text))
-    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
   })
 })
 
@@ -220,7 +220,7 @@ describe('a run that is not complete', () => {
     const out = await completeRun()
     const { report } = await tryRun({ out, fresh: true, ...options })
     expect(report?.outcome).toBe(outcome)
-    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
   })
 })
 

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
 import { journalsIn, STOCKS, tryRun } from './support.js'
 
-/** Of the phases after the first, which would keep them from beginning. */
+/** Requests that hang: none of the first phase, without which the later phases would not start. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
 
 const golden = async (): Promise<Readonly<Record<string, string>>> => {
@@ -23,8 +23,8 @@ describe('an unfinished run', () => {
     expect(first.report).toBeUndefined()
     expect(existsSync(join(out, 'all_company_announcements.json'))).toBe(false)
     const second = await tryRun({ out })
-    expect(second.asked.filter((request) => !later(request))).toEqual([])
-    expect(second.asked.length).toBeGreaterThan(0)
+    expect(second.requests.filter((request) => !later(request))).toEqual([])
+    expect(second.requests.length).toBeGreaterThan(0)
     expect(second.events[0]).toMatchObject({ type: 'run-started', isContinued: true, run: (first.events[0] as { run: string }).run })
     expect(second.report?.outcome).toBe('complete')
     expect(treeOf(out)).toEqual(await golden())
@@ -53,13 +53,13 @@ describe('an unfinished run', () => {
   it.each([
     ['another configuration', { only: ['market-news'] }],
     ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
-    ['another instant that is asked for', { asOf: EVENING + 1_000 }],
+    ['another requested instant', { asOf: EVENING + 1_000 }],
     ['--fresh', { fresh: true }],
   ])('is not resumed with %s', async (_, options) => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
-    const { asked, events } = await tryRun({ out, ...options })
-    expect(asked[0]).toBe('fetchdt all')
+    const { requests, events } = await tryRun({ out, ...options })
+    expect(requests[0]).toBe('fetchdt all')
     expect(events[0]).not.toHaveProperty('isContinued')
   })
 
@@ -69,15 +69,15 @@ describe('an unfinished run', () => {
     const record = join(out, '.scripstream', 'run.json')
     const written = JSON.parse(readFileSync(record, 'utf8')) as { asOf: number }
     writeFileSync(record, JSON.stringify({ ...written, asOf: written.asOf - 86_400_000 }))
-    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
   })
 
   it('requests an item again if its file is missing or has another size', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: (request) => later(request) || request === 'getLiveNews BETA' })
     truncateSync(join(out, 'market_news', 'ALPHA_news.json'), 10)
-    const { asked } = await tryRun({ out })
-    expect(asked).toContain('getLiveNews ALPHA')
+    const { requests } = await tryRun({ out })
+    expect(requests).toContain('getLiveNews ALPHA')
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -86,8 +86,8 @@ describe('an unfinished run', () => {
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     const turned = [...STOCKS].reverse()
-    const { report, asked } = await tryRun({ out, stocks: turned })
-    expect(asked[0]).toBe('fetchdt all')
+    const { report, requests } = await tryRun({ out, stocks: turned })
+    expect(requests[0]).toBe('fetchdt all')
     expect(report).toMatchObject({ outcome: 'complete', scripts: { 'fundamental-data': { takenOver: 4 } } })
     const whole = temporaryFolder()
     await tryRun({ out: whole, stocks: turned })
@@ -99,8 +99,8 @@ describe('an unfinished run', () => {
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     expect((await tryRun({ out, stocks: [] })).report?.outcome).toBe('failed')
-    const { asked } = await tryRun({ out })
-    expect(asked.filter((request) => request.startsWith('fundamental'))).toEqual([])
+    const { requests } = await tryRun({ out })
+    expect(requests.filter((request) => request.startsWith('fundamental'))).toEqual([])
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -115,7 +115,7 @@ describe('an unfinished run', () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, '.scripstream', 'run.json'), '{"run"')
-    expect((await tryRun({ out })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
     expect(treeOf(out)).toEqual(await golden())
   })
 })

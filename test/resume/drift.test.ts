@@ -27,17 +27,17 @@ it('the drift of a run that lost items is in the report of the run that resumes 
   const first = await run({ out, isAway: isAlpha }, true)
   expect(first.report).toMatchObject({ outcome: 'partial', isResumable: true, drift: [DRIFT] })
   const second = await run({ out }, false)
-  expect(second.asked).toEqual(['getLiveNews ALPHA'])
+  expect(second.requests).toEqual(['getLiveNews ALPHA'])
   expect(second.report).toMatchObject({ outcome: 'partial', drift: [DRIFT] })
-  expect((await run({ out }, false)).asked.length).toBeGreaterThan(1)
+  expect((await run({ out }, false)).requests.length).toBeGreaterThan(1)
 })
 
 it('the drift of a killed run is in the report of the run that resumes it, after any number of kills', async () => {
   const out = temporaryFolder()
   await run({ out, hangs: (request) => isAlpha(request) || request === 'getLiveNews BETA' }, true)
   await run({ out, hangs: isAlpha }, false)
-  const { asked, report } = await run({ out }, false)
-  expect(asked).toEqual(['getLiveNews ALPHA'])
+  const { requests, report } = await run({ out }, false)
+  expect(requests).toEqual(['getLiveNews ALPHA'])
   expect(report).toMatchObject({ outcome: 'partial', drift: [{ kind: 'new', field: DRIFT.field }] })
 })
 
@@ -46,10 +46,10 @@ it('drift that was accepted in the meantime does not count', async () => {
   const { report } = await run({ out, isAway: isAlpha }, true)
   writeFileSync(join(out, '.scripstream', 'drift-accepted.json'), JSON.stringify(report?.drift))
   expect((await run({ out }, false)).report).toMatchObject({ outcome: 'complete', drift: [{ accepted: true }] })
-  expect((await run({ out }, false)).asked).toEqual([])
+  expect((await run({ out }, false)).requests).toEqual([])
 })
 
-it.each(['', '[', '{}', '[null, 1, {"stream": "market-news"}]'])('a damaged list of drift counts as none: %s', async (text) => {
+it.each(['', '[', '{}', '[null, 1, {"stream": "market-news"}]'])('ignores a damaged list of drift: %s', async (text) => {
   const out = temporaryFolder()
   await run({ out, isAway: isAlpha }, true)
   writeFileSync(join(out, '.scripstream', 'journals', 'drift.json'), text)
@@ -61,8 +61,8 @@ it('the drift of a smaller run is in the report of the unfinished run that takes
   const both = { only: ['market-news', 'new-announcements'] }
   await run({ out, ...both, isAway: (request) => request === 'announcements ALPHA' }, false)
   expect((await run({ out, now: EVENING + 60_000 }, true)).report?.outcome).toBe('partial')
-  const { asked, report } = await run({ out, ...both, now: EVENING + 60_000 }, false)
-  expect(asked).toEqual(['announcements ALPHA'])
+  const { requests, report } = await run({ out, ...both, now: EVENING + 60_000 }, false)
+  expect(requests).toEqual(['announcements ALPHA'])
   expect(report?.drift?.filter(({ stream }) => stream === 'market-news')).toMatchObject([{ field: DRIFT.field, answers: 30 }])
 })
 
@@ -74,5 +74,5 @@ it('drift of a part keeps a finished folder from being up to date', async () => 
   expect((await run({ ...part, fails: isAlpha }, true)).report?.drift).toMatchObject([{ field: DRIFT.field }])
   await run({ ...part, pairs: { 'market-news': ['ALPHA'] } }, false)
   rmSync(join(out, '.scripstream', 'report.json'))
-  expect((await run({ out, ...both, now: EVENING + 120_000 }, true)).asked.length).toBeGreaterThan(30)
+  expect((await run({ out, ...both, now: EVENING + 120_000 }, true)).requests.length).toBeGreaterThan(30)
 })

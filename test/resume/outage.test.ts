@@ -27,22 +27,22 @@ describe('a run that ended with losses by an outage', () => {
     expect(recordIn(out).endedAt).toBe(EVENING)
     expect(journalsIn(out)).not.toEqual([])
     const second = await tryRun({ out })
-    expect([...second.asked].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
+    expect([...second.requests].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
     expect(second.events[0]).toMatchObject({ isContinued: true })
     expect(second.report?.outcome).toBe('complete')
     expect(second.report).not.toHaveProperty('isResumable')
     expect(treeOf(out)).toEqual(await golden())
     expect([existsSync(stateOf(out, 'run.json')), journalsIn(out), listIn(out)]).toEqual([false, [], {}])
-    expect((await tryRun({ out })).asked).toEqual([])
+    expect((await tryRun({ out })).requests).toEqual([])
   })
 
   it('can be resumed as often as the outage comes back', async () => {
     const out = temporaryFolder()
     await tryRun({ out, isAway: (request) => /GAMMA|ALPHA/.test(request) })
     const second = await tryRun({ out, isAway: (request) => /ALPHA/.test(request) })
-    expect(second.asked.filter((request) => /all|BETA|DELTA/.test(request))).toEqual([])
+    expect(second.requests.filter((request) => /all|BETA|DELTA/.test(request))).toEqual([])
     expect(second.report).toMatchObject({ outcome: 'partial', isResumable: true })
-    expect(new Set((await tryRun({ out })).asked.filter((request) => !request.endsWith('ALPHA')))).toEqual(new Set())
+    expect(new Set((await tryRun({ out })).requests.filter((request) => !request.endsWith('ALPHA')))).toEqual(new Set())
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -50,7 +50,7 @@ describe('a run that ended with losses by an outage', () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, isAway: (request) => request === 'lodr GAMMA' })
     expect(first.report).toMatchObject({ isResumable: true, scripts: { 'company-filings': { degraded: 1 } } })
-    expect([...(await tryRun({ out })).asked].sort()).toEqual(['company_filings GAMMA', 'lodr GAMMA'])
+    expect([...(await tryRun({ out })).requests].sort()).toEqual(['company_filings GAMMA', 'lodr GAMMA'])
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -62,16 +62,16 @@ describe('a run that ended with losses by an outage', () => {
     expect(existsSync(stateOf(out, 'run.json'))).toBe(false)
   })
 
-  it('is over on the next day: the run of that day tells changes against what it left, and gives nothing up', async () => {
+  it('is not resumed on the next day, whose run compares its changes with what this run left', async () => {
     const out = temporaryFolder()
     const { events } = await tryRun({ out, isAway: isNewsOfTwo, now: EVENING })
     const next = await tryRun({ out, now: EVENING + DAY })
-    expect(next.asked[0]).toBe('fetchdt all')
+    expect(next.requests[0]).toBe('fetchdt all')
     expect(next.events[0]).not.toHaveProperty('givenUp')
     expect((await readPreviousOutputs(out))?.run).toBe((events[0] as { run: string }).run)
   })
 
-  it('is not as one that was broken off, against whose own baseline changes are still told', async () => {
+  it('differs from an interrupted run, which does not become the baseline for changes', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, now: EVENING })
     await tryRun({ out, now: EVENING + DAY, hangs: (request) => /DELTA/.test(request) })
@@ -95,7 +95,7 @@ describe('an unavailable master list', () => {
     await tryRun({ out, isAway: isNewsOfTwo })
     const { report } = await tryRun({ out, isAway: isMaster, only: ['fundamental-data'] })
     expect(report?.outcome).toBe('failed')
-    expect([...(await tryRun({ out })).asked].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
+    expect([...(await tryRun({ out })).requests].sort()).toEqual(['getLiveNews ALPHA', 'getLiveNews BETA'])
   })
 
   it('leaves nothing to resume if nothing was stored', async () => {
@@ -110,7 +110,7 @@ describe('an unavailable master list', () => {
     await tryRun({ out, isAway: isNewsOfTwo })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     expect((await tryRun({ out, isAway: isMaster })).report?.outcome).toBe('failed')
-    expect([...(await tryRun({ out })).asked].sort()).toEqual(['fetchdt all', 'getLiveNews ALPHA', 'getLiveNews BETA'])
+    expect([...(await tryRun({ out })).requests].sort()).toEqual(['fetchdt all', 'getLiveNews ALPHA', 'getLiveNews BETA'])
     expect(treeOf(out)).toEqual(await golden())
   })
 })

@@ -33,21 +33,21 @@ describe('a smaller run after an unfinished run', () => {
     const first = await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
     expect(first.report).toMatchObject({ isResumable: true })
     await tryRun({ out, now, ...options }).catch(() => undefined)
-    const { asked, report, events } = await tryRun({ out, now: now + 60_000 })
+    const { requests, report, events } = await tryRun({ out, now: now + 60_000 })
     expect(events[0]).toMatchObject({ isContinued: true })
-    expect(asked.filter((request) => request !== 'getLiveNews ALPHA')).toEqual([])
+    expect(requests.filter((request) => request !== 'getLiveNews ALPHA')).toEqual([])
     expect(report?.outcome).toBe('complete')
     expect(treeOf(out)).toEqual(await golden())
     expect([existsSync(stateOf(out, 'run.json')), existsSync(stateOf(out, 'part')), journalsIn(out)]).toEqual([false, false, []])
-    expect((await tryRun({ out, now: now + 60_000 })).asked).toEqual([])
+    expect((await tryRun({ out, now: now + 60_000 })).requests).toEqual([])
   })
 
   it.each(parts)('leaves an interrupted run resumable: %s', async (_, options) => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING, hangs: later })
     await tryRun({ out, now, ...options }).catch(() => undefined)
-    const { asked, report } = await tryRun({ out, now: now + 60_000 })
-    expect(asked.filter((request) => !later(request))).toEqual([])
+    const { requests, report } = await tryRun({ out, now: now + 60_000 })
+    expect(requests.filter((request) => !later(request))).toEqual([])
     expect(report?.outcome).toBe('complete')
     expect(treeOf(out)).toEqual(await golden())
   })
@@ -56,7 +56,7 @@ describe('a smaller run after an unfinished run', () => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING, isAway: (request) => /getLiveNews (ALPHA|BETA|DELTA)/.test(request) })
     for (const symbol of ['ALPHA', 'BETA']) await tryRun({ out, now, only: ['market-news'], symbols: [symbol] })
-    expect((await tryRun({ out, now })).asked).toEqual(['getLiveNews DELTA'])
+    expect((await tryRun({ out, now })).requests).toEqual(['getLiveNews DELTA'])
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -83,8 +83,8 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
     const part = { out, now, only: ['market-news'] }
     await tryRun({ ...part, hangs: isNewsOf('DELTA') })
-    expect((await tryRun(part)).asked).toEqual(['getLiveNews DELTA'])
-    expect((await tryRun({ out, now })).asked).toEqual([])
+    expect((await tryRun(part)).requests).toEqual(['getLiveNews DELTA'])
+    expect((await tryRun({ out, now })).requests).toEqual([])
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -92,7 +92,7 @@ describe('a smaller run after an unfinished run', () => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
     await tryRun({ out, now, only: ['market-news'], hangs: isNewsOf('DELTA') })
-    expect((await tryRun({ out, now })).asked).toEqual([])
+    expect((await tryRun({ out, now })).requests).toEqual([])
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -108,7 +108,7 @@ describe('a smaller run after an unfinished run', () => {
     for (let bytes = 0; bytes <= part.length; bytes += 7) {
       const killed = copyOf(out)
       appendFileSync(stateOf(killed, 'journals/market-news.ndjson'), `\n${part.subarray(0, bytes)}`)
-      expect((await tryRun({ out: killed, only, now })).asked).toEqual([])
+      expect((await tryRun({ out: killed, only, now })).requests).toEqual([])
       expect(treeOf(killed)).toEqual(treeOf(whole))
       rmSync(killed, { recursive: true })
     }
@@ -129,7 +129,7 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
     await tryRun({ out, now, only: ['market-news'], hangs: isNewsOf('DELTA') })
     expect(existsSync(stateOf(out, 'part'))).toBe(true)
-    expect((await tryRun({ out, now, fresh: true, isAway: isNewsOf('ALPHA') })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now, fresh: true, isAway: isNewsOf('ALPHA') })).requests[0]).toBe('fetchdt all')
     expect(existsSync(stateOf(out, 'part'))).toBe(false)
   })
 })
@@ -159,21 +159,21 @@ describe('a plain run', () => {
     const baseline = treeOf(stateOf(out, 'previous'))
     expect((await tryRun({ out, now, only: ['market-news'], ...loss })).report?.outcome).toBe('partial')
     const again = await tryRun({ out, now: now + 60_000, ...loss })
-    expect(new Set(again.asked)).toEqual(new Set(['fetchdt all', 'getLiveNews ALPHA']))
+    expect(new Set(again.requests)).toEqual(new Set(['fetchdt all', 'getLiveNews ALPHA']))
     expect(again.report?.outcome).toBe('partial')
-    const { asked, report, events } = await tryRun({ out, now: now + 60_000 })
-    expect(asked.filter((request) => request !== 'fetchdt all')).toEqual(['getLiveNews ALPHA'])
+    const { requests, report, events } = await tryRun({ out, now: now + 60_000 })
+    expect(requests.filter((request) => request !== 'fetchdt all')).toEqual(['getLiveNews ALPHA'])
     expect(events[0]).toMatchObject({ isRemainder: true })
     expect(report?.outcome).toBe('complete')
-    expect((await tryRun({ out, now: now + 60_000 })).asked).toEqual([])
+    expect((await tryRun({ out, now: now + 60_000 })).requests).toEqual([])
     expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
   })
 
   it('resumes a part of a finished run that was killed', async () => {
     const out = await complete()
     await tryRun({ out, now, only: ['market-news'], hangs: isNewsOf('DELTA') })
-    expect((await tryRun({ out, now })).asked).toEqual(['getLiveNews DELTA'])
-    expect((await tryRun({ out, now })).asked).toEqual([])
+    expect((await tryRun({ out, now })).requests).toEqual(['getLiveNews DELTA'])
+    expect((await tryRun({ out, now })).requests).toEqual([])
     expect(treeOf(out)).toEqual(await golden())
   })
 
@@ -186,7 +186,7 @@ describe('a plain run', () => {
       const out = await complete()
       await tryRun({ out, now, only: ['market-news'], fails: isNewsOf('ALPHA') })
       if (change) rmSync(join(out, 'ohlcv_data', 'GAMMA.csv'))
-      expect((await tryRun({ out, ...options })).asked.length).toBeGreaterThan(15)
+      expect((await tryRun({ out, ...options })).requests.length).toBeGreaterThan(15)
     }
   })
 
@@ -194,7 +194,7 @@ describe('a plain run', () => {
     const out = await complete()
     await tryRun({ out, now, only: ['market-news'], fails: isNewsOf('ALPHA') })
     rmSync(stateOf(out, 'failed.json'))
-    expect((await tryRun({ out, now })).asked.length).toBeGreaterThan(15)
+    expect((await tryRun({ out, now })).requests.length).toBeGreaterThan(15)
   })
 
   it('requests nothing once a retry has fetched what a run of everything lost for good', async () => {
@@ -202,8 +202,8 @@ describe('a plain run', () => {
     const baseline = treeOf(stateOf(out, 'previous'))
     expect((await tryRun({ out, now, ...retry })).report?.outcome).toBe('complete')
     expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
-    const { asked, report } = await tryRun({ out, now: now + 60_000 })
-    expect(asked).toEqual([])
+    const { requests, report } = await tryRun({ out, now: now + 60_000 })
+    expect(requests).toEqual([])
     expect(report).toMatchObject({
       outcome: 'complete',
       scripts: { 'market-news': { outcome: 'success', items: { success: 3, empty: 1 } } },
@@ -217,9 +217,9 @@ describe('a plain run', () => {
       const out = await incomplete()
       const baseline = treeOf(stateOf(out, 'previous'))
       if (isRetried) await tryRun({ out, now, ...retry, fails: isNewsOf('BETA') })
-      expect((await tryRun({ out, now })).asked).toEqual(['fetchdt all', 'getLiveNews BETA'])
+      expect((await tryRun({ out, now })).requests).toEqual(['fetchdt all', 'getLiveNews BETA'])
       expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
-      expect((await tryRun({ out, now })).asked).toEqual([])
+      expect((await tryRun({ out, now })).requests).toEqual([])
     }
   })
 })

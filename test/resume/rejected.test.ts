@@ -58,9 +58,9 @@ describe.each(Object.entries(folders))('%s', (_, prepared) => {
 it('resumes an unfinished run after a rejected command', async () => {
   const out = await unfinished()
   await expect(tryRun({ out, now: EVENING, symbols: ['TCSS'] })).rejects.toThrow('TCSS')
-  const { asked, events } = await tryRun({ out, now: EVENING })
+  const { requests, events } = await tryRun({ out, now: EVENING })
   expect(events[0]).toMatchObject({ isContinued: true })
-  expect(asked.filter((request) => /ALPHA|BETA|all/.test(request))).toEqual([])
+  expect(requests.filter((request) => /ALPHA|BETA|all/.test(request))).toEqual([])
 })
 
 it('writes nothing into a new folder for a rejected command', async () => {
@@ -69,7 +69,7 @@ it('writes nothing into a new folder for a rejected command', async () => {
   expect(readdirSync(out, { recursive: true })).toEqual(['.scripstream'])
 })
 
-describe('a run of a part of what a folder holds', () => {
+describe('a run of a part of an output folder', () => {
   const baselineOf = (out: string): unknown => treeOf(join(out, '.scripstream', 'previous'))
   const parts: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
     ['some streams', { only: ['market-news'] }],
@@ -81,12 +81,12 @@ describe('a run of a part of what a folder holds', () => {
   it.each(parts)('leaves it finished, and what diff compares with: %s', async (_, options) => {
     const out = await finished()
     const baseline = baselineOf(out)
-    expect((await tryRun({ out, now: EVENING + 60_000, ...options })).asked.length).toBeGreaterThan(0)
+    expect((await tryRun({ out, now: EVENING + 60_000, ...options })).requests.length).toBeGreaterThan(0)
     expect(baselineOf(out)).toEqual(baseline)
-    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
+    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
   })
 
-  it('leaves it finished once a retry has brought what it lacked', async () => {
+  it('leaves it finished after a retry has fetched the missing items', async () => {
     const out = await finished()
     const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
     const lost = await tryRun({ ...part, fails: (request) => request === 'getLiveNews ALPHA' })
@@ -94,14 +94,14 @@ describe('a run of a part of what a folder holds', () => {
     expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
     const retried = await tryRun({ ...part, pairs: { 'market-news': ['ALPHA'] } })
     expect(retried.report?.outcome).toBe('complete')
-    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
+    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
   })
 
   it('leaves only the missing items to request', async () => {
     const out = await finished()
     await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], fails: (request) => request === 'getLiveNews ALPHA' })
     await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], symbols: ['BETA'] })
-    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual(['fetchdt all', 'getLiveNews ALPHA'])
+    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual(['fetchdt all', 'getLiveNews ALPHA'])
   })
 
   it('is resumed after an interruption, and leaves the folder finished then', async () => {
@@ -109,8 +109,8 @@ describe('a run of a part of what a folder holds', () => {
     const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
     await tryRun({ ...part, hangs: (request) => request === 'getLiveNews DELTA' })
     expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
-    expect((await tryRun(part)).asked).toEqual(['getLiveNews DELTA'])
-    expect((await tryRun({ out, now: EVENING + 120_000 })).asked).toEqual([])
+    expect((await tryRun(part)).requests).toEqual(['getLiveNews DELTA'])
+    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
   })
 
   it.each([
@@ -121,6 +121,6 @@ describe('a run of a part of what a folder holds', () => {
     const baseline = baselineOf(out)
     await tryRun({ out, ...options })
     expect(baselineOf(out)).not.toEqual(baseline)
-    expect((await tryRun({ out, now: EVENING + 120_000 })).asked[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now: EVENING + 120_000 })).requests[0]).toBe('fetchdt all')
   })
 })

@@ -66,16 +66,16 @@ describe('what failed', () => {
         for (const { how, failing, only, symbols } of runs) {
           const fails = oneOf(failing)
           const scopes = { retry: [...missing], only: pairsOf(only), symbols: pairsOf(undefined, symbols), killed: [] }
-          const asked: readonly string[] = scopes[how]
-          missing = new Set([...missing].filter((pair) => !asked.includes(pair)).concat(asked.filter(fails)))
+          const requested: readonly string[] = scopes[how]
+          missing = new Set([...missing].filter((pair) => !requested.includes(pair)).concat(requested.filter(fails)))
           if (how === 'retry') await retry({ out, fails })
           else if (how === 'killed') await tryRun({ out, fails, hangs })
           else await tryRun({ out, fails, ...(how === 'only' ? { only } : { symbols }) })
-          // What a broken-off run had come to is not told.
+          // An interrupted run has no report.
           wasKilled ||= how === 'killed'
           if (!wasKilled) expect(missingIn(out)).toEqual([...missing].sort())
         }
-        // The first may go on with a run that was broken off.
+        // The first one may resume an interrupted run.
         for (let again = 0; again < 2; again += 1) await retry({ out })
         expect(await retry({ out })).toBeUndefined()
         expect(treeOf(out)).toEqual(treeOf(golden))
@@ -97,9 +97,9 @@ describe('what failed', () => {
     })
     expect(missingIn(unlisted)).toEqual(['getLiveNews DELTA'])
 
-    const mended = await retry({ out })
-    expect(mended?.asked).toEqual(['getLiveNews DELTA'])
-    expect([mended?.report?.outcome, missingIn(out)]).toEqual(['complete', []])
+    const resumed = await retry({ out })
+    expect(resumed?.requests).toEqual(['getLiveNews DELTA'])
+    expect([resumed?.report?.outcome, missingIn(out)]).toEqual(['complete', []])
   })
 
   it('is assumed for all items not yet requested, if the list is damaged', async () => {
@@ -111,7 +111,7 @@ describe('what failed', () => {
     const { report } = await tryRun({ out, only: ['new-announcements'] })
     expect(report?.missing).toMatchObject({ 'market-news': 'all' })
     expect(report?.missing).not.toHaveProperty('new-announcements')
-    expect((await retry({ out }))?.asked).toContain('getLiveNews ALPHA')
+    expect((await retry({ out }))?.requests).toContain('getLiveNews ALPHA')
     expect(listIn(out)).not.toHaveProperty('market-news')
   })
 })

@@ -46,8 +46,8 @@ const answerTo = (request: HttpRequest, stocks: readonly object[]): unknown => {
 }
 
 export interface Tried {
-  /** What was asked, in order. */
-  readonly asked: readonly string[]
+  /** The requests, in order. */
+  readonly requests: readonly string[]
   readonly events: readonly RunEvent[]
   /** Nothing if the run was broken off. */
   readonly report: RunReport | undefined
@@ -63,21 +63,21 @@ export interface Trying extends RunOptions {
   readonly answers?: (request: string) => unknown
   /** Requests that are answered with 500 for a while, which two stocks alone do not make the host's trouble. */
   readonly isAway?: (request: string) => boolean
-  /** What the clock says, and as of when the run is, unless `asOf` is given; without both it is `EVENING`. */
+  /** The time of the clock, and the instant of the run unless `asOf` is given; `EVENING` by default. */
   readonly now?: number
-  /** The master list; `STOCKS` if nothing is said. */
+  /** The master list; `STOCKS` by default. */
   readonly stocks?: readonly object[]
 }
 
 /** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
 export const tryRun = async ({ out, hangs, fails, isAway, answers, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
-  const asked: string[] = []
+  const requests: string[] = []
   const hung: string[] = []
   const events: RunEvent[] = []
   const crash$ = new Subject<void>()
   const transport: Transport = (request) => {
     const name = nameOf(request)
-    asked.push(name)
+    requests.push(name)
     if (hangs?.(name)) hung.push(name)
     if (hangs?.(name)) return NEVER
     return of({
@@ -107,7 +107,7 @@ export const tryRun = async ({ out, hangs, fails, isAway, answers, now, stocks =
     crash$.next()
   }
   const last = await run
-  return { asked, events, report: last.type === 'run-finished' ? last.report : undefined }
+  return { requests, events, report: last.type === 'run-finished' ? last.report : undefined }
 }
 
 const linesIn = (out: string): number =>

@@ -6,7 +6,7 @@ const table = { headers: { 'user-agent': 'Mozilla/5.0' } }
 const serveNote = (fault: Omit<Fault, 'on'>) => serve({ faults: [{ on: 'note', ...fault }] })
 
 /** What a client sees in each mode. */
-const seen: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> = {
+const expectFault: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> = {
   status: async (fault) => {
     expect(await requestNote(await serveNote(fault))).toMatchObject({ status: 500, retryAfter: undefined })
     expect(await requestNote(await serveNote({ ...fault, status: 429, retryAfter: 3 }))).toMatchObject({ status: 429, retryAfter: '3' })
@@ -48,10 +48,10 @@ const seen: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> =
   },
   hang: async (fault) => {
     const simulator = await serveNote(fault)
-    const asked = expect(requestNote(simulator)).rejects.toThrow()
+    const failed = expect(requestNote(simulator)).rejects.toThrow()
     await expect.poll(() => simulator.stats().endpoints.note?.inFlight).toBe(1)
     await simulator.close()
-    await asked
+    await failed
   },
   drip: async (fault) => {
     const simulator = await serveNote({ ...fault, ms: 1 })
@@ -68,7 +68,7 @@ const seen: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> =
 }
 
 describe('a fault', () => {
-  it.each(faultModes)('of mode %s reaches the client', (mode) => seen[mode]({ mode }))
+  it.each(faultModes)('of mode %s reaches the client', (mode) => expectFault[mode]({ mode }))
 
   it('hits the endpoint that it names and no other', async () => {
     const simulator = await serveNote({ mode: 'null' })

@@ -19,8 +19,8 @@ describe('a rate limit of the simulator', () => {
 
   it('is separate for each host, and does not affect other hosts', () => {
     const limitOf = createRateLimits({ '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } }, () => 0)
-    const asked = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map((host) => limitOf(host) === undefined)
-    expect(asked).toEqual([true, false, true, false, true, true, false])
+    const accepted = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map((host) => limitOf(host) === undefined)
+    expect(accepted).toEqual([true, false, true, false, true, true, false])
     expect(createRateLimits({ web: { perSecond: 1, burst: 1 } }, () => 0)('news')).toBeUndefined()
   })
 

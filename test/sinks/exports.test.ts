@@ -36,7 +36,7 @@ const CANDLES = [
   ['TCS', '2004-08-25', '5', '50'],
 ]
 
-const asked = async (sql: string, before: readonly string[] = []): Promise<readonly (readonly string[])[]> => {
+const queryDuckdb = async (sql: string, before: readonly string[] = []): Promise<readonly (readonly string[])[]> => {
   const { connection, close } = await openDuckDb()
   try {
     for (const statement of before) await connection.run(statement)
@@ -46,7 +46,7 @@ const asked = async (sql: string, before: readonly string[] = []): Promise<reado
   }
 }
 
-const inFile = (path: string, sql: string) => asked(sql, [`ATTACH '${path}' AS db (READ_ONLY)`, 'USE db'])
+const inFile = (path: string, sql: string) => queryDuckdb(sql, [`ATTACH '${path}' AS db (READ_ONLY)`, 'USE db'])
 
 const server = await postgresThere()
 async function postgresThere(): Promise<boolean> {
@@ -82,7 +82,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const out = folder()
     const path = join(out, 'market.duckdb')
     await loaded(duckdb(path, { streams }), out)
-    await asked('SELECT 1', [`ATTACH '${path}' AS db`, 'CREATE TABLE db.mine AS SELECT 42 AS x'])
+    await queryDuckdb('SELECT 1', [`ATTACH '${path}' AS db`, 'CREATE TABLE db.mine AS SELECT 42 AS x'])
     writeFileSync(join(out, 'ohlcv_data/TCS.csv'), `${HEADER}${DAY},7,7,7,7,70\n`)
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{"sym":"A"},{"s')
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
@@ -132,7 +132,7 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     const place = join(out, 'parquet')
     for (const _ of ['once', 'again']) {
       expect(await loaded(parquet(place, { streams }), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
-      expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+      expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
       expect(readdirSync(join(place, 'candles'))).toEqual(['year=2004'])
       expect(readdirSync(place).filter((name) => name.startsWith('.'))).toEqual([])
     }
@@ -151,7 +151,7 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     rmSync(join(out, 'bulk_block_deals.json'))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(parquet(place, { streams }), out)
-    expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+    expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
     const foreign = folder({ 'parquet/master/thesis.docx': 'mine' })
     await expect(loaded(parquet(join(foreign, 'parquet'), { streams }), foreign)).rejects.toThrow(/no export creates: thesis\.docx/)
   })
@@ -185,7 +185,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(parquet(place, { streams }), out)
     expect(Object.keys(treeOf(place))).toEqual(Object.keys(before))
-    expect(await asked(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+    expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
   })
 })
 
@@ -236,8 +236,8 @@ describe.skipIf(!isThere || !server)(`an export to PostgreSQL${server ? '' : ' (
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
     await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
     expect(await select(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
-    const made = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
-    expect(await select(made)).toEqual([{ tables: 0 }])
+    const countTables = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
+    expect(await select(countTables)).toEqual([{ tables: 0 }])
   })
 
   it('accepts any schema name', async () => {

@@ -14,12 +14,12 @@ import { marketNews } from '../../streams/market-news.js'
 import { masterData } from '../../streams/master-data.js'
 import { isinOf, settled } from './support.js'
 
-const kept = (one: ItemOutcome): SinkItem => ({ settled: one, files: {} })
+const toSinkItem = (one: ItemOutcome): SinkItem => ({ settled: one, files: {} })
 
 const written = async (items: readonly ItemOutcome[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
   const out = new PassThrough()
   const lines = text(out)
-  const passed = await lastValueFrom(from(items).pipe(map(kept), ndjson(out), toArray()))
+  const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), ndjson(out), toArray()))
   expect(out.writableEnded).toBe(false)
   out.end()
   return { lines: await lines, passed }
@@ -42,21 +42,21 @@ describe('the ndjson sink', () => {
       .flatMap(({ item, rows: all }) => Array.from(all, (row) => `${JSON.stringify({ item: item.key, row })}\n`))
       .join('')
     expect(lines).toBe(expected)
-    expect(passed).toEqual(items.map(kept))
+    expect(passed).toEqual(items.map(toSinkItem))
   })
 
   it('writes nothing for failed or empty items', async () => {
     const items = [settled(0, []), settled(1, [], 'error'), settled(2, [], 'skipped')]
     const { lines, passed } = await written(items)
     expect(lines).toBe('')
-    expect(passed).toEqual(items.map(kept))
+    expect(passed).toEqual(items.map(toSinkItem))
   })
 
   it('writes a record as soon as its item is finished', async () => {
     const out = new PassThrough()
     const item$ = new Subject<SinkItem>()
     const subscription = ndjson(out)(item$).subscribe()
-    item$.next(kept(settled(0, [{ a: 1 }])))
+    item$.next(toSinkItem(settled(0, [{ a: 1 }])))
     const [line] = await new Promise<readonly unknown[]>((resolve) => out.once('data', (...all: readonly unknown[]) => resolve(all)))
     expect(String(line)).toBe('{"item":"S0","row":{"a":1}}\n')
     subscription.unsubscribe()
@@ -72,18 +72,18 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const items = (count: number): SinkItem[] => Array.from({ length: count }, (_, rank) => kept(settled(rank, [{ a: 'x'.repeat(100) }])))
+const items = (count: number): SinkItem[] => Array.from({ length: count }, (_, rank) => toSinkItem(settled(rank, [{ a: 'x'.repeat(100) }])))
 
 describe('a slow writer', () => {
   it('gets lines up to its buffer size, and the rest after it drains', async () => {
-    const taken: (() => void)[] = []
+    const finishWrites: (() => void)[] = []
     const lines: string[] = []
     const slow = new Writable({
       decodeStrings: false,
       highWaterMark: 500,
       write: (line: string, _, done) => {
         lines.push(line)
-        taken.push(done)
+        finishWrites.push(done)
       },
     })
     let passed = 0
@@ -97,7 +97,7 @@ describe('a slow writer', () => {
     expect(passed).toBeLessThan(5)
     expect(slow.writableLength).toBeLessThan(1_000)
     for (let line = 0; line < 50; line++) {
-      taken.shift()?.()
+      finishWrites.shift()?.()
       await turns()
     }
     await end
@@ -106,18 +106,18 @@ describe('a slow writer', () => {
   })
 
   it('delays the next line until its promise resolves', async () => {
-    const taken: (() => void)[] = []
+    const finishWrites: (() => void)[] = []
     let passed = 0
     const end = lastValueFrom(
       from(items(3)).pipe(
-        ndjson({ write: () => new Promise<void>((resolve) => taken.push(resolve)) }),
+        ndjson({ write: () => new Promise<void>((resolve) => finishWrites.push(resolve)) }),
         tap(() => passed++),
       ),
     )
     for (let line = 0; line < 3; line++) {
       await turns()
-      expect([passed, taken.length]).toEqual([line, line + 1])
-      taken[line]?.()
+      expect([passed, finishWrites.length]).toEqual([line, line + 1])
+      finishWrites[line]?.()
     }
     await end
   })

@@ -114,11 +114,11 @@ describe('the sink of rows-in-one-file', () => {
 
     it('keeps their records and reports it', async () => {
       const place = earlier(60)
-      const said: string[] = []
-      await sink(place, output, emptied(20, 60), { ...contextOf(60), refuse: (code, text) => void said.push(`${code}: ${text}`) })
+      const refusals: string[] = []
+      await sink(place, output, emptied(20, 60), { ...contextOf(60), refuse: (code, text) => void refusals.push(`${code}: ${text}`) })
       const expected = Array.from({ length: 60 }, (_, rank) => row(rank, rank < 20 ? 'old' : 'new'))
       expect(place.files()).toEqual({ [FILE]: textOf(...expected) })
-      expect(said).toEqual(['shrink: 20 of 60 stocks with earlier records have none now; their earlier records stay'])
+      expect(refusals).toEqual(['shrink: 20 of 60 stocks with earlier records have none now; their earlier records stay'])
     })
 
     it.each([

@@ -74,7 +74,7 @@ export interface Wrote {
   readonly bytes: number
 }
 
-const kept = (settled: ItemOutcome): SinkItem => ({ settled, files: {} })
+const toSinkItem = (settled: ItemOutcome): SinkItem => ({ settled, files: {} })
 
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
 export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
@@ -95,7 +95,7 @@ export const sink = async (place: Place, output: Output, items: readonly ItemOut
   if (journal === undefined) throw new Error('no journal')
   const wrote: number[] = []
   const opened = place.storage.open(output, { ...context, journal, wrote: (bytes) => void wrote.push(bytes) })
-  const passed = await lastValueFrom(from(items).pipe(map(kept), mergeMap(journal.note), opened, toArray()))
+  const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), mergeMap(journal.note), opened, toArray()))
   const names = (list: readonly ItemOutcome[]): readonly string[] => list.map(({ item }) => item.key).sort()
   expect(names(passed.map(({ settled: one }) => one))).toEqual(names(items))
   return { files: wrote.length, bytes: wrote.reduce((sum, bytes) => sum + bytes, 0) }

@@ -9,7 +9,7 @@ const WORKERS = 2
 /** Items that may wait in addition to those being fetched. */
 const BACKLOG = 16
 
-const passingTo = (pass: (symbol: string) => Observable<unknown>) => {
+const storeThrough = (pass: (symbol: string) => Observable<unknown>) => {
   const news = tiny('news', { workers: WORKERS })
   return { stocks: SYMBOLS, streams: [news], storage: callbackStorage(news.outputs[0], ({ item }) => pass(item.key)) }
 }
@@ -21,7 +21,7 @@ it(
     const passed: string[] = []
     const collector = tinyCollector(
       m,
-      passingTo((symbol) => {
+      storeThrough((symbol) => {
         passed.push(symbol)
         return passed.length === 1 ? taken$ : EMPTY
       }),

@@ -9,7 +9,7 @@ import { filesIn, temporaryFolder } from '../sinks/support.js'
 const RECORD = { run: 'r', asOf: 0, configuration: 'c' }
 
 /** Locks a folder for a run; returns the function that releases it. */
-const held = async (root: string) => {
+const openLocked = async (root: string) => {
   const storage = folder(root)
   const begun$ = new Subject<Session>()
   const began = firstValueFrom(begun$)
@@ -25,7 +25,7 @@ describe('a locked folder', () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'news'))
     writeFileSync(join(root, 'news', 'a.json'), '[1]')
-    const { storage, giveBack } = await held(root)
+    const { storage, giveBack } = await openLocked(root)
     const { stored } = storage
     expect(await lastValueFrom(stored.document('news/a.json'))).toEqual([1])
     expect(await lastValueFrom(stored.exists('b.json'))).toBe(false)
@@ -37,7 +37,7 @@ describe('a locked folder', () => {
 
   it('does not look up names that were missing: files that others write meanwhile are not read and are replaced', async () => {
     const root = temporaryFolder()
-    const { storage, giveBack } = await held(root)
+    const { storage, giveBack } = await openLocked(root)
     writeFileSync(join(root, 'a.json'), '[1]')
     expect(await lastValueFrom(storage.stored.document('a.json'))).toBeUndefined()
     giveBack()

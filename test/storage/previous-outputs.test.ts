@@ -39,8 +39,8 @@ describe('the previous outputs for diff', () => {
   it('are saved as hard links, without candles', async () => {
     const copied = vi.spyOn(fileCalls, 'copyFileSync')
     const { root } = await folderToKeep()
-    const kept = await previousOutputs(root)
-    expect(Object.keys(filesIn(kept?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
+    const previous = await previousOutputs(root)
+    expect(Object.keys(filesIn(previous?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(2)
     expect(copied).not.toHaveBeenCalled()
   })
@@ -49,8 +49,12 @@ describe('the previous outputs for diff', () => {
     const { root, keep } = await folderToKeep()
     vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, code))
     expect(await keep()).toBeUndefined()
-    const kept = await previousOutputs(root)
-    expect(filesIn(kept?.root ?? '')).toMatchObject({ 'one.json': 'one.json', 'news/A.json': 'news/A.json', 'news/B.json': 'news/B.json' })
+    const previous = await previousOutputs(root)
+    expect(filesIn(previous?.root ?? '')).toMatchObject({
+      'one.json': 'one.json',
+      'news/A.json': 'news/A.json',
+      'news/B.json': 'news/B.json',
+    })
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(1)
   })
 

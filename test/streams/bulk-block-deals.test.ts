@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../../src/model/trading-day.js'
-import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+import { arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const FILE = 'bulk_block_deals.json'
 const RANGES = [
@@ -15,8 +15,8 @@ interface Page {
   readonly pageno: number
 }
 
-const pageOf = ({ body }: Asked): Page => (body as { readonly data: Page }).data
-const chunkOf = (asked: Asked): number => RANGES.findIndex(([start]) => start === pageOf(asked).startdate)
+const pageOf = ({ body }: SentRequest): Page => (body as { readonly data: Page }).data
+const chunkOf = (request: SentRequest): number => RANGES.findIndex(([start]) => start === pageOf(request).startdate)
 
 /** A deal in one of the chunks. */
 const deal = (day: string, qty = 1, more: object = {}) => ({
@@ -32,9 +32,9 @@ const deal = (day: string, qty = 1, more: object = {}) => ({
 })
 
 const deals = (answer: (chunk: number, page: number) => unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'bulk-block-deals', answer: (asked) => answer(chunkOf(asked), pageOf(asked).pageno), ...more })
+  collect({ stream: 'bulk-block-deals', answer: (request) => answer(chunkOf(request), pageOf(request).pageno), ...more })
 
-/** A provider that has so many deals in the newest chunk: its pages, as long as it makes them, and the count that it gives. */
+/** A provider with the given number of deals in the newest chunk, its page size and the count that it reports. */
 const having = (count: number, { size = 50, total = count as number | null, day = '2026-02-12' } = {}) => {
   const all = Array.from({ length: count }, (_, place) => deal(day, place + 1))
   return (chunk: number, page: number): object =>
@@ -43,17 +43,17 @@ const having = (count: number, { size = 50, total = count as number | null, day 
       : { data: [], totalcount: 0 }
 }
 
-/** The pages of the newest chunk, and those of the others, of which there are none. */
+/** The requested pages: those of the newest chunk, and one for each of the other, empty chunks. */
 const newestPages = (count: number): readonly string[] => [...Array.from({ length: count }, (_, page) => `0/${page + 1}`), '1/1', '2/1']
 
 const countIn = (text: string | undefined): number => (JSON.parse(text ?? '[]') as readonly unknown[]).length
 
-const pagesOf = (asked: readonly Asked[]): readonly string[] => asked.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
+const pagesOf = (requests: readonly SentRequest[]): readonly string[] => requests.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
 
 describe('bulk-block-deals', () => {
   it('requests the last 30 days in three chunks of ten, 50 deals per page', async () => {
-    const { asked } = await deals(() => ({ data: [], totalcount: 0 }))
-    expect(asked.map(({ path, body }) => ({ path, body }))).toEqual(
+    const { requests } = await deals(() => ({ data: [], totalcount: 0 }))
+    expect(requests.map(({ path, body }) => ({ path, body }))).toEqual(
       RANGES.map(([startdate, enddate]) => ({
         path: '/static/staticscanx/deal',
         body: { data: { startdate, enddate, defaultpage: 'N', pageno: 1, pagecount: 50 } },
@@ -66,8 +66,8 @@ describe('bulk-block-deals', () => {
     { at: '2026-02-28T23:59:59+05:30', end: '28-02-2026', start: '19-02-2026' },
     { at: '2026-01-05T18:30:00Z', end: '06-01-2026', start: '28-12-2025' },
   ])('counts days in India: at $at the first chunk is $start to $end', async ({ at, start, end }) => {
-    const { asked } = await deals(() => ({ data: [], totalcount: 0 }), { asOf: Date.parse(at) })
-    expect(asked[0]?.body).toMatchObject({ data: { startdate: start, enddate: end } })
+    const { requests } = await deals(() => ({ data: [], totalcount: 0 }), { asOf: Date.parse(at) })
+    expect(requests[0]?.body).toMatchObject({ data: { startdate: start, enddate: end } })
   })
 
   it.each([
@@ -79,16 +79,16 @@ describe('bulk-block-deals', () => {
     { total: 101, pages: 3 },
     { total: 150, pages: 3 },
   ])('requests $pages pages of a chunk of $total deals in sequence, and no more', async ({ total, pages }) => {
-    const { asked, text, report } = await deals(having(total))
-    expect(pagesOf(asked)).toEqual(newestPages(pages))
+    const { requests, text, report } = await deals(having(total))
+    expect(pagesOf(requests)).toEqual(newestPages(pages))
     expect(countIn(text(FILE))).toBe(total)
     expect(report.outcome).toBe('complete')
   })
 
   it('uses the count of page 1, whatever later pages report', async () => {
     const answer = having(120)
-    const { asked } = await deals((chunk, page) => ({ ...answer(chunk, page), ...(page > 1 ? { totalcount: 9_999 } : {}) }))
-    expect(pagesOf(asked)).toEqual(newestPages(3))
+    const { requests } = await deals((chunk, page) => ({ ...answer(chunk, page), ...(page > 1 ? { totalcount: 9_999 } : {}) }))
+    expect(pagesOf(requests)).toEqual(newestPages(3))
   })
 
   it.each([
@@ -101,9 +101,9 @@ describe('bulk-block-deals', () => {
     { what: 'pages hold 25', count: 163, given: { size: 25 }, pages: 7 },
     { what: 'pages hold 25, and the count is gone', count: 163, given: { size: 25, total: null }, pages: 7 },
   ])('reads all deals if $what', async ({ count, given, pages }) => {
-    const { asked, text, report } = await deals(having(count, given))
+    const { requests, text, report } = await deals(having(count, given))
     expect(countIn(text(FILE))).toBe(count)
-    expect(pagesOf(asked)).toEqual(newestPages(pages))
+    expect(pagesOf(requests)).toEqual(newestPages(pages))
     expect(report.outcome).toBe('complete')
   })
 
@@ -131,12 +131,12 @@ describe('bulk-block-deals', () => {
   })
 
   it('stops at the page limit if pages never end', async () => {
-    const { asked, script } = await deals((chunk, page) => ({ data: chunk === 0 ? [deal('2026-02-12', page)] : [] }))
-    expect(pagesOf(asked)).toEqual(newestPages(200))
+    const { requests, script } = await deals((chunk, page) => ({ data: chunk === 0 ? [deal('2026-02-12', page)] : [] }))
+    expect(pagesOf(requests)).toEqual(newestPages(200))
     expect(script.problems[0]?.reason).toContain('count: more rows follow after 200 pages')
   })
 
-  it('treats a promised page without deals as a failure, and keeps the stored deals of those days', async () => {
+  it('treats an announced page without deals as a failure, and retains the stored deals of those days', async () => {
     const files = withFile(FILE, arrayOf(deal('2026-02-12', 7), deal('2026-02-11', 8)))
     const { script, text } = await deals(
       (chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12', 1)] : [], totalcount: chunk === 0 ? 60 : 0 }),
@@ -148,16 +148,16 @@ describe('bulk-block-deals', () => {
   })
 
   it('does not follow an impossible count page by page', async () => {
-    const { asked, script, text } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? 1e9 : 1 }))
-    expect(pagesOf(asked)).toEqual(['0/1', '1/1', '2/1'])
+    const { requests, script, text } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? 1e9 : 1 }))
+    expect(pagesOf(requests)).toEqual(['0/1', '1/1', '2/1'])
     expect(script.degraded).toBe(1)
     expect(JSON.parse(text(FILE) ?? '')).toHaveLength(3)
   })
 
   it('reads a count that comes as text', async () => {
     const answer = having(51)
-    const { asked } = await deals((chunk, page) => ({ ...answer(chunk, page), totalcount: chunk === 0 ? '51' : '0' }))
-    expect(pagesOf(asked)).toEqual(newestPages(2))
+    const { requests } = await deals((chunk, page) => ({ ...answer(chunk, page), totalcount: chunk === 0 ? '51' : '0' }))
+    expect(pagesOf(requests)).toEqual(newestPages(2))
   })
 
   it('writes rows unchanged, newest first, in the order answered within a date', async () => {
@@ -167,7 +167,7 @@ describe('bulk-block-deals', () => {
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
   })
 
-  it('keeps one of the deals that agree in the six fields, the first one', async () => {
+  it('stores only the first of several deals with the same six fields', async () => {
     const one = deal('2026-02-12', 500)
     const numbered = Array.from({ length: 49 }, (_, place) => deal('2026-02-12', place))
     const { text } = await deals((chunk, page) =>
@@ -215,10 +215,10 @@ describe('bulk-block-deals', () => {
 
   it.each([{ failing: 1 }, { failing: 2 }])('ends a chunk at its failing page $failing, and goes on with the next', async ({ failing }) => {
     const data = { 0: [deal('2026-02-12')], 1: [deal('2026-01-30')], 2: [deal('2026-01-20')] }
-    const { text, asked, script, report } = await deals((chunk, page) =>
+    const { text, requests, script, report } = await deals((chunk, page) =>
       chunk === 1 && page === failing ? 404 : { data: page === 1 ? data[chunk as 0] : [], totalcount: chunk === 1 ? 101 : 1 },
     )
-    expect(pagesOf(asked)).toEqual(['0/1', ...Array.from({ length: failing }, (_, page) => `1/${page + 1}`), '2/1'])
+    expect(pagesOf(requests)).toEqual(['0/1', ...Array.from({ length: failing }, (_, page) => `1/${page + 1}`), '2/1'])
     expect(text(FILE)).toBe(arrayOf(deal('2026-02-12'), ...(failing === 2 ? [deal('2026-01-30')] : []), deal('2026-01-20')))
     expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
     expect(script.problems[0]?.reason).toMatch(/24-01-2026.*02-02-2026.*404/)
@@ -250,8 +250,8 @@ describe('bulk-block-deals', () => {
   })
 
   it('accepts answers without a count', async () => {
-    const { asked, text, report } = await deals((chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12')] : [] }))
-    expect(pagesOf(asked)).toEqual(newestPages(2))
+    const { requests, text, report } = await deals((chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12')] : [] }))
+    expect(pagesOf(requests)).toEqual(newestPages(2))
     expect(text(FILE)).toBe(arrayOf(deal('2026-02-12')))
     expect(report).toMatchObject({ outcome: 'partial', drift: [{ kind: 'gone', field: 'totalcount' }] })
   })
@@ -294,7 +294,7 @@ describe('bulk-block-deals', () => {
   })
 
   it('uses the day in India even if it is still yesterday elsewhere', async () => {
-    const { asked } = await deals(() => ({ data: [] }), { asOf: toInstant('2026-02-12', '00:10') })
-    expect(asked[0]?.body).toMatchObject({ data: { enddate: '12-02-2026' } })
+    const { requests } = await deals(() => ({ data: [] }), { asOf: toInstant('2026-02-12', '00:10') })
+    expect(requests[0]?.body).toMatchObject({ data: { enddate: '12-02-2026' } })
   })
 })

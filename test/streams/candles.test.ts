@@ -28,7 +28,7 @@ const columns = (times: readonly number[], close = 10.5) => ({
   },
 })
 
-/** Answers of all candles those that are asked for. */
+/** Answers with the requested ones of all candles. */
 const since =
   ({ data }: { readonly data: Readonly<Record<string, readonly number[]>> }): Collecting['answer'] =>
   ({ body }) => {
@@ -46,7 +46,7 @@ const rangeOf = (body: unknown): unknown => {
 
 describe('all-ohlcv', () => {
   it('requests the full history on the first run, as in the interface document', async () => {
-    const { asked } = await candles(columns([THU]))
+    const { requests } = await candles(columns([THU]))
     const body = {
       EXCH: 'NSE',
       SYM: 'ALPHA',
@@ -58,7 +58,7 @@ describe('all-ohlcv', () => {
       START: 215634600,
       END: EVENING / 1_000,
     }
-    expect(asked.map(({ path, body }) => ({ path, body }))).toEqual([{ path: '/ticks/getDataH', body }])
+    expect(requests.map(({ path, body }) => ({ path, body }))).toEqual([{ path: '/ticks/getDataH', body }])
   })
 
   it('writes a row for each candle under the document’s header', async () => {
@@ -74,8 +74,8 @@ describe('all-ohlcv', () => {
 
   it('later requests only the candles from the last stored one on, and appends the new ones', async () => {
     const files = withFile(FILE, fileOf(rowOf(TUE), rowOf(WED)))
-    const { text, asked, script } = await candles(columns([WED, THU]), { files })
-    expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: WED, END: EVENING / 1_000 }])
+    const { text, requests, script } = await candles(columns([WED, THU]), { files })
+    expect(requests.map(({ body }) => rangeOf(body))).toEqual([{ START: WED, END: EVENING / 1_000 }])
     expect(text(FILE)).toBe(fileOf(rowOf(TUE), rowOf(WED), rowOf(THU)))
     expect(script).not.toHaveProperty('rewritten')
   })
@@ -83,8 +83,8 @@ describe('all-ohlcv', () => {
   it('sends no request and counts the stock as skipped if nothing is missing', async () => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU]), { files })
-    const { text, asked, script, report } = await candles(503, { files, asOf: toInstant('2026-02-12', '23:59') })
-    expect(asked).toEqual([])
+    const { text, requests, script, report } = await candles(503, { files, asOf: toInstant('2026-02-12', '23:59') })
+    expect(requests).toEqual([])
     expect(script).toMatchObject({ outcome: 'success', items: { skipped: 1 }, requests: 0 })
     expect(report.outcome).toBe('complete')
     expect(text(FILE)).toBe(fileOf(rowOf(WED), rowOf(THU)))
@@ -101,8 +101,8 @@ describe('all-ohlcv', () => {
     const isPartial = start === WED
     const { c, ...others } = columns([WED, THU, FRI]).data
     const has = { ...others, c: [9.75, isPartial ? 10.25 : 9.75, 10.25] }
-    const { text, asked } = await candles(undefined, { answer: since({ data: has }), files, asOf: toInstant('2026-02-13', '20:00') })
-    expect(asked.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: toInstant('2026-02-13', '20:00') / 1_000 }])
+    const { text, requests } = await candles(undefined, { answer: since({ data: has }), files, asOf: toInstant('2026-02-13', '20:00') })
+    expect(requests.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: toInstant('2026-02-13', '20:00') / 1_000 }])
     expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, isPartial ? 10.25 : 9.75), rowOf(FRI, 10.25)))
   })
 
@@ -173,17 +173,17 @@ describe('all-ohlcv', () => {
   })
 
   it('sends no request when the stored candles reach beyond the given now', async () => {
-    const { asked, script } = await candles(columns([TUE]), {
+    const { requests, script } = await candles(columns([TUE]), {
       files: withFile(FILE, fileOf(rowOf(THU)), EVENING),
       asOf: toInstant('2026-02-11', '12:00'),
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
     expect(script.items).toMatchObject({ skipped: 1 })
   })
 
   it('requests each stock by its own Sid', async () => {
-    const { asked } = await candles(columns([THU]), { master: [ALPHA, BETA] })
-    expect(asked.map(({ body }) => body)).toMatchObject([
+    const { requests } = await candles(columns([THU]), { master: [ALPHA, BETA] })
+    expect(requests.map(({ body }) => body)).toMatchObject([
       { SYM: 'ALPHA', SEC_ID: '1001' },
       { SYM: 'BETA', SEC_ID: '1002' },
     ])

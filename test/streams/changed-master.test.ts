@@ -15,10 +15,10 @@ describe('a master list that differs too much from the stored one', () => {
       const files = (await masterOf(stocks)).files
       const before = outputsIn(files)
       const shifted = stocks.map((one, place) => ({ ...one, [name]: stocks[(place + 1) % stocks.length]?.[name] }))
-      const { report, script, asked } = await masterOf(shifted, { files, only: ['fundamental-data'] })
+      const { report, script, requests } = await masterOf(shifted, { files, only: ['fundamental-data'] })
       expect(report).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^master-data failed: identity: 60 of 60 stocks/) })
       expect(script.problems).toMatchObject([{ item: 'all', status: 'error', code: 'identity' }])
-      expect(asked).toEqual([])
+      expect(requests).toEqual([])
       expect(outputsIn(files)).toEqual(before)
 
       const accepted = await masterOf(shifted, { files, accept: ['identity'] })

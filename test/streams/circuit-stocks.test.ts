@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+import { type Answer, arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
 import { BUILD_PAGE, buildPage, byPath, dataFile, dataPath, pagePath, pathsOf, webPage } from './web-support.js'
 
 const UPPER = 'upper_circuit_stocks.json'
@@ -40,9 +40,9 @@ const RECORD = {
 /** Answers the scan of a side as given, and everything else by path. */
 const circuits =
   (upper: unknown, lower: unknown, web: Readonly<Record<string, unknown>> = {}): Answer =>
-  (asked: Asked) => {
-    if (asked.path !== SCAN) return byPath(web)(asked)
-    return JSON.stringify(asked.body).includes('UpperCircuitBreak') ? upper : lower
+  (request: SentRequest) => {
+    if (request.path !== SCAN) return byPath(web)(request)
+    return JSON.stringify(request.body).includes('UpperCircuitBreak') ? upper : lower
   }
 
 const collected = (answer: Answer, more: Partial<Collecting> = {}) =>
@@ -57,7 +57,7 @@ describe('circuit-stocks', () => {
   })
 
   it('requests the scan of each side as in the interface document', async () => {
-    const { asked } = await collected(circuits({ data: [ROW] }, { data: [ROW] }))
+    const { requests } = await collected(circuits({ data: [ROW] }, { data: [ROW] }))
     const body = (field: string) => ({
       data: {
         sort: 'Mcap',
@@ -72,8 +72,8 @@ describe('circuit-stocks', () => {
         pgno: 1,
       },
     })
-    expect(asked.map(({ path }) => path)).toEqual([SCAN, SCAN])
-    expect(asked.map((one) => one.body)).toEqual([body('LiveData.UpperCircuitBreak'), body('LiveData.LowerCircuitBreak')])
+    expect(requests.map(({ path }) => path)).toEqual([SCAN, SCAN])
+    expect(requests.map((one) => one.body)).toEqual([body('LiveData.UpperCircuitBreak'), body('LiveData.LowerCircuitBreak')])
   })
 
   it('maps a row to the twelve fields of the document, in its order', async () => {
@@ -89,10 +89,12 @@ describe('circuit-stocks', () => {
   })
 
   it('accepts an empty list of the scan: no stock is at its limit', async () => {
-    const { text, asked, script, report } = await collected(circuits({ data: [] }, { data: [] }), { files: withFile(UPPER, 'yesterday’s') })
+    const { text, requests, script, report } = await collected(circuits({ data: [] }, { data: [] }), {
+      files: withFile(UPPER, 'yesterday’s'),
+    })
     expect(text(UPPER)).toBe('[]\n')
     expect(text(LOWER)).toBe('[]\n')
-    expect(pathsOf(asked)).toEqual([SCAN, SCAN])
+    expect(pathsOf(requests)).toEqual([SCAN, SCAN])
     expect(script).toMatchObject({ outcome: 'success', items: { empty: 2 } })
     expect(report.outcome).toBe('complete')
   })
@@ -106,20 +108,22 @@ describe('circuit-stocks', () => {
   ])('falls back to the data of the web site when the scan $what', async ({ scan }) => {
     const rows = ['A', 'B', 'C', 'D'].map((Sym) => ({ ...ROW, Sym }))
     const web = { [BUILD_PAGE]: buildPage, [dataPath(KEYS.upper)]: dataFile(rows), [dataPath(KEYS.lower)]: dataFile(rows) }
-    const { text, asked, script } = await collected(circuits(scan, scan, web))
+    const { text, requests, script } = await collected(circuits(scan, scan, web))
     const records = ['A', 'B', 'C', 'D'].map((sym) => ({ ...RECORD, Symbol: sym }))
     expect(text(UPPER)).toBe(arrayOf(...records))
     expect(text(LOWER)).toBe(arrayOf(...records))
-    expect(pathsOf(asked).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
+    expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2, error: 0 }, degraded: 0 })
     expect(script.problems).toEqual(['upper', 'lower'].map((side) => ({ reason: expect.stringMatching(`${side}.*scan`) })))
   })
 
   it('falls back to the web page when the data fails too, and reads its other spelling of names', async () => {
     const rows = ['A', 'B', 'C', 'D'].map((sym) => ({ sym, Name: `${sym} Ltd`, Ltp: 1 }))
-    const { text, asked } = await collected(circuits(503, { data: [] }, { [BUILD_PAGE]: buildPage, [pagePath(KEYS.upper)]: webPage(rows) }))
+    const { text, requests } = await collected(
+      circuits(503, { data: [] }, { [BUILD_PAGE]: buildPage, [pagePath(KEYS.upper)]: webPage(rows) }),
+    )
     expect(JSON.parse(text(UPPER) ?? '')).toMatchObject(rows.map(({ sym, Name }) => ({ Symbol: sym, Name, LTP: 1 })))
-    expect(pathsOf(asked)).toEqual(expect.arrayContaining([BUILD_PAGE, dataPath(KEYS.upper), pagePath(KEYS.upper)]))
+    expect(pathsOf(requests)).toEqual(expect.arrayContaining([BUILD_PAGE, dataPath(KEYS.upper), pagePath(KEYS.upper)]))
   })
 
   it('fails with the three reasons when no tier answers; the other side is written all the same', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ALPHA, type Asked, BETA, type Collecting, collect, stockNamed, withFile } from './support.js'
+import { ALPHA, BETA, type Collecting, collect, type SentRequest, stockNamed, withFile } from './support.js'
 
 const FILE = 'company_filings/ALPHA_filings.json'
 const LEGACY = '/static/staticscanx/company_filings'
@@ -10,7 +10,7 @@ type Rows = readonly object[] | null
 /** A provider with ALPHA's filings on both paths; the other stocks have none. */
 const filings =
   (legacy: Rows | number, lodr: Rows | number) =>
-  ({ path, body }: Asked): unknown => {
+  ({ path, body }: SentRequest): unknown => {
     if (!JSON.stringify(body).includes(ALPHA.Isin)) return { data: [] }
     const rows = path === LEGACY ? legacy : lodr
     return typeof rows === 'number' ? rows : { data: rows }
@@ -23,9 +23,9 @@ const written = async (legacy: Rows, lodr: Rows): Promise<unknown> => JSON.parse
 
 describe('company-filings', () => {
   it('requests page 1 of 100 filings of each stock from both paths', async () => {
-    const { asked } = await collected([], [], { master: [ALPHA, BETA] })
+    const { requests } = await collected([], [], { master: [ALPHA, BETA] })
     const body = ({ Isin }: typeof ALPHA) => ({ data: { isin: Isin, pg_no: 1, count: 100 } })
-    expect(asked.map(({ path, body }) => ({ path, body }))).toEqual([
+    expect(requests.map(({ path, body }) => ({ path, body }))).toEqual([
       { path: LEGACY, body: body(ALPHA) },
       { path: LODR, body: body(ALPHA) },
       { path: LEGACY, body: body(BETA) },
@@ -144,11 +144,11 @@ describe('company-filings', () => {
 
   it('neither requests nor changes a stored file if FORCE_UPDATE is false', async () => {
     const more = { files: withFile(FILE, 'old'), settings: { forceUpdate: false }, master: [ALPHA, BETA] }
-    const { text, asked, script, report } = await collected([{ news_id: 'a' }], [], more)
+    const { text, requests, script, report } = await collected([{ news_id: 'a' }], [], more)
     expect(text(FILE)).toBe('old')
     expect(script.items).toMatchObject({ skipped: 1, empty: 1, success: 0 })
     expect(report.outcome).toBe('complete')
-    expect(new Set(asked.map(({ body }) => JSON.stringify(body)))).toEqual(
+    expect(new Set(requests.map(({ body }) => JSON.stringify(body)))).toEqual(
       new Set([`{"data":{"isin":"${BETA.Isin}","pg_no":1,"count":100}}`]),
     )
   })
@@ -159,7 +159,7 @@ describe('company-filings', () => {
     { status: 429, attempts: 18 },
   ])('uses the other path when one answers $status, and reports the stock as degraded', async ({ status, attempts }) => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
-    const { script, report, text, asked } = await collected(status, [row])
+    const { script, report, text, requests } = await collected(status, [row])
     expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
     expect(script).toMatchObject({ outcome: 'partial', items: { success: 1 }, degraded: 1 })
     const code = status === 429 ? 'rate_limit' : `http_${status}`
@@ -170,7 +170,7 @@ describe('company-filings', () => {
       reason: expect.stringMatching(`company_filings.*${status}`),
     })
     expect(report.outcome).toBe('partial')
-    expect(asked.filter(({ path }) => path === LEGACY)).toHaveLength(attempts)
+    expect(requests.filter(({ path }) => path === LEGACY)).toHaveLength(attempts)
   })
 
   it('does not report an outage as a stock without filings', async () => {
@@ -191,7 +191,7 @@ describe('company-filings', () => {
     const one = await collect({
       stream: 'company-filings',
       master: [ALPHA, BETA],
-      answer: (asked) => (JSON.stringify(asked.body).includes(BETA.Isin) ? 404 : { data: [{ news_id: 'a' }] }),
+      answer: (request) => (JSON.stringify(request.body).includes(BETA.Isin) ? 404 : { data: [{ news_id: 'a' }] }),
     })
     expect(one.script).toMatchObject({ outcome: 'partial', items: { success: 1, error: 1 } })
   })

@@ -56,7 +56,7 @@ const run = async (
 const namesOf = ({ endpoints }: StreamDefinition): readonly string[] => [...new Set(endpoints.map(({ name }) => name))]
 const faultsOn = (stream: StreamDefinition, fault: Omit<Fault, 'on'>): Fault[] => namesOf(stream).map((on) => ({ on, ...fault }))
 
-/** How often each item of the stream's endpoints was asked. */
+/** The number of requests for each item of the stream's endpoints. */
 const askedOf = (stream: StreamDefinition): readonly number[] =>
   namesOf(stream).flatMap((name) => Object.values(simulator.stats().endpoints[name]?.items ?? {}))
 
@@ -80,7 +80,7 @@ const until = async (what: string, isSo: () => boolean): Promise<void> => {
 }
 
 describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name', ({ stream }) => {
-  it('accounts for every item and writes its files when all goes well', async () => {
+  it('reports every item and writes its files in a run without failures', async () => {
     const { report, script, texts } = await run(stream)
     expect(report.outcome).toBe('complete')
     expect(script).toMatchObject({ outcome: 'success', retries: 0, rateLimited: 0, degraded: 0, problems: [] })
@@ -136,7 +136,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
   it('writes the same bytes when a few connections are reset first', async () => {
     const clean = await run(stream)
     const { stocks, indices } = simulator.market
-    // Five in a row are an outage, which is waited for: in real time, and so long as only items come that are reset.
+    // Five resets in a row are an outage, for which the run waits in real time until an item succeeds.
     const few = [...stocks.slice(0, FEW).flatMap(({ ISIN, Sid }) => [ISIN, Sid]), ...indices.slice(0, FEW).map(({ Sid }) => String(Sid))]
     const items = stream.work.of === undefined ? {} : { items: few }
     simulator.control({ faults: faultsOn(stream, { mode: 'reset', times: 1, ...items }), reset: true })
@@ -148,7 +148,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(script).toMatchObject({ outcome: 'success', rateLimited: 0 })
   })
 
-  it('loses every item with a reason when the provider is out, and writes nothing for them', async () => {
+  it('fails every item with a reason if the provider is down, and writes nothing for them', async () => {
     simulator.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
     const { report, script, texts } = await run(stream, new Map(), EVENING, { downMs: 0 })
     expect(report.outcome).toBe(stream.name === MASTER ? 'failed' : 'partial')
@@ -163,7 +163,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(Math.max(...askedOf(stream))).toBeLessThanOrEqual(2 * (ATTEMPTS + 1))
   })
 
-  it('keeps the files of an earlier run when the provider is out', async () => {
+  it('retains the files of an earlier run if the provider is down', async () => {
     const files: MemoryFiles = new Map()
     const { texts } = await run(stream, files)
     simulator.control({ asOf: NEXT_EVENING, faults: faultsOn(stream, { mode: 'status', status: 503 }), reset: true })

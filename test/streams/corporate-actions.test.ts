@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../../src/model/trading-day.js'
-import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+import { arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const UPCOMING = 'upcoming_corporate_actions.json'
 const HISTORY = 'history_corporate_actions.json'
 
-const isUpcoming = ({ body }: Asked): boolean => JSON.stringify(body).includes('"GT"')
+const isUpcoming = ({ body }: SentRequest): boolean => JSON.stringify(body).includes('"GT"')
 
 const actions = (upcoming: unknown, history: unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'corporate-actions', answer: (asked) => (isUpcoming(asked) ? upcoming : history), ...more })
+  collect({ stream: 'corporate-actions', answer: (request) => (isUpcoming(request) ? upcoming : history), ...more })
 
 const rowOn = (...days: readonly (string | null)[]) => ({
   Sym: 'ALPHA',
@@ -23,7 +23,7 @@ const isKept = async (mode: 'upcoming' | 'history', row: object, asOf?: number):
 
 describe('corporate-actions', () => {
   it('sends one request per mode, both from today in India on', async () => {
-    const { asked } = await actions({ data: [] }, { data: [] }, { asOf: toInstant('2026-02-12', '00:30') })
+    const { requests } = await actions({ data: [] }, { data: [] }, { asOf: toInstant('2026-02-12', '00:30') })
     const body = (op: string) => ({
       data: {
         type: 'full',
@@ -33,8 +33,8 @@ describe('corporate-actions', () => {
         page: 1,
       },
     })
-    expect(asked.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/analytics/customscan/fetchdt'])
-    expect(asked.map((one) => one.body)).toEqual([body('GT'), body('LT')])
+    expect(requests.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/analytics/customscan/fetchdt'])
+    expect(requests.map((one) => one.body)).toEqual([body('GT'), body('LT')])
   })
 
   it('writes each mode’s rows unchanged, in the order answered', async () => {

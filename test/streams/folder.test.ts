@@ -6,10 +6,10 @@ import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import type { RunReport } from '../../src/model/report.js'
 import { temporaryFolder } from '../sinks/support.js'
-import { type Answer, type Asked, EVENING, fakeProvider, SETTINGS, stockNamed } from './support.js'
+import { type Answer, EVENING, fakeProvider, SETTINGS, type SentRequest, stockNamed } from './support.js'
 
 const MASTER = '"Isin"'
-const isMaster = ({ body }: Asked): boolean => JSON.stringify(body ?? null).includes(MASTER)
+const isMaster = ({ body }: SentRequest): boolean => JSON.stringify(body ?? null).includes(MASTER)
 
 const run = (stream: string, out: string, answer: Answer): Promise<RunReport> =>
   lastValueFrom(
@@ -27,8 +27,8 @@ const symbolsIn = (path: string): readonly unknown[] =>
 /** One piece of news about every stock. */
 const news =
   (symbols: readonly string[]): Answer =>
-  (asked) =>
-    isMaster(asked)
+  (request) =>
+    isMaster(request)
       ? { data: symbols.map(stockNamed) }
       : { data: { latest_news: [{ news_object: { title: 'x', text: '', overall_sentiment: '' }, publish_date: EVENING, category: '' }] } }
 

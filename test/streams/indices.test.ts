@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Asked, arrayOf, type Collecting, collect } from './support.js'
+import { arrayOf, type Collecting, collect, type SentRequest } from './support.js'
 
 const LIST = 'all_indices_list.json'
 const FOLDER = 'ohlcv_data/indices/'
@@ -15,17 +15,17 @@ const indexOf = (Sym: string | null, Sid: number | null, more: object = {}) => (
   ...more,
 })
 
-const sidOf = ({ body }: Asked): number => Number((body as { readonly SEC_ID: string }).SEC_ID)
+const sidOf = ({ body }: SentRequest): number => Number((body as { readonly SEC_ID: string }).SEC_ID)
 
 /** Candles whose prices all are the index's Sid. */
-const candleOf = (asked: Asked): object => {
-  const column = [sidOf(asked)]
+const candleOf = (request: SentRequest): object => {
+  const column = [sidOf(request)]
   return { data: { Time: [1_770_834_600], o: column, h: column, l: column, c: column, v: [0] } }
 }
 const fileOf = (sid: number): string => `${HEADER}1770834600,${sid},${sid},${sid},${sid},0\n`
 
 const indices = (rows: unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'indices-ohlcv', answer: (asked) => (asked.path === '/ticks/getDataH' ? candleOf(asked) : rows), ...more })
+  collect({ stream: 'indices-ohlcv', answer: (request) => (request.path === '/ticks/getDataH' ? candleOf(request) : rows), ...more })
 
 const filesOf = async (...rows: readonly object[]): Promise<Readonly<Record<string, string>>> => {
   const { files } = await indices({ data: rows })
@@ -37,10 +37,10 @@ const filesOf = async (...rows: readonly object[]): Promise<Readonly<Record<stri
 describe('all-indices', () => {
   it('sends the observed request, and writes the rows as answered', async () => {
     const rows = [indexOf('NIFTY', 13, { Ltp: null, PPerchange: -0.5 }), indexOf('SENSEX', 51)]
-    const { text, asked, script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows }) })
+    const { text, requests, script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows }) })
     expect(text(LIST)).toBe(arrayOf(...rows))
-    expect(asked).toMatchObject([{ path: '/analytics/customscan/fetchdt' }])
-    expect(asked[0]?.body).toEqual({
+    expect(requests).toMatchObject([{ path: '/analytics/customscan/fetchdt' }])
+    expect(requests[0]?.body).toEqual({
       data: {
         sort: 'Sym',
         sorder: 'asc',
@@ -81,10 +81,10 @@ describe('all-indices', () => {
 
 describe('indices-ohlcv', () => {
   it('requests the candles of each index by its own row', async () => {
-    const { asked, script } = await indices({
+    const { requests, script } = await indices({
       data: [indexOf('NIFTY 100', 13), indexOf('SENSEX', 51, { Exch: 'BSE', Seg: 'X', Inst: 'INDEX' })],
     })
-    expect(asked.slice(1).map(({ body }) => body)).toMatchObject([
+    expect(requests.slice(1).map(({ body }) => body)).toMatchObject([
       { EXCH: 'IDX', SYM: 'NIFTY 100', SEG: 'I', INST: 'IDX', SEC_ID: '13', EXPCODE: 0, INTERVAL: 'D', START: 215634600 },
       { EXCH: 'BSE', SYM: 'SENSEX', SEG: 'X', INST: 'INDEX', SEC_ID: '51' },
     ])
@@ -92,8 +92,8 @@ describe('indices-ohlcv', () => {
   })
 
   it('requests the list of indices, and no stock, if run alone', async () => {
-    const { asked, report } = await indices({ data: [indexOf('NIFTY', 13)] })
-    expect(asked.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/ticks/getDataH'])
+    const { requests, report } = await indices({ data: [indexOf('NIFTY', 13)] })
+    expect(requests.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/ticks/getDataH'])
     expect(report.scripts['all-indices']?.outcome).toBe('success')
     expect(report.scripts['master-data']?.outcome).toBe('skipped')
   })
@@ -144,10 +144,10 @@ describe('indices-ohlcv', () => {
   })
 
   it.each([500, { data: [] }, { data: null }, '<html></html>'])('fails with the reason when the list of indices is %j', async (list) => {
-    const { script, report, asked } = await indices(list)
+    const { script, report, requests } = await indices(list)
     expect(report.scripts['all-indices']).toMatchObject({ outcome: 'failed' })
     expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('all-indices') })
     expect(report.outcome).toBe('partial')
-    expect(asked.every(({ path }) => path !== '/ticks/getDataH')).toBe(true)
+    expect(requests.every(({ path }) => path !== '/ticks/getDataH')).toBe(true)
   })
 })

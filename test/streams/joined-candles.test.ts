@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { addDays, toInstant } from '../../src/model/trading-day.js'
-import { ALPHA, type Asked, arrayOf, type Collecting, collect, EVENING, withFile } from './support.js'
+import { ALPHA, arrayOf, type Collecting, collect, EVENING, type SentRequest, withFile } from './support.js'
 
 const FILE = 'ohlcv_data/ALPHA.csv'
 const HISTORY = 'history_corporate_actions.json'
@@ -17,7 +17,7 @@ const textOf = (all: readonly string[], price: number): string =>
 /** What a provider answers that has a candle of one price for each day. */
 const candlesOf =
   (all: readonly string[], price: number) =>
-  ({ body }: Asked): unknown => {
+  ({ body }: SentRequest): unknown => {
     const Time = all.map(midnight).filter((time) => time >= (body as { START: number }).START)
     const [o, v] = [Time.map(() => price), Time.map(() => 1_000)]
     return { data: { Time, o, h: o, l: o, c: o, v } }
@@ -36,44 +36,44 @@ const joined = (price: number, actions: unknown, more: Partial<Collecting> = {})
     stream: 'all-ohlcv',
     only: ['all-ohlcv', 'corporate-actions'],
     master: [ALPHA],
-    answer: (asked) => (asked.path.startsWith('/ticks') ? candlesOf(all, price)(asked) : actions),
+    answer: (request) => (request.path.startsWith('/ticks') ? candlesOf(all, price)(request) : actions),
     files: withFile(FILE, textOf(all.slice(0, 10), 100)),
     ...more,
   })
 }
 
-const startsOf = (asked: readonly Asked[]): readonly unknown[] =>
-  asked.filter(({ path }) => path.startsWith('/ticks')).map(({ body }) => (body as { START: number }).START)
+const startsOf = (requests: readonly SentRequest[]): readonly unknown[] =>
+  requests.filter(({ path }) => path.startsWith('/ticks')).map(({ body }) => (body as { START: number }).START)
 
 describe('candles after a corporate action', () => {
   const reason = `history fetched again: split on ${TODAY}`
 
   it('are fetched again completely if this run finds a split, and the report names the stock', async () => {
-    const { text, asked, report, script } = await joined(50, { data: [split(TODAY), split(TODAY, 'BETA')] })
-    expect(startsOf(asked)).toEqual([ALL])
+    const { text, requests, report, script } = await joined(50, { data: [split(TODAY), split(TODAY, 'BETA')] })
+    expect(startsOf(requests)).toEqual([ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
     expect(script).toMatchObject({ items: { success: 1 }, files: 1, rewritten: [{ item: 'ALPHA', reason }] })
     expect(report.outcome).toBe('complete')
   })
 
   it.each(['2026-02-10', '2026-02-13'])('are extended if the split is of another time: %s', async (day) => {
-    const { text, asked, script } = await joined(100, { data: [split(day)] })
-    expect(startsOf(asked)).toEqual([midnight('2026-02-11')])
+    const { text, requests, script } = await joined(100, { data: [split(day)] })
+    expect(startsOf(requests)).toEqual([midnight('2026-02-11')])
     expect(text(FILE)).toBe(textOf(days(11), 100))
     expect(script).not.toHaveProperty('rewritten')
   })
 
   it('use the stored corporate actions if this run does not fetch them', async () => {
     const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
-    const { asked, text } = await joined(50, undefined, { only: ['all-ohlcv'], files })
-    expect(startsOf(asked)).toEqual([ALL])
+    const { requests, text } = await joined(50, undefined, { only: ['all-ohlcv'], files })
+    expect(startsOf(requests)).toEqual([ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
   })
 
   it('use the stored corporate actions if fetching them fails', async () => {
     const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
-    const { asked, script, report } = await joined(50, 404, { files })
-    expect(startsOf(asked)).toEqual([ALL])
+    const { requests, script, report } = await joined(50, 404, { files })
+    expect(startsOf(requests)).toEqual([ALL])
     expect(script).toMatchObject({ outcome: 'success', rewritten: [{ item: 'ALPHA' }] })
     expect(report.scripts['corporate-actions']?.outcome).toBe('failed')
   })
@@ -81,8 +81,8 @@ describe('candles after a corporate action', () => {
 
 describe('candles that disagree with the stored ones', () => {
   it('are fetched again completely in one step, without a known action', async () => {
-    const { text, asked, script } = await joined(50, { data: [] })
-    expect(startsOf(asked)).toEqual([midnight('2026-02-11'), ALL])
+    const { text, requests, script } = await joined(50, { data: [] })
+    expect(startsOf(requests)).toEqual([midnight('2026-02-11'), ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
     expect(script.rewritten).toEqual([
       { item: 'ALPHA', reason: 'history fetched again: the stored candle of 2026-02-11 differs (open 100, now 50)' },
@@ -96,9 +96,9 @@ describe('candles that disagree with the stored ones', () => {
   ])('leave the stored ones unchanged on $what', async ({ answer, items }) => {
     const { text, script, report } = await joined(50, undefined, {
       only: ['all-ohlcv'],
-      answer: (asked) => {
-        if ((asked.body as { START: number }).START > ALL) return candlesOf(days(11), 50)(asked)
-        return typeof answer === 'function' ? answer(asked) : answer
+      answer: (request) => {
+        if ((request.body as { START: number }).START > ALL) return candlesOf(days(11), 50)(request)
+        return typeof answer === 'function' ? answer(request) : answer
       },
     })
     expect(text(FILE)).toBe(textOf(days(10, '2026-02-11'), 100))
@@ -130,10 +130,10 @@ describe('sessions on a weekend', () => {
 })
 
 describe('a stored file that nothing is wrong with', () => {
-  it('is neither written nor counted as brought when the answer only repeats its last candle', async () => {
+  it('is neither written nor counted as fetched if the answer only repeats its last candle', async () => {
     const files = withFile(FILE, textOf(days(11), 100), EVENING)
-    const { script, asked } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: toInstant('2026-02-14', '12:00') })
-    expect(startsOf(asked)).toEqual([midnight(TODAY)])
+    const { script, requests } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: toInstant('2026-02-14', '12:00') })
+    expect(startsOf(requests)).toEqual([midnight(TODAY)])
     expect(script).toMatchObject({ items: { skipped: 1 }, files: 0 })
     expect(files.get(FILE)).toEqual({ text: textOf(days(11), 100), asOf: EVENING })
   })

@@ -9,7 +9,7 @@ const listOf = (...lines: readonly string[]): Promise<Collected> =>
 
 describe('listing-dates', () => {
   it('keeps each line as published, but for a cell that a spreadsheet would run', async () => {
-    const { text, script, asked } = await listOf(
+    const { text, script, requests } = await listOf(
       ' A & B ,"Alpha, ""the"" Company",EQ,06-OCT-2008',
       'B,=HYPERLINK("http://x"),EQ,06-OCT-2008',
       'C,-,-1,  -  ',
@@ -20,8 +20,8 @@ describe('listing-dates', () => {
       ),
     )
     expect(script).toMatchObject({ outcome: 'success', retries: 0, files: 1 })
-    expect(asked.map(({ path }) => path)).toEqual(['/archive/content/equities/EQUITY_L.csv'])
-    expect(asked[0]?.headers['user-agent']).toMatch(/^Mozilla\/5\.0 /)
+    expect(requests.map(({ path }) => path)).toEqual(['/archive/content/equities/EQUITY_L.csv'])
+    expect(requests[0]?.headers['user-agent']).toMatch(/^Mozilla\/5\.0 /)
   })
 
   it('reads a table whose line ends differ, and no formula hides behind one', async () => {

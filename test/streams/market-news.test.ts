@@ -9,9 +9,9 @@ const news = (items: unknown, more: Partial<Collecting> = {}) =>
 const itemOf = async (item: unknown): Promise<unknown> => JSON.parse((await news([item])).text(FILE) ?? 'null').News[0]
 
 describe('market-news', () => {
-  it('asks as the interface document says, the stock by its ISIN', async () => {
-    const { asked } = await news([])
-    expect(asked).toMatchObject([
+  it('sends the request of the interface document, with the ISIN of the stock', async () => {
+    const { requests } = await news([])
+    expect(requests).toMatchObject([
       {
         path: '/news/v2/news/getLiveNews',
         body: {
@@ -60,7 +60,7 @@ describe('market-news', () => {
     expect(await itemOf({ news_object: { overall_sentiment } })).toEqual({ ...defaults, Sentiment: overall_sentiment })
   })
 
-  it('hands on titles and texts as answered', async () => {
+  it('stores titles and texts unchanged', async () => {
     const texts = { title: ' Ünïcode “quoted”\n', text: '\tIndented text ' }
     expect(await itemOf({ news_object: texts, category: ' a,b ' })).toEqual({
       ...defaults,
@@ -70,14 +70,14 @@ describe('market-news', () => {
     })
   })
 
-  it('keeps the order answered, and at most the configured number even if more come', async () => {
+  it('retains the order of the answer, and at most the configured number of items', async () => {
     const items = ['c', 'a', 'b'].map((title) => ({
       news_object: { title, text: '', overall_sentiment: '' },
       publish_date: 1_770_890_400_000,
     }))
-    const { text, asked } = await news(items, { settings: { newsLimit: 2 } })
+    const { text, requests } = await news(items, { settings: { newsLimit: 2 } })
     expect(JSON.parse(text(FILE) ?? '').News.map(({ Title }: { Title: string }) => Title)).toEqual(['c', 'a'])
-    expect(asked[0]?.body).toMatchObject({ limit: 2 })
+    expect(requests[0]?.body).toMatchObject({ limit: 2 })
   })
 
   it.each([
@@ -100,22 +100,22 @@ describe('market-news', () => {
   ])('ends a stock that is answered $status as $as after $attempts attempts, without a file', async ({ status, as, attempts }) => {
     const answer: Collecting['answer'] = ({ body }) =>
       JSON.stringify(body).includes(ALPHA.Isin) ? status : { data: { latest_news: [{}] } }
-    const { script, report, asked, text } = await news([], { answer, master: [ALPHA, BETA] })
+    const { script, report, requests, text } = await news([], { answer, master: [ALPHA, BETA] })
     expect(script.items).toMatchObject({ [as]: 1, success: 1 })
     expect(script.problems[0]).toMatchObject({ item: 'ALPHA', status: as })
     expect(report.outcome).toBe('partial')
-    expect(asked).toHaveLength(attempts + 1)
+    expect(requests).toHaveLength(attempts + 1)
     expect(text(FILE)).toBeUndefined()
   })
 
-  it('behaves as the document says of 429 when it may not try again, but for the second pass', async () => {
-    const { script, asked } = await news([], { answer: () => 429, settings: { throttleRetries: 0 } })
+  it('sends no retry after a 429 if none is permitted, except in the second pass', async () => {
+    const { script, requests } = await news([], { answer: () => 429, settings: { throttleRetries: 0 } })
     expect(script.items).toMatchObject({ rate_limit: 1 })
     expect(script).toMatchObject({ retries: 0, rateLimited: 2 })
-    expect(asked).toHaveLength(2)
+    expect(requests).toHaveLength(2)
   })
 
-  it('ends a stock whose answer is a page as an error that says so', async () => {
+  it('counts a stock as failed if its answer is an HTML page, with that reason', async () => {
     const { script } = await news([], { answer: () => '<!DOCTYPE html><html>Access Denied</html>' })
     expect(script.items).toMatchObject({ error: 1 })
     expect(script.problems[0]?.reason).toMatch(/: html: .*"Access Denied"/)

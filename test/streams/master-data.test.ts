@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ALPHA, type Asked, arrayOf, BETA, type Collecting, collect, stockNamed, withFile } from './support.js'
+import { ALPHA, arrayOf, BETA, type Collecting, collect, type SentRequest, stockNamed, withFile } from './support.js'
 
 const RESPONSE = 'master_data_response.json'
 const MAP = 'master_isin_map.json'
@@ -7,7 +7,7 @@ const MAP = 'master_isin_map.json'
 const masterOf = (master: readonly object[], more: Partial<Collecting> = {}) =>
   collect({ stream: 'master-data', answer: () => 404, master, ...more })
 
-/** A list that says itself how long it is. */
+/** A list with its own total. */
 const counted = (master: readonly object[], tot_rec: unknown, more: Partial<Collecting> = {}) => masterOf(master, { tot_rec, ...more })
 
 const stocksNamed = (count: number) => Array.from({ length: count }, (_, place) => stockNamed(`S${place}`, place))
@@ -16,9 +16,9 @@ const outputsIn = (files: Collecting['files']) => [...(files ?? [])].filter(([fi
 const stock = (symbol: string, ISIN: string, Name: string, Sid: string, FnoFlag: number) => ({ Symbol: symbol, ISIN, Name, Sid, FnoFlag })
 
 describe('master-data', () => {
-  it('asks once, with the fields and conditions of the document and an Origin', async () => {
+  it('sends one request, with the fields and conditions of the document and an Origin', async () => {
     const seen: unknown[] = []
-    const watch = ({ path, body, headers }: Asked): void => void seen.push({ path, body, origin: headers.origin })
+    const watch = ({ path, body, headers }: SentRequest): void => void seen.push({ path, body, origin: headers.origin })
     await masterOf([ALPHA], { watch, settings: { exchange: 'bse' } })
     expect(seen).toEqual([
       {
@@ -88,7 +88,7 @@ describe('master-data', () => {
     { what: 'is empty', rows: [] },
     { what: 'holds no stock', rows: [{ Sym: '', Isin: '' }] },
   ])('fails the run when the list $what, asks nothing else and leaves the earlier files alone', async ({ rows }) => {
-    const { report, asked, text, script } = await collect({
+    const { report, requests, text, script } = await collect({
       stream: 'master-data',
       only: ['master-data', 'fundamental-data', 'all-indices'],
       answer: () => ({ data: [] }),
@@ -97,7 +97,7 @@ describe('master-data', () => {
     })
     expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('no stock') })
     expect(script.outcome).toBe('failed')
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
     expect(text(MAP)).toBe('the good one')
     expect(text(RESPONSE)).toBeUndefined()
   })
@@ -107,7 +107,7 @@ describe('master-data', () => {
     const files = (await masterOf(stocks)).files
     const before = [...files]
     const cut = [...stocks.slice(0, 6), ...stocks.slice(6).map(({ Sym }) => ({ Sym }))]
-    const { report, asked } = await collect({
+    const { report, requests } = await collect({
       stream: 'master-data',
       only: ['fundamental-data'],
       answer: () => ({ data: [] }),
@@ -118,7 +118,7 @@ describe('master-data', () => {
       outcome: 'failed',
       error: expect.stringMatching(/master-data failed: shrink: 6 records, the stored file has 10/),
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
     expect([...files].filter(([file]) => !file.startsWith('.scripstream'))).toEqual(
       before.filter(([file]) => !file.startsWith('.scripstream')),
     )
@@ -130,13 +130,13 @@ describe('master-data', () => {
     const stocks = stocksNamed(60)
     const files = (await counted(stocks, 60)).files
     const before = outputsIn(files)
-    const { report, script, asked } = await counted(stocks.slice(0, 45), 60, { files, only: ['fundamental-data'] })
+    const { report, script, requests } = await counted(stocks.slice(0, 45), 60, { files, only: ['fundamental-data'] })
     expect(report).toMatchObject({
       outcome: 'failed',
       error: 'master-data failed: count: the list has 45 rows but reports a total of 60',
     })
     expect(script.problems).toMatchObject([{ item: 'all', status: 'error', code: 'count' }])
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
     expect(outputsIn(files)).toEqual(before)
 
     const accepted = await counted(stocks.slice(0, 45), 60, { files, accept: ['count'] })
@@ -161,7 +161,7 @@ describe('master-data', () => {
     expect((await counted(stocksNamed(60), '61')).report.outcome).toBe('failed')
   })
 
-  describe('of as many stocks as one request asks for', () => {
+  describe('with as many stocks as one request can return', () => {
     it('warns that more may exist', async () => {
       const { report, script } = await counted(stocksNamed(5_000), undefined)
       expect(report).toMatchObject({ outcome: 'complete', stocks: 5_000 })
@@ -181,11 +181,11 @@ describe('master-data', () => {
       return (await masterOf(master, { files })).script.problems.map(({ reason }) => reason)
     }
 
-    it('tells of a renamed stock', async () => {
+    it('warns about a renamed stock', async () => {
       expect(await noticesAfter([{ ...ALPHA, Sym: 'OMEGA' }, BETA])).toEqual([expect.stringMatching(/^renamed: ALPHA is now OMEGA;/)])
     })
 
-    it('tells of an ISIN that changed', async () => {
+    it('warns about a changed ISIN', async () => {
       const [reason] = await noticesAfter([{ ...ALPHA, Isin: 'INE000000099' }, BETA])
       expect(reason).toMatch(/^another ISIN: ALPHA has INE000000099 instead of INE000000001;/)
     })
@@ -199,7 +199,7 @@ describe('master-data', () => {
       )
     })
 
-    it('says nothing where nothing changed, where there was no list, and where that cannot be read', async () => {
+    it('does not warn if nothing changed, or if the earlier list is missing or unreadable', async () => {
       expect(await noticesAfter([BETA, ALPHA])).toEqual([])
       for (const text of ['{"a":', '{}', '[null,7,{"Symbol":1}]'])
         expect((await masterOf([ALPHA], { files: withFile(MAP, text) })).script.problems).toEqual([])

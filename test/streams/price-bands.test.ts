@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../../src/model/trading-day.js'
-import { type Asked, arrayOf, type Collecting, collect, withFile } from './support.js'
+import { arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const CHANGES = 'Sr. No,Symbol,Series, Security Name,From,To\n1,ALPHA ,EQ, ALPHA LIMITED,10,5\n'
 const LIST = 'Symbol ,Series, Security Name,Band , Remarks\nALPHA,EQ,"ALPHA, LTD",No Band,-\n 007 ,BE, BETA ,05.00,\n'
@@ -10,31 +10,31 @@ const kinds = [
   { stream: 'complete-price-bands', prefix: 'sec_list', file: 'complete_price_bands.json', csv: LIST },
 ] as const
 
-const pathsOf = (asked: readonly Asked[]): readonly string[] => asked.map(({ path }) => path)
+const pathsOf = (requests: readonly SentRequest[]): readonly string[] => requests.map(({ path }) => path)
 
 describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
   const pathOn = (day: string): string => `/archive/content/equities/${prefix}_${day}.csv`
   const bands = (answers: Readonly<Record<string, unknown>>, more: Partial<Collecting> = {}) =>
     collect({ stream, answer: ({ path }) => answers[path] ?? 404, ...more })
 
-  it('takes today’s file if there is one, and asks for no other', async () => {
-    const { asked, script } = await bands({ [pathOn('12022026')]: csv, [pathOn('11022026')]: csv })
-    expect(pathsOf(asked)).toEqual([pathOn('12022026')])
+  it('uses today’s file if there is one, and requests no other', async () => {
+    const { requests, script } = await bands({ [pathOn('12022026')]: csv, [pathOn('11022026')]: csv })
+    expect(pathsOf(requests)).toEqual([pathOn('12022026')])
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
   })
 
   it('goes back day by day where there is none, over the end of a year', async () => {
-    const { asked, text } = await bands({ [pathOn('31122025')]: csv }, { asOf: toInstant('2026-01-02', '09:00') })
-    expect(pathsOf(asked)).toEqual([pathOn('02012026'), pathOn('01012026'), pathOn('31122025')])
+    const { requests, text } = await bands({ [pathOn('31122025')]: csv }, { asOf: toInstant('2026-01-02', '09:00') })
+    expect(pathsOf(requests)).toEqual([pathOn('02012026'), pathOn('01012026'), pathOn('31122025')])
     expect(text(file)).toContain('ALPHA')
   })
 
   it('takes the file of the eighth day, and no older one', async () => {
-    const { asked, script } = await bands({ [pathOn('05022026')]: csv })
-    expect(asked).toHaveLength(8)
+    const { requests, script } = await bands({ [pathOn('05022026')]: csv })
+    expect(requests).toHaveLength(8)
     expect(script.outcome).toBe('success')
     const nothing = await bands({ [pathOn('04022026')]: csv }, { files: withFile(file, 'the good one') })
-    expect(nothing.asked).toHaveLength(8)
+    expect(nothing.requests).toHaveLength(8)
     expect(nothing.script).toMatchObject({ outcome: 'failed', items: { success: 0 } })
     expect(nothing.report.outcome).toBe('partial')
     expect(nothing.text(file)).toBe('the good one')
@@ -45,22 +45,22 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
     { status: 403, attempts: 1 },
     { status: 410, attempts: 1 },
   ])('does not use the file of an older day when the provider answers $status', async ({ status, attempts }) => {
-    const { asked, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
-    expect(pathsOf(asked)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
+    const { requests, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
+    expect(pathsOf(requests)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
     expect(script.outcome).toBe('failed')
   })
 
   it('does not use the file of an older day when the host is down', async () => {
-    const { asked, script } = await bands({ [pathOn('12022026')]: 503, [pathOn('11022026')]: csv })
-    expect(new Set(pathsOf(asked))).toEqual(new Set([pathOn('12022026')]))
+    const { requests, script } = await bands({ [pathOn('12022026')]: 503, [pathOn('11022026')]: csv })
+    expect(new Set(pathsOf(requests))).toEqual(new Set([pathOn('12022026')]))
     expect(script.outcome).toBe('failed')
   })
 
   it('rejects a page, or a table without the columns', async () => {
     for (const body of ['<html>maintenance</html>', 'A,B\n1,2\n', '']) {
-      const { script, asked } = await bands({ [pathOn('12022026')]: body, [pathOn('11022026')]: csv })
+      const { script, requests } = await bands({ [pathOn('12022026')]: body, [pathOn('11022026')]: csv })
       expect(script).toMatchObject({ outcome: 'failed', items: { error: 1 } })
-      expect(new Set(pathsOf(asked))).toEqual(new Set([pathOn('12022026')]))
+      expect(new Set(pathsOf(requests))).toEqual(new Set([pathOn('12022026')]))
     }
   })
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { ALPHA, type Answer, type Asked, arrayOf, BETA, type Collecting, collect, stockNamed } from './support.js'
+import { ALPHA, type Answer, arrayOf, BETA, type Collecting, collect, type SentRequest, stockNamed } from './support.js'
 
 const GAMMA = stockNamed('GAMMA', 3)
 const ALL = [ALPHA, BETA, GAMMA]
 
-const isAbout = ({ body }: Asked, { Isin }: typeof ALPHA): boolean => JSON.stringify(body).includes(Isin)
+const isAbout = ({ body }: SentRequest, { Isin }: typeof ALPHA): boolean => JSON.stringify(body).includes(Isin)
 const headOf = ({ Sym, Isin }: typeof ALPHA) => ({ Symbol: Sym, ISIN: Isin })
 
 const kinds = [
@@ -15,18 +15,18 @@ const kinds = [
 ] as const
 
 describe.each(kinds)('$stream', ({ stream, file, path }) => {
-  /** Each stock has one record, which says what it is about. */
+  /** Each stock has one record, which contains its symbol. */
   const records = (more: Partial<Collecting> = {}, value = 'new') => {
-    const answer: Answer = (asked) => ({ data: ALL.filter((one) => isAbout(asked, one)).map(({ Sym }) => ({ about: Sym, value })) })
+    const answer: Answer = (request) => ({ data: ALL.filter((one) => isAbout(request, one)).map(({ Sym }) => ({ about: Sym, value })) })
     return collect({ stream, answer, master: ALL, ...more })
   }
   const recordOf = (one: typeof ALPHA, value = 'new') => ({ ...headOf(one), about: one.Sym, value })
 
   it('writes the records of all stocks in the master list’s order', async () => {
-    const { text, script, asked } = await records({ master: [GAMMA, ALPHA, BETA] })
+    const { text, script, requests } = await records({ master: [GAMMA, ALPHA, BETA] })
     expect(text(file)).toBe(arrayOf(recordOf(GAMMA), recordOf(ALPHA), recordOf(BETA)))
     expect(script).toMatchObject({ outcome: 'success', items: { success: 3 }, files: 1 })
-    expect(asked.map((one) => one.path)).toEqual([path, path, path])
+    expect(requests.map((one) => one.path)).toEqual([path, path, path])
   })
 
   it('starts a record with Symbol and ISIN, then has the answered one unchanged and in its key order', async () => {
@@ -41,10 +41,10 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(JSON.parse(text(file) ?? '')).toEqual([{ Symbol: 'ALPHA', ISIN: ALPHA.Isin, a: 1 }])
   })
 
-  it.each(['isin', 'Isin', 'ISIN'])('loses a stock whose answer names another in %s, and asks again first', async (field) => {
+  it.each(['isin', 'Isin', 'ISIN'])('fails a stock whose answer names another one in %s, after a retry', async (field) => {
     const row = { events: 'a', date: '2026-02-12' }
     const stranger = { data: [row, { ...row, [field]: 'INE999999999' }] }
-    const { text, script } = await records({ answer: (asked) => (isAbout(asked, BETA) ? stranger : { data: [row] }) })
+    const { text, script } = await records({ answer: (request) => (isAbout(request, BETA) ? stranger : { data: [row] }) })
     expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), ...row }, { ...headOf(GAMMA), ...row }))
     expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
     expect(script.problems).toEqual([
@@ -53,7 +53,7 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   })
 
   it.each([{ data: [] }, { data: null }])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
-    const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? nothing : { data: [{ a: 1 }] }) })
+    const { text, script, report } = await records({ answer: (request) => (isAbout(request, BETA) ? nothing : { data: [{ a: 1 }] }) })
     expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
     expect(script.items).toMatchObject({ success: 2, empty: 1 })
     expect(report.outcome).toBe('complete')
@@ -72,7 +72,10 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   ])('treats %j as a failure, not as a stock without records, and keeps the stored ones', async (failure) => {
     const files: MemoryFiles = new Map()
     await records({ answer: () => ({ data: [{ a: 1 }] }), files })
-    const { text, script, report } = await records({ answer: (asked) => (isAbout(asked, BETA) ? failure : { data: [{ a: 2 }] }), files })
+    const { text, script, report } = await records({
+      answer: (request) => (isAbout(request, BETA) ? failure : { data: [{ a: 2 }] }),
+      files,
+    })
     expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 2 }, { ...headOf(BETA), a: 1 }, { ...headOf(GAMMA), a: 2 }))
     expect(script.items).toMatchObject({ success: 2, error: 1 })
     expect(report.outcome).toBe('partial')
@@ -81,17 +84,17 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   it('keeps the records of other stocks when only some symbols are requested', async () => {
     const files: MemoryFiles = new Map()
     await records({ files }, 'old')
-    const { text, report, asked, script } = await records({ files, symbols: ['beta'] })
+    const { text, report, requests, script } = await records({ files, symbols: ['beta'] })
     expect(text(file)).toBe(arrayOf(recordOf(ALPHA, 'old'), recordOf(BETA), recordOf(GAMMA, 'old')))
     expect(report.stocks).toBe(1)
     expect(script.items).toMatchObject({ success: 1 })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   it('keeps the stored records of a stock that is lost, and drops those of one that has none any more', async () => {
     const files: MemoryFiles = new Map()
     await records({ files }, 'old')
-    const { text, script, report } = await records({ files, answer: (asked) => (isAbout(asked, ALPHA) ? 503 : { data: [] }) })
+    const { text, script, report } = await records({ files, answer: (request) => (isAbout(request, ALPHA) ? 503 : { data: [] }) })
     expect(text(file)).toBe(arrayOf(recordOf(ALPHA, 'old')))
     expect(script.items).toMatchObject({ http_503: 1, empty: 2 })
     expect(report.outcome).toBe('partial')
@@ -120,21 +123,28 @@ describe('fundamental-data', () => {
   })
 
   it('requests by ISIN, without the usual headers', async () => {
-    const { asked } = await collect({ stream: 'fundamental-data', answer: () => ({ data: [] }), master: [ALPHA] })
-    expect(asked[0]).toMatchObject({ body: { data: { isin: ALPHA.Isin } } })
-    expect(Object.keys(asked[0]?.headers ?? {}).sort()).toEqual(['accept-encoding', 'content-type'])
+    const { requests } = await collect({ stream: 'fundamental-data', answer: () => ({ data: [] }), master: [ALPHA] })
+    expect(requests[0]).toMatchObject({ body: { data: { isin: ALPHA.Isin } } })
+    expect(Object.keys(requests[0]?.headers ?? {}).sort()).toEqual(['accept-encoding', 'content-type'])
   })
 })
 
 describe('advanced-indicators', () => {
   it('requests by the Sid of the stock, without nesting', async () => {
-    const { asked } = await collect({ stream: 'advanced-indicators', answer: () => ({ data: [] }), master: [ALPHA] })
-    expect(asked[0]?.body).toEqual({ exchange: 'NSE', segment: 'E', security_id: '1001', isin: ALPHA.Isin, symbol: 'ALPHA', minute: 'D' })
+    const { requests } = await collect({ stream: 'advanced-indicators', answer: () => ({ data: [] }), master: [ALPHA] })
+    expect(requests[0]?.body).toEqual({
+      exchange: 'NSE',
+      segment: 'E',
+      security_id: '1001',
+      isin: ALPHA.Isin,
+      symbol: 'ALPHA',
+      minute: 'D',
+    })
   })
 
   it.each(['advanced-indicators', 'all-ohlcv'])('does not request %s for a stock without a Sid, and reports it', async (stream) => {
-    const { asked, script } = await collect({ stream, answer: () => ({ data: [] }), master: [{ ...ALPHA, Sid: null }, BETA] })
-    expect(asked).toHaveLength(1)
+    const { requests, script } = await collect({ stream, answer: () => ({ data: [] }), master: [{ ...ALPHA, Sid: null }, BETA] })
+    expect(requests).toHaveLength(1)
     expect(script.items).toMatchObject({ error: 1, empty: 1 })
     expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringContaining('Sid') }])
   })
@@ -145,7 +155,7 @@ describe('new-announcements', () => {
     const row = (events: string, date?: string) => ({ events, ...(date === undefined ? {} : { date }), type: 'x' })
     const ofAlpha = [row('a1', '2026-02-10 10:00:00'), row('a2', '2026-02-12 09:00:00'), row('a3', '2026-02-10 10:00:00'), row('a4')]
     const ofBeta = [row('b1', '2026-02-10 10:00:00'), row('b2', '2026-02-12 09:00:01')]
-    const answer: Answer = (asked) => ({ data: isAbout(asked, ALPHA) ? ofAlpha : ofBeta })
+    const answer: Answer = (request) => ({ data: isAbout(request, ALPHA) ? ofAlpha : ofBeta })
     const { text } = await collect({ stream: 'new-announcements', answer })
     const events: unknown[] = JSON.parse(text('all_company_announcements.json') ?? '').map(({ events }: { events: string }) => events)
     expect(events).toEqual(['b2', 'a2', 'a1', 'a3', 'b1', 'a4'])

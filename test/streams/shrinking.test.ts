@@ -9,7 +9,7 @@ const dataOf = (count: number, make: (place: number) => object) => ({ data: numb
 const EQUITY_LIST = 'SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE'
 const DIVIDEND = { ActType: 'DIVIDEND', ExDate: '2025-05-05', RecDate: '2025-05-05', Note: '2' }
 
-/** What is answered when a list holds so many records. */
+/** The answer for a list with the given number of records. */
 const lists: Readonly<Record<string, { readonly file: string; readonly answer: (count: number) => unknown }>> = {
   'complete-price-bands': {
     file: 'complete_price_bands.json',

@@ -12,14 +12,14 @@ import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 export const EVENING = toInstant('2026-02-12', '20:00')
 
 /** A request as a fake provider sees it. `path` begins with the host's name: `/static/staticscanx/deal`. */
-export interface Asked {
+export interface SentRequest {
   readonly path: string
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** Answers a request: a number is a status, text a 200 as it is, anything else a 200 as JSON. */
-export type Answer = (asked: Asked) => unknown
+export type Answer = (request: SentRequest) => unknown
 
 export interface FakeStock {
   readonly Sym: string
@@ -42,17 +42,18 @@ export const BETA = stockNamed('BETA', 2)
 
 export const jsonOf = (text: string): unknown => JSON.parse(text)
 
-const isMaster = ({ path, body }: Asked): boolean => path === '/analytics/customscan/fetchdt' && JSON.stringify(body).includes('"Isin"')
+const isMaster = ({ path, body }: SentRequest): boolean =>
+  path === '/analytics/customscan/fetchdt' && JSON.stringify(body).includes('"Isin"')
 
-/** A transport that answers at once, and what it was asked. */
-export const fakeProvider = (answer: Answer): { readonly send: Transport; readonly asked: readonly Asked[] } => {
-  const asked: Asked[] = []
+/** A transport that answers at once, with the requests that it got. */
+export const fakeProvider = (answer: Answer): { readonly send: Transport; readonly requests: readonly SentRequest[] } => {
+  const requests: SentRequest[] = []
   const { transport } = createScriptedProvider(({ host, path, body, headers }) => {
     const request = { path: `/${host}${path}`, headers, body }
-    asked.push(request)
+    requests.push(request)
     return of(answer(request))
   })
-  return { send: transport, asked }
+  return { send: transport, requests }
 }
 
 export interface Collecting extends RunOptions {
@@ -60,11 +61,11 @@ export interface Collecting extends RunOptions {
   readonly answer: Answer
   /** Rows of the master list; ALPHA and BETA if absent. */
   readonly master?: readonly object[]
-  /** How many stocks the master list says that there are; it says nothing if absent. */
+  /** The total that the master list reports; it has none if absent. */
   readonly tot_rec?: unknown
   readonly files?: MemoryFiles
   /** Told of every request, the master list's too. */
-  readonly watch?: (asked: Asked) => void
+  readonly watch?: (request: SentRequest) => void
   readonly settings?: SettingsInput
 }
 
@@ -72,14 +73,14 @@ export interface Collected {
   readonly report: RunReport
   /** The part of the report that is about the stream. */
   readonly script: ScriptReport
-  /** Everything that was asked but the master list. */
-  readonly asked: readonly Asked[]
+  /** All requests except those for the master list. */
+  readonly requests: readonly SentRequest[]
   readonly files: MemoryFiles
   /** Text of a file; `undefined` if there is none. */
   readonly text: (file: string) => string | undefined
 }
 
-/** Settings that ask hosts named like the services, without a pause between attempts, and without patience for one that is away. */
+/** Settings whose hosts are named like the services, without back-off, and without waiting for a host that is down. */
 export const SETTINGS = {
   urls: scriptedUrls,
   sheetId: 'SHEET',
@@ -101,9 +102,9 @@ export const collect = async ({
   watch,
   ...options
 }: Collecting): Promise<Collected> => {
-  const provider = fakeProvider((asked) => {
-    watch?.(asked)
-    return isMaster(asked) ? { data: master, tot_rec } : answer(asked)
+  const provider = fakeProvider((request) => {
+    watch?.(request)
+    return isMaster(request) ? { data: master, tot_rec } : answer(request)
   })
   const collector = createCollector({
     settings: { ...SETTINGS, ...settings },
@@ -115,7 +116,7 @@ export const collect = async ({
   const report = await lastValueFrom(collector.run({ asOf: EVENING, only: [stream], ...options }))
   const script = report.scripts[stream]
   if (script === undefined) throw new Error(`no ${stream} in the report`)
-  return { report, script, asked: provider.asked.filter((one) => !isMaster(one)), files, text: (file) => files.get(file)?.text }
+  return { report, script, requests: provider.requests.filter((one) => !isMaster(one)), files, text: (file) => files.get(file)?.text }
 }
 
 /** The text of a JSON array as it is stored. */

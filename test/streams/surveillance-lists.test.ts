@@ -27,10 +27,10 @@ const webRecords = ['A', 'B', 'C', 'D'].map((sym, place) => ({
 
 describe('surveillance-lists', () => {
   it('reads both lists from their tabs of the spreadsheet, without another request', async () => {
-    const { text, asked, script, report } = await lists({ [ASM]: sheet, [GSM]: sheet })
+    const { text, requests, script, report } = await lists({ [ASM]: sheet, [GSM]: sheet })
     expect(text('nse_asm_list.json')).toBe(arrayOf(RECORD))
     expect(text('nse_gsm_list.json')).toBe(arrayOf(RECORD))
-    expect(pathsOf(asked)).toEqual([ASM, GSM])
+    expect(pathsOf(requests)).toEqual([ASM, GSM])
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
     expect(report.outcome).toBe('complete')
   })
@@ -63,7 +63,7 @@ describe('surveillance-lists', () => {
     { what: 'answers a page', answer: '<html>sign in</html>' },
     { what: 'is cut', answer: sheet.slice(0, 60) },
   ])('falls back to the data of the web site when the spreadsheet $what', async ({ answer }) => {
-    const { text, asked, script, report } = await lists({
+    const { text, requests, script, report } = await lists({
       [ASM]: answer,
       [GSM]: sheet,
       [BUILD_PAGE]: buildPage,
@@ -71,7 +71,7 @@ describe('surveillance-lists', () => {
     })
     expect(text('nse_asm_list.json')).toBe(arrayOf(...webRecords))
     expect(text('nse_gsm_list.json')).toBe(arrayOf(RECORD))
-    expect(pathsOf(asked).filter((path) => path.startsWith('/web'))).toEqual([BUILD_PAGE, dataPath('nse-asm-list')])
+    expect(pathsOf(requests).filter((path) => path.startsWith('/web'))).toEqual([BUILD_PAGE, dataPath('nse-asm-list')])
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2, error: 0 }, degraded: 0 })
     expect(script.problems).toEqual([{ reason: expect.stringMatching(/asm.*spreadsheet/) }])
     expect(report.outcome).toBe('complete')
@@ -95,31 +95,31 @@ describe('surveillance-lists', () => {
     { what: 'is of another build', answer: 404 },
     { what: 'has no pageProps', answer: { notFound: true } },
   ])('falls back to the web page when the data $what', async ({ answer }) => {
-    const { text, asked } = await lists({
+    const { text, requests } = await lists({
       [ASM]: sheet,
       [BUILD_PAGE]: buildPage,
       [dataPath('nse-gsm-list')]: answer,
       [pagePath('nse-gsm-list')]: webPage(webRows('gsmStage')),
     })
     expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
-    expect(pathsOf(asked).at(-1)).toBe(pagePath('nse-gsm-list'))
+    expect(pathsOf(requests).at(-1)).toBe(pagePath('nse-gsm-list'))
   })
 
   it('falls back to the web page when the build id is unreadable, and reads it once for both lists', async () => {
-    const { text, asked } = await lists({
+    const { text, requests } = await lists({
       [BUILD_PAGE]: '<html>no build here</html>',
       [pagePath('nse-asm-list')]: webPage(webRows('asmStage')),
       [pagePath('nse-gsm-list')]: webPage(webRows('gsmStage')),
     })
     expect(text('nse_asm_list.json')).toBe(arrayOf(...webRecords))
     expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
-    expect(pathsOf(asked).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
+    expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
   })
 
   it('reads the build id once for all streams of a run', async () => {
-    const { asked } = await lists({ [BUILD_PAGE]: buildPage }, { only: ['surveillance-lists', 'circuit-stocks'] })
-    expect(pathsOf(asked).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
-    expect(pathsOf(asked).filter((path) => path.includes('/_next/data/')).length).toBeGreaterThan(1)
+    const { requests } = await lists({ [BUILD_PAGE]: buildPage }, { only: ['surveillance-lists', 'circuit-stocks'] })
+    expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
+    expect(pathsOf(requests).filter((path) => path.includes('/_next/data/')).length).toBeGreaterThan(1)
   })
 
   it('fails with the three reasons when no tier answers, and leaves an empty list where there was none', async () => {
@@ -144,8 +144,8 @@ describe('surveillance-lists', () => {
   })
 
   it('names files and web keys by the exchange in lower case', async () => {
-    const { files, asked } = await lists({ [GSM]: sheet }, { settings: { exchange: 'BSE', retries: 0 } })
+    const { files, requests } = await lists({ [GSM]: sheet }, { settings: { exchange: 'BSE', retries: 0 } })
     expect([...files.keys()]).toEqual(expect.arrayContaining(['bse_asm_list.json', 'bse_gsm_list.json']))
-    expect(pathsOf(asked)).toContain(pagePath('bse-asm-list'))
+    expect(pathsOf(requests)).toContain(pagePath('bse-asm-list'))
   })
 })

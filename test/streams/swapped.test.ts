@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest'
 import { isRow } from '../../src/model/row.js'
-import { type Asked, type Collecting, collect, type FakeStock, stockNamed } from './support.js'
+import { type Collecting, collect, type FakeStock, type SentRequest, stockNamed } from './support.js'
 
 const STOCKS = 250
 const stocks = Array.from({ length: STOCKS }, (_, place) => stockNamed(`S${place}`, place))
 
-const askedFor = ({ body }: Asked): FakeStock => {
+const askedFor = ({ body }: SentRequest): FakeStock => {
   const text = JSON.stringify(body)
   const stock = stocks.find(({ Isin }) => text.includes(Isin))
-  if (stock === undefined) throw new Error(`nobody is asked for in ${text}`)
+  if (stock === undefined) throw new Error(`no stock is named in ${text}`)
   return stock
 }
 
 const rowOf = ({ Isin }: FakeStock) => ({ isin: Isin, news_id: `n-${Isin}`, news_date: '2026-02-11 10:00:00', of: Isin })
 
-/** Answers that are one behind: each stock gets what was asked for the one before, as on a connection that a late answer put out of step. */
+/** Answers that are one behind: each stock gets the answer of the previous one, as on a connection on which a late answer shifted all others. */
 const late = (every: number) => {
   let before: FakeStock | undefined
   let count = 0
-  return (asked: Asked) => {
-    const own = askedFor(asked)
+  return (request: SentRequest) => {
+    const own = askedFor(request)
     count += 1
     const answered = count % every === 0 ? (before ?? own) : own
     before = own
@@ -35,7 +35,7 @@ const outcome = async (more: Pick<Collecting, 'stream' | 'answer'>) => {
   return { script, stored }
 }
 
-/** Whose each stored record is said to be, and whose it is. */
+/** The stock under which each record is stored, and the stock to which it belongs. */
 const recordsIn = (file: string, document: unknown): readonly { readonly under: unknown; readonly of: unknown }[] => {
   const rows = isRow(document) ? (document.data as readonly unknown[]) : (document as readonly unknown[])
   const symbol = /(S\d+)_filings/.exec(file)?.[1]
@@ -55,11 +55,11 @@ it.each([
 })
 
 it('a thousand swapped answers are all refused as another stock’s', async () => {
-  const other = (asked: Asked) => rowOf(stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS] as FakeStock)
+  const other = (request: SentRequest) => rowOf(stocks[(stocks.indexOf(askedFor(request)) + 1) % STOCKS] as FakeStock)
   let swapped = 0
-  const answer = (asked: Asked) => {
+  const answer = (request: SentRequest) => {
     swapped += 1
-    return { data: [rowOf(askedFor(asked)), other(asked)] }
+    return { data: [rowOf(askedFor(request)), other(request)] }
   }
   for (const stream of ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators']) {
     const { script, stored } = await outcome({ stream, answer })
@@ -72,8 +72,8 @@ it('a thousand swapped answers are all refused as another stock’s', async () =
 
 it('news of another stock are not stored for the requested one', async () => {
   const item = { publish_date: 1_770_890_400_000, news_object: { title: 'x', text: '', overall_sentiment: '' } }
-  const answer = (asked: Asked) => ({
-    data: { latest_news: [{ ...item, isin: stocks[(stocks.indexOf(askedFor(asked)) + 1) % STOCKS]?.Isin }] },
+  const answer = (request: SentRequest) => ({
+    data: { latest_news: [{ ...item, isin: stocks[(stocks.indexOf(askedFor(request)) + 1) % STOCKS]?.Isin }] },
   })
   const { script, files } = await collect({ stream: 'market-news', answer, master: stocks, settings: { retries: 0 } })
   expect(script).toMatchObject({ outcome: 'failed', items: { error: STOCKS }, error: expect.stringContaining('other-stock: ') })

@@ -11,14 +11,14 @@ import { SETTINGS } from './support.js'
 
 const ZONES = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Pacific/Kiritimati']
 
-/** Everything that a run as of an instant writes, and what it asks for. */
+/** All requests and files of a run as of an instant. */
 const runAt = async (asOf: number): Promise<unknown> => {
   const market = createMarket({ seed: 1, stocks: 5, asOf, exchange: 'NSE', candleDays: 5 })
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
   const answer = createAnswerCache(Number.POSITIVE_INFINITY)
-  const asked: string[] = []
+  const requests: string[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
-    asked.push(`${url} ${body}`)
+    requests.push(`${url} ${body}`)
     const { hostname, pathname, search } = new URL(url)
     const routed = route({ method, url: `/${hostname}${pathname}${search}`, headers, body })
     if (routed.kind !== 'accepted') throw new Error(`${method} ${url} is ${routed.kind}`)
@@ -31,14 +31,14 @@ const runAt = async (asOf: number): Promise<unknown> => {
   const collector = createCollector({ settings, storage: memory(files), transport, clock: () => asOf, random: () => 0.5 })
   const { outcome } = await lastValueFrom(collector.run())
   expect(outcome).toBe('complete')
-  return { asked, files: [...files] }
+  return { requests, files: [...files] }
 }
 
 it.each([
   ['the last second of a day in India', '2026-02-12T23:59:59.900+05:30'],
   ['the first second of a leap day in India', '2024-02-29T00:00:00.100+05:30'],
   ['an hour that New York has twice', '2025-11-02T11:30:00.000+05:30'],
-])('asks the same and writes the same wherever the machine stands, in %s', async (_, instant) => {
+])('sends the same requests and writes the same files in every time zone of the machine: %s', async (_, instant) => {
   const own = process.env.TZ
   onTestFinished(() => {
     if (own === undefined) delete process.env.TZ

@@ -1,4 +1,4 @@
-import type { Asked } from './support.js'
+import type { SentRequest } from './support.js'
 
 export const BUILD_ID = 'build-1'
 export const BUILD_PAGE = '/web/all-indices/'
@@ -23,7 +23,7 @@ export const webPage = (rows: unknown): string =>
 /** Answers by path; a path that is not there is a 503. */
 export const byPath =
   (answers: Readonly<Record<string, unknown>>) =>
-  ({ path }: Asked): unknown =>
+  ({ path }: SentRequest): unknown =>
     answers[path] ?? 503
 
-export const pathsOf = (asked: readonly Asked[]): readonly string[] => asked.map(({ path }) => path)
+export const pathsOf = (requests: readonly SentRequest[]): readonly string[] => requests.map(({ path }) => path)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { addDays, toInstant } from '../../src/model/trading-day.js'
-import { type Asked, type Collecting, collect, stockNamed, withFile } from './support.js'
+import { type Collecting, collect, type SentRequest, stockNamed, withFile } from './support.js'
 
 const STOCKS = 30
 const TODAY = '2026-02-12'
@@ -69,9 +69,9 @@ const since =
 
 const shifted: Wrong = (_, sid) => candlesOf(sid === 1_000 + STOCKS - 1 ? 1_000 : sid + 1)
 
-const answering =
+const answerCandles =
   (wrong: Wrong = (columns) => columns, only?: (sid: number) => boolean): Collecting['answer'] =>
-  ({ path, body }: Asked) => {
+  ({ path, body }: SentRequest) => {
     if (!path.startsWith('/ticks')) return { data: [] }
     const { SEC_ID, START, END } = body as { readonly SEC_ID: string; readonly START: number; readonly END: number }
     const sid = Number(SEC_ID)
@@ -86,19 +86,19 @@ const answering =
 const run = (answer: Collecting['answer'], files: MemoryFiles, more: Partial<Collecting> = {}) =>
   collect({ stream: 'all-ohlcv', master, answer, files, ...more })
 
-/** The files of a first evening. */
-const firstEvening = async (): Promise<MemoryFiles> => {
+/** The files of a first daily run. */
+const firstRun = async (): Promise<MemoryFiles> => {
   const files: MemoryFiles = new Map()
-  await run(answering(), files, { asOf: YESTERDAY })
+  await run(answerCandles(), files, { asOf: YESTERDAY })
   return files
 }
 
 const candlesIn = (files: MemoryFiles) =>
   Object.fromEntries([...files].filter(([file]) => file.startsWith('ohlcv_data/')).map(([file, { text }]) => [file, text]))
 
-/** A second evening over wrong answers; and the codes of what failed, with how many. */
-const secondEvening = async (answer: Collecting['answer'], more: Partial<Collecting> = {}) => {
-  const files = await firstEvening()
+/** A second daily run with wrong answers, and the number of failures by code. */
+const secondRun = async (answer: Collecting['answer'], more: Partial<Collecting> = {}) => {
+  const files = await firstRun()
   const before = candlesIn(files)
   const { script, report } = await run(answer, files, more)
   const codes = [...new Set(script.problems.flatMap(({ code }) => code ?? []))]
@@ -107,7 +107,7 @@ const secondEvening = async (answer: Collecting['answer'], more: Partial<Collect
 
 describe('a second daily run with right answers', () => {
   it('adds a candle to each file, with one request per stock', async () => {
-    const { before, after, script, report } = await secondEvening(answering())
+    const { before, after, script, report } = await secondRun(answerCandles())
     expect(report.outcome).toBe('complete')
     expect(script).toMatchObject({ requests: STOCKS, items: { success: STOCKS }, problems: [] })
     for (const [file, text] of Object.entries(before)) expect(after[file]?.startsWith(text)).toBe(true)
@@ -143,19 +143,19 @@ describe('a second daily run whose answers are all wrong', () => {
   ]
 
   it.each(cases)('leaves every file unchanged, and reports why: $what', async ({ wrong, code }) => {
-    const { before, after, script, report, codes, files } = await secondEvening(answering(wrong))
+    const { before, after, script, report, codes, files } = await secondRun(answerCandles(wrong))
     expect(after).toEqual(before)
     expect(codes).toEqual([code])
     expect(script.items).toMatchObject({ error: STOCKS, success: 0 })
     expect(script).not.toHaveProperty('rewritten')
     expect(report.outcome).toBe('partial')
-    // Once the answers are right again, the files are those of two right evenings.
-    await run(answering(), files)
-    expect(candlesIn(files)).toEqual((await secondEvening(answering())).after)
+    // Once the answers are right again, the files are those of two runs with right answers.
+    await run(answerCandles(), files)
+    expect(candlesIn(files)).toEqual((await secondRun(answerCandles())).after)
   })
 
   it.each(cases)('stores them if the run accepts it: $what', async ({ wrong, code }) => {
-    const { before, after, report } = await secondEvening(answering(wrong), { accept: [code as 'prices'] })
+    const { before, after, report } = await secondRun(answerCandles(wrong), { accept: [code as 'prices'] })
     expect(report.outcome).toBe('complete')
     for (const [file, text] of Object.entries(before)) expect(after[file]).not.toBe(text)
   })
@@ -163,29 +163,29 @@ describe('a second daily run whose answers are all wrong', () => {
 
 describe('a second daily run with some wrong answers', () => {
   it('refuses only answers of other stocks', async () => {
-    const { before, after, script, codes } = await secondEvening(answering(shifted, (sid) => sid < 1_020))
+    const { before, after, script, codes } = await secondRun(answerCandles(shifted, (sid) => sid < 1_020))
     expect([codes, script.items]).toMatchObject([['identity'], { error: 20, success: 10 }])
     for (const { Sym, Sid } of master) expect(after[`ohlcv_data/${Sym}.csv`] === before[`ohlcv_data/${Sym}.csv`]).toBe(Sid < 1_020)
   })
 
   it('replaces the history of single stocks that were divided, though no action is known', async () => {
-    const { script, report } = await secondEvening(answering(times(0.5), (sid) => [1_003, 1_017].includes(sid)))
+    const { script, report } = await secondRun(answerCandles(times(0.5), (sid) => [1_003, 1_017].includes(sid)))
     expect(report.outcome).toBe('complete')
     expect(script.rewritten?.map(({ item }) => item).sort()).toEqual(['S17', 'S3'])
   })
 
-  it('takes the halved candle of a single stock for a move of the market', async () => {
-    const { report } = await secondEvening(answering(since(1, times(0.5)), (sid) => sid === 1_003))
+  it('accepts the halved candle of a single stock as a move of the market', async () => {
+    const { report } = await secondRun(answerCandles(since(1, times(0.5)), (sid) => sid === 1_003))
     expect(report.outcome).toBe('complete')
   })
 
   it('refuses higher prices of single stocks without a corporate action', async () => {
-    const { codes, script } = await secondEvening(answering(times(10), (sid) => sid < 1_003))
+    const { codes, script } = await secondRun(answerCandles(times(10), (sid) => sid < 1_003))
     expect([codes, script.items]).toMatchObject([['rescale'], { error: 3, success: STOCKS - 3 }])
   })
 
   it('refuses a single stock whose prices have an impossible factor', async () => {
-    const { script, codes } = await secondEvening(answering(times(100), (sid) => sid === 1_003))
+    const { script, codes } = await secondRun(answerCandles(times(100), (sid) => sid === 1_003))
     expect([codes, script.items]).toMatchObject([['rescale'], { error: 1, success: STOCKS - 1 }])
   })
 
@@ -193,11 +193,11 @@ describe('a second daily run with some wrong answers', () => {
     { factor: 0.5, code: undefined },
     { factor: 0.001, code: 'rescale' },
   ])('judges the history of a stock with a known split by its factor: $factor', async ({ factor, code }) => {
-    const files = await firstEvening()
+    const files = await firstRun()
     const split = [{ Sym: 'S3', CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY, RecDate: TODAY, Note: '1:2' }] }]
     files.set('history_corporate_actions.json', { text: JSON.stringify(split), asOf: 0 })
     const { script } = await run(
-      answering(times(factor), (sid) => sid === 1_003),
+      answerCandles(times(factor), (sid) => sid === 1_003),
       files,
     )
     expect(script.problems.map((problem) => problem.code)).toEqual(code === undefined ? [] : [code])
@@ -209,7 +209,7 @@ describe('a second daily run with some wrong answers', () => {
       h: h.map((high) => high + 1),
       c: c.with(-2, (c.at(-2) as number) + 0.5),
     })
-    const { script, report } = await secondEvening(answering(corrected))
+    const { script, report } = await secondRun(answerCandles(corrected))
     expect(script).toMatchObject({ items: { success: STOCKS } })
     expect(script.rewritten).toHaveLength(STOCKS)
     expect(report.outcome).toBe('complete')
@@ -225,38 +225,38 @@ describe('a second daily run with some wrong answers', () => {
       ) as unknown as Columns
     }
     for (const wrong of [halfThenZero, lastTwo]) {
-      const { before, after, codes, script } = await secondEvening(answering(wrong, (sid) => sid === 1_003))
+      const { before, after, codes, script } = await secondRun(answerCandles(wrong, (sid) => sid === 1_003))
       expect([codes, script.items]).toMatchObject([['prices'], { error: 1, success: STOCKS - 1 }])
       expect(after['ohlcv_data/S3.csv']).toBe(before['ohlcv_data/S3.csv'])
     }
   })
 
   it('accepts a multiple that a known split explains, and no other', async () => {
-    const evening = async (wrong: Wrong) => {
-      const files = await firstEvening()
+    const runAgain = async (wrong: Wrong) => {
+      const files = await firstRun()
       const splits = JSON.stringify(master.map(({ Sym }) => ({ Sym, CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY }] })))
       for (const [file, stored] of withFile('history_corporate_actions.json', splits)) files.set(file, stored)
-      return (await run(answering(wrong), files)).script.items
+      return (await run(answerCandles(wrong), files)).script.items
     }
-    expect(await evening(times(0.1))).toMatchObject({ success: STOCKS, error: 0 })
-    expect(await evening(times(10))).toMatchObject({ success: 0, error: STOCKS })
+    expect(await runAgain(times(0.1))).toMatchObject({ success: STOCKS, error: 0 })
+    expect(await runAgain(times(10))).toMatchObject({ success: 0, error: STOCKS })
   })
 
   it('accepts a large move that a corporate action explains', async () => {
     const tenth = newest(({ o, h, l, c }) => ({ o: o / 10, h: h / 10, l: l / 10, c: c / 10 }))
     const demerger = [{ Sym: 'S3', CorpAct: [{ ActType: 'DEMERGER', ExDate: TODAY }] }]
-    const evening = async (actions: readonly unknown[]) => {
-      const files = await firstEvening()
+    const runAgain = async (actions: readonly unknown[]) => {
+      const files = await firstRun()
       for (const [file, stored] of withFile('history_corporate_actions.json', JSON.stringify(actions))) files.set(file, stored)
       return (
         await run(
-          answering(tenth, (sid) => sid === 1_003),
+          answerCandles(tenth, (sid) => sid === 1_003),
           files,
         )
       ).script.items
     }
-    expect(await evening(demerger)).toMatchObject({ success: STOCKS, error: 0 })
-    expect(await evening([])).toMatchObject({ success: STOCKS - 1, error: 1 })
+    expect(await runAgain(demerger)).toMatchObject({ success: STOCKS, error: 0 })
+    expect(await runAgain([])).toMatchObject({ success: STOCKS - 1, error: 1 })
   })
 })
 
@@ -267,18 +267,21 @@ describe('candles that are late', () => {
 
   it('cause a warning in a first run and in one without new candles, but not if the market is current', async () => {
     const files: MemoryFiles = new Map()
-    const first = await run(answering(untilYesterday), files)
+    const first = await run(answerCandles(untilYesterday), files)
     expect([first.report.outcome, first.script.problems]).toEqual(['complete', [{ reason: late }]])
-    const second = await run(answering(untilYesterday), files, { asOf: toInstant(TODAY, '22:00') })
+    const second = await run(answerCandles(untilYesterday), files, { asOf: toInstant(TODAY, '22:00') })
     expect([second.script.items.skipped, second.script.problems]).toEqual([STOCKS, [{ reason: late }]])
-    const third = await run(answering(), files, { asOf: toInstant(TODAY, '23:00') })
+    const third = await run(answerCandles(), files, { asOf: toInstant(TODAY, '23:00') })
     expect([third.script.items.success, third.script.problems]).toEqual([STOCKS, []])
   })
 
   it('are not expected before the session is over, nor where most of the stocks failed', async () => {
-    const noon = await run(answering(untilYesterday), new Map(), { asOf: toInstant(TODAY, '12:00') })
+    const noon = await run(answerCandles(untilYesterday), new Map(), { asOf: toInstant(TODAY, '12:00') })
     expect(noon.script.problems).toEqual([])
-    const failed = await run((asked) => (JSON.stringify(asked.body).includes('S7"') ? answering(untilYesterday)(asked) : 404), new Map())
+    const failed = await run(
+      (request) => (JSON.stringify(request.body).includes('S7"') ? answerCandles(untilYesterday)(request) : 404),
+      new Map(),
+    )
     expect(failed.script.problems.some(({ reason }) => reason.includes('weekday'))).toBe(false)
   })
 })

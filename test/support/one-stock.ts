@@ -5,10 +5,10 @@ import type { SettingsInput } from '../../src/model/settings.js'
 import type { Context } from './marbles.js'
 import { row, type TinyCollector, tiny, tinyCollector } from './tiny.js'
 
-/** A short text for the items of `news`: `partial, 1 http_503, 3 asked, 2 again`. */
+/** A short text for the items of `news`: `partial, 1 http_503, 3 requests, 2 retries`. */
 export const summarizeRun = map(({ outcome, scripts: { news } }: RunReport) => {
   const items = Object.entries(news?.items ?? {}).filter(([, count]) => count > 0)
-  return [outcome, ...items.map(([name, count]) => `${count} ${name}`), `${news?.requests} asked`, `${news?.retries} again`].join(', ')
+  return [outcome, ...items.map(([name, count]) => `${count} ${name}`), `${news?.requests} requests`, `${news?.retries} retries`].join(', ')
 })
 
 /** One stock and one stream, `news`, with always the same answer. */
@@ -17,6 +17,6 @@ export const oneStock = (m: Context, answer: Observable<HttpReply>, settings: Pa
 
 /** Answers one after another; the last one repeats. */
 export const answerInTurn = (...replies: readonly HttpReply[]): (() => Observable<HttpReply>) => {
-  let asked = 0
-  return () => of(replies[Math.min(asked++, replies.length - 1)] ?? row)
+  let requests = 0
+  return () => of(replies[Math.min(requests++, replies.length - 1)] ?? row)
 }

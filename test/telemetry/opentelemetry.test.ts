@@ -36,8 +36,8 @@ it('a run is traced: its streams within it, their requests within them, with the
   ])
   expect(request?.attributes).toMatchObject({ 'http.response.status_code': 403, 'error.type': 'http_403', 'scripstream.host': 'analytics' })
   expect([request, stream, run].map((span) => span?.status.code)).toEqual([2, 2, 2])
-  const told = exporter.getFinishedSpans().map(({ name, attributes, status }) => ({ name, attributes, status }))
-  expect(JSON.stringify(told)).not.toContain(SECRET)
+  const finished = exporter.getFinishedSpans().map(({ name, attributes, status }) => ({ name, attributes, status }))
+  expect(JSON.stringify(finished)).not.toContain(SECRET)
 })
 
 it('a stream that lost some of its items is traced as partial', async () => {

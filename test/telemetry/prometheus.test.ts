@@ -58,14 +58,14 @@ describe('the metrics of a run', () => {
   it('contain no secret, whatever the provider answers', async () => {
     const secret = 'CANARY-token-1234'
     const { registry, telemetry } = await createMetrics()
-    let asked = 0
+    let requests = 0
     const collector = createCollector({
       settings: { ...SETTINGS, sheetId: secret, headers: { authorization: secret }, retries: 0 },
       storage: memory(new Map()),
       transport: ({ body }) => {
         if (body?.includes('"Isin"')) return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA] })) })
-        asked += 1
-        return asked % 2 === 0 ? throwError(() => new TransportError('reset', secret)) : of({ status: 200, body: Buffer.from(secret) })
+        requests += 1
+        return requests % 2 === 0 ? throwError(() => new TransportError('reset', secret)) : of({ status: 200, body: Buffer.from(secret) })
       },
       clock: () => EVENING,
       telemetry,

@@ -67,8 +67,11 @@ describe('lists of the market', () => {
       before: [row('A', 'EQ', '20'), row('A', 'W1', '20'), row('B', 'EQ', '5')],
       after: [row('A', 'EQ', 'No Band'), row('A', 'W1', '20'), row('B', 'EQ', '5'), row('N', 'EQ', '5')],
     }
-    const said = (symbol: string, From: string, To: string) => ({ Symbol: symbol, Series: 'EQ', From, To })
-    const announced = { before: [said('B', '10', '5')], after: [said('A', '20', 'No Band'), said('B', '10', '5'), said('C', '5', '10')] }
+    const bandChange = (symbol: string, From: string, To: string) => ({ Symbol: symbol, Series: 'EQ', From, To })
+    const announced = {
+      before: [bandChange('B', '10', '5')],
+      after: [bandChange('A', '20', 'No Band'), bandChange('B', '10', '5'), bandChange('C', '5', '10')],
+    }
     expect(findBandChanges(complete, announced).map(({ symbol, detail }) => `${symbol} ${detail}`)).toEqual([
       'A from 20 % to no band',
       'C from 5 % to 10 %',

@@ -22,7 +22,8 @@ afterAll(() => rmSync(first, { recursive: true }))
 const again = (folder: OutputFolder, run: Parameters<typeof runInto>[1] = {}): Promise<void> =>
   runInto(folder.path, { stocks: STOCKS, fresh: true, skip: SKIP, ...run })
 
-const told = (folder: OutputFolder, options: Partial<Parameters<typeof diff>[1]> = {}) => diff(folder.path, { exchange: 'NSE', ...options })
+const diffFolder = (folder: OutputFolder, options: Partial<Parameters<typeof diff>[1]> = {}) =>
+  diff(folder.path, { exchange: 'NSE', ...options })
 
 const gist = ({ section, change, symbol, from, to, count }: Change): string =>
   [section, change, symbol, from, to, count].filter((part) => part !== undefined).join(' ')
@@ -91,14 +92,14 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
 describe('diff', () => {
   it('has nothing to compare with after the first run, and reports that', async () => {
     const folder = outputFolder(first)
-    expect(await told(folder)).toMatchObject({ since: null, changes: [], run: expect.any(String) })
+    expect(await diffFolder(folder)).toMatchObject({ since: null, changes: [], run: expect.any(String) })
   })
 
   it('shows exactly what changed', async () => {
     const folder = copyOf(first)
     const expected = otherwise(folder)
     await again(folder)
-    const { changes, counts, notes, since, asOf } = await told(folder)
+    const { changes, counts, notes, since, asOf } = await diffFolder(folder)
     expect(changes.map(gist).sort()).toEqual(expected)
     expect(notes).toEqual([])
     expect({ since, asOf }).toMatchObject({ since: { asOf: new Date(EVENING).toISOString() }, asOf: new Date(EVENING).toISOString() })
@@ -108,28 +109,28 @@ describe('diff', () => {
   it('shows nothing if nothing changed, and the same result after a run without requests', async () => {
     const folder = copyOf(first)
     await again(folder)
-    expect((await told(folder)).changes).toEqual([])
+    expect((await diffFolder(folder)).changes).toEqual([])
     const changed = copyOf(first)
     otherwise(changed)
     await again(changed)
-    const before = await told(changed)
+    const before = await diffFolder(changed)
     await again(changed, { fresh: false })
-    expect(await told(changed)).toEqual(before)
+    expect(await diffFolder(changed)).toEqual(before)
   })
 
   it('shows selected sections or stocks, also a stock that is gone', async () => {
     const folder = copyOf(first)
     otherwise(folder)
     await again(folder)
-    expect((await told(folder, { only: ['circuits', 'deals'] })).changes.map(({ section }) => section)).toEqual(['circuits', 'deals'])
-    expect((await told(folder, { symbols: ['gone'] })).changes.map(gist)).toEqual(['listings gone GONE INE999999999'])
-    await expect(told(folder, { symbols: ['NOBODY'] })).rejects.toThrow(UsageError)
+    expect((await diffFolder(folder, { only: ['circuits', 'deals'] })).changes.map(({ section }) => section)).toEqual(['circuits', 'deals'])
+    expect((await diffFolder(folder, { symbols: ['gone'] })).changes.map(gist)).toEqual(['listings gone GONE INE999999999'])
+    await expect(diffFolder(folder, { symbols: ['NOBODY'] })).rejects.toThrow(UsageError)
   })
 
   it('shows nothing as new that the last run did not cover', async () => {
     const folder = copyOf(first)
     await again(folder, { only: ['circuit-stocks'], skip: [] })
-    expect((await told(folder)).changes).toEqual([])
+    expect((await diffFolder(folder)).changes).toEqual([])
   })
 
   it('skips a damaged file, and reports that', async () => {
@@ -140,11 +141,11 @@ describe('diff', () => {
     await again(folder, { skip: [...SKIP, 'bulk-block-deals'] })
     await again(folder, { skip: [...SKIP, 'bulk-block-deals'] })
     folder.put('upper_circuit_stocks.json', '[')
-    expect((await told(folder)).notes).toEqual([expect.stringContaining('upper_circuit_stocks.json')])
+    expect((await diffFolder(folder)).notes).toEqual([expect.stringContaining('upper_circuit_stocks.json')])
   })
 
   it('needs an output folder', async () => {
-    await expect(told(outputFolder(join(first, 'none')))).rejects.toThrow(StorageError)
+    await expect(diffFolder(outputFolder(join(first, 'none')))).rejects.toThrow(StorageError)
   })
 })
 
@@ -154,7 +155,7 @@ describe('the previous version', () => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: STOCKS, asOf: EVENING })
     const collector = createCollector({ settings: { ...simulator.settings, out: folder.path }, streams })
     let stored = 0
-    const enough$ = collector.events({ asOf: EVENING, variant: 'made up', fresh: true, skip: SKIP }).pipe(
+    const enough$ = collector.events({ asOf: EVENING, variant: 'simulated', fresh: true, skip: SKIP }).pipe(
       filter(({ type }) => {
         if (type === 'stored') stored += 1
         return stored === files
@@ -170,7 +171,7 @@ describe('the previous version', () => {
     const expected = otherwise(folder)
     await brokenOff(folder, files)
     await again(folder, { fresh: false })
-    expect((await told(folder)).changes.map(gist).sort()).toEqual(expected)
+    expect((await diffFolder(folder)).changes.map(gist).sort()).toEqual(expected)
   })
 
   it('survives a run that is interrupted and replaced by another one', async () => {
@@ -178,16 +179,16 @@ describe('the previous version', () => {
     const expected = otherwise(folder)
     await brokenOff(folder, 12)
     await again(folder)
-    expect((await told(folder)).changes.map(gist).sort()).toEqual(expected)
+    expect((await diffFolder(folder)).changes.map(gist).sort()).toEqual(expected)
   })
 
   it('leaves nothing behind if a run is interrupted while it is stored', async () => {
     const folder = copyOf(first)
     const expected = otherwise(folder)
     await again(copyOf(first))
-    halfKept(folder)
+    interruptStoring(folder)
     await again(folder)
-    expect((await told(folder)).changes.map(gist).sort()).toEqual(expected)
+    expect((await diffFolder(folder)).changes.map(gist).sort()).toEqual(expected)
     expect(readdirSync(join(folder.path, '.scripstream'))).not.toContain('previous.next')
   })
 
@@ -201,20 +202,20 @@ describe('the previous version', () => {
     expect(scripts['master-data'].problems).toEqual([
       { reason: 'the previous outputs could not be saved for diff: a file has the name of its folder' },
     ])
-    expect((await told(folder)).since).toBeNull()
+    expect((await diffFolder(folder)).since).toBeNull()
   })
 
   it('has no candles', async () => {
     const folder = copyOf(first)
     await again(folder)
-    const kept = readdirSync(join(folder.path, '.scripstream/previous'), { recursive: true, encoding: 'utf8' })
-    expect(kept).toContain('master_isin_map.json')
-    expect(kept.filter((name) => name.endsWith('.csv'))).toEqual([])
+    const previous = readdirSync(join(folder.path, '.scripstream/previous'), { recursive: true, encoding: 'utf8' })
+    expect(previous).toContain('master_isin_map.json')
+    expect(previous.filter((name) => name.endsWith('.csv'))).toEqual([])
   })
 })
 
 /** What remains after a kill while the previous version is stored: files without a record. */
-const halfKept = (folder: OutputFolder): void => {
+const interruptStoring = (folder: OutputFolder): void => {
   const half = join(folder.path, '.scripstream/previous.next')
   rmSync(half, { recursive: true, force: true })
   for (const file of ['company_filings', 'market_news']) mkdirSync(join(half, file), { recursive: true })

@@ -35,9 +35,9 @@ const other: Candle = (place) => [300 + (place % 5), 90_000 + place]
 describe('candles that two files share', () => {
   it('are found in the file with the greater break, in any order', async () => {
     const cut: Candle = (place) => (place < 120 ? one(place) : other(place))
-    const told = 'A: 80 candles from 2024-04-30 to 2024-07-18'
-    expect(await found({ A: cut, B: other })).toEqual([told])
-    expect(await found({ B: other, A: cut })).toEqual([told])
+    const expected = 'A: 80 candles from 2024-04-30 to 2024-07-18'
+    expect(await found({ A: cut, B: other })).toEqual([expected])
+    expect(await found({ B: other, A: cut })).toEqual([expected])
   })
 
   it('are found in every file that has them', async () => {

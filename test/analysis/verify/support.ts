@@ -81,7 +81,7 @@ export const runInto = async (
 ): Promise<void> => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks, asOf })
   const collector = createCollector({ settings: { ...simulator.settings, out: path }, streams })
-  await firstValueFrom(collector.run({ asOf, variant: 'made up', ...run }))
+  await firstValueFrom(collector.run({ asOf, variant: 'simulated', ...run }))
   await simulator.close()
 }
 

@@ -62,9 +62,9 @@ export const runProduct = async ({
     BENCH_PROBE: probed,
   })
   if (code !== 0) throw new Error(`the run ended with ${code}\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`)
-  const said = JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult
+  const result = JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult
   rmSync(probed)
-  return { ...said, wallMs, startedAt, stats: await provider.stats() }
+  return { ...result, wallMs, startedAt, stats: await provider.stats() }
 }
 
 const LISTS = ['master-data', 'listing-dates', 'corporate-actions', 'surveillance-lists', 'circuit-stocks', 'bulk-block-deals']

@@ -51,7 +51,7 @@ export const runTroubled = async ({ provider, product, out, deadlineMs, namesFil
     },
     deadlineMs,
   })
-  const said = existsSync(probed) ? (JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult) : undefined
+  const result = existsSync(probed) ? (JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult) : undefined
   rmSync(probed, { force: true })
   const stats = await provider.stats()
   return {
@@ -60,7 +60,7 @@ export const runTroubled = async ({ provider, product, out, deadlineMs, namesFil
     stats,
     digests: existsSync(out) ? readDigests(out) : new Map(),
     report: parseReport(stdout),
-    peakRssBytes: said?.peakRssBytes,
+    peakRssBytes: result?.peakRssBytes,
   } satisfies TroubledRun
 }
 

@@ -31,12 +31,12 @@ export const fleet: Measurement = {
   run: async (context) => {
     const stocks = context.quick ? 80 : 2_775
     return withBench(context, { stocks }, async ({ run }): Promise<readonly Figure[]> => {
-      const made = await startFleet({ product: context.product, blobs: join(context.scratch, 'blobs'), workers: WORKERS })
-      if (made === undefined) {
+      const started = await startFleet({ product: context.product, blobs: join(context.scratch, 'blobs'), workers: WORKERS })
+      if (started === undefined) {
         context.say('skipped: Redis is not available')
         return []
       }
-      const { more } = made
+      const { more } = started
       try {
         const latency = fixed(50)
         const oneByOne = async (args: readonly string[]): Promise<readonly CheckedRun[]> => {
@@ -47,7 +47,7 @@ export const fleet: Measurement = {
         const spent =
           (make: () => Promise<readonly CheckedRun[]>): (() => Promise<FleetRun>) =>
           () =>
-            measureUsage(made, make)
+            measureUsage(started, make)
         const all = await runInTurns(context.runs, {
           alone: spent(async () => [await run({ latency })]),
           together: spent(async () => [await run({ latency, more })]),
@@ -82,7 +82,7 @@ export const fleet: Measurement = {
           },
         ]
       } finally {
-        await made.close()
+        await started.close()
       }
     })
   },

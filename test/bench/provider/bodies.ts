@@ -11,11 +11,11 @@ const NEWS_ITEMS = 50
 
 /** Takes rows until their JSON has `bytes` bytes. */
 const takeBytes = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
-  const taken: Row[] = []
+  const chosen: Row[] = []
   let size = 0
   for (const row of rows) {
-    if (size >= bytes) return taken
-    taken.push(row)
+    if (size >= bytes) return chosen
+    chosen.push(row)
     size += Buffer.byteLength(JSON.stringify(row)) + 1
   }
   throw new Error('not enough samples')

@@ -11,15 +11,15 @@ const FURTHER_DAYS_MS = 30 * 86_400_000
 /** Answers to candle requests. The few variants are cached; those of a first run are created in advance. */
 export const createCandleAnswers = () => {
   const all = createHistories()
-  const kept = new Map<string, Buffer>()
+  const responses = new Map<string, Buffer>()
   const answer = (place: number, start: number, end: number): Buffer => {
     const variant = place % all.length
     const history = all[variant] as CandleColumns
     const from = history.Time.findIndex((time) => time >= start)
     const to = history.Time.findLastIndex((time) => time <= end) + 1
     const key = `${variant} ${from} ${to}`
-    const response = kept.get(key) ?? createJsonResponse({ success: true, data: sliceCandles(history, from < 0 ? to : from, to) })
-    kept.set(key, response)
+    const response = responses.get(key) ?? createJsonResponse({ success: true, data: sliceCandles(history, from < 0 ? to : from, to) })
+    responses.set(key, response)
     return response
   }
   all.forEach((_, place) => {
@@ -31,11 +31,11 @@ export const createCandleAnswers = () => {
 /** Histories with `CANDLES` days up to the benchmark's day, and some days after it. */
 const createHistories = (): readonly CandleColumns[] => {
   const market = createBenchTimeline(POOL)(Date.parse(FIRST_RUN_AT) + FURTHER_DAYS_MS)
-  const evening = Date.parse(FIRST_RUN_AT) / 1_000
+  const firstRunAt = Date.parse(FIRST_RUN_AT) / 1_000
   const whole: CandleColumns[] = []
   for (const { Sid, split } of market.stocks) {
     const columns = split === undefined ? market.candles(Sid, 1, market.asOf / 1_000) : undefined
-    const known = columns?.Time.findLastIndex((time) => time <= evening) ?? -1
+    const known = columns?.Time.findLastIndex((time) => time <= firstRunAt) ?? -1
     if (columns !== undefined && known + 1 >= CANDLES) whole.push(sliceCandles(columns, known + 1 - CANDLES, columns.Time.length))
     if (whole.length === VARIANTS) return whole
   }
