@@ -10,11 +10,10 @@ import type { RunReport } from './model/report.js'
 import type { SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 import type { Engine } from './pipeline/engine.js'
-import type { Log } from './pipeline/log.js'
+import type { Log, Telemetry } from './pipeline/event-bus.js'
 import { parseSettings, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
-import type { Telemetry } from './pipeline/telemetry.js'
 import { callbackStorage } from './storage/callback-storage.js'
 
 export type { RunOptions }

@@ -86,12 +86,20 @@ export type { BuiltInHost, Host, Settings, SettingsInput } from './model/setting
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { ITEM_SYMBOL, type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
-export { defineStream, type Phase, type StreamDefinition, type Tools, type Work } from './pipeline/define-stream.js'
+export {
+  defineStream,
+  once,
+  type Phase,
+  perPart,
+  perRowOf,
+  perStock,
+  type StreamDefinition,
+  type Tools,
+  type Work,
+} from './pipeline/define-stream.js'
 export type { Engine } from './pipeline/engine.js'
-export type { Log } from './pipeline/log.js'
+export type { FinishedRequest, Follower, Log, Telemetry } from './pipeline/event-bus.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
-export type { FinishedRequest, Follower, Telemetry } from './pipeline/telemetry.js'
-export { once, perPart, perRowOf, perStock } from './pipeline/work.js'
 export { spans, type TracingApi } from './telemetry/opentelemetry.js'

@@ -12,8 +12,7 @@ import type { ScriptReport } from './model/report.js'
 import { type BuiltInHost, builtInHosts, type Host, isBuiltInHost, type SettingsInput } from './model/settings.js'
 import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
-import { defineStream, type StreamDefinition } from './pipeline/define-stream.js'
-import { MASTER, once } from './pipeline/work.js'
+import { defineStream, MASTER, once, type StreamDefinition } from './pipeline/define-stream.js'
 
 /** A request that a scripted provider received. */
 export interface ScriptedRequest {

@@ -9,8 +9,7 @@ import type { TableColumn } from '../src/model/row-schema.js'
 import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { perStock } from '../src/pipeline/work.js'
+import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
 export const IndicatorValue = row({

@@ -9,9 +9,8 @@ import { createFileNames } from '../src/model/file-name.js'
 import { isRow, type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { defineStream, once, type Tools } from '../src/pipeline/define-stream.js'
 import { type CountedRows, parseTotal, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
-import { once } from '../src/pipeline/work.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
 export const MarketIndex = row({

@@ -4,9 +4,8 @@ import { CandleRow } from '../src/model/candle.js'
 import { requireSid } from '../src/model/stock.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
 import { createAdjustmentFinder, createPriceActionFinder } from '../src/pipeline/adjustments.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
-import { perStock } from '../src/pipeline/work.js'
 
 const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 

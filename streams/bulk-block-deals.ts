@@ -11,9 +11,8 @@ import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
-import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { defineStream, once, type Tools } from '../src/pipeline/define-stream.js'
 import { rejectShrunk, type ShrinkOptions } from '../src/pipeline/refuse.js'
-import { once } from '../src/pipeline/work.js'
 
 /**
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S

@@ -9,10 +9,9 @@ import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { defineStream, perPart } from '../src/pipeline/define-stream.js'
+import { createWebTiers } from '../src/pipeline/list-sources.js'
 import { warnIfFull } from '../src/pipeline/refuse.js'
-import { createWebTiers } from '../src/pipeline/web-tiers.js'
-import { perPart } from '../src/pipeline/work.js'
 
 /**
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes

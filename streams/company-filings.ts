@@ -13,8 +13,7 @@ import { addDays, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
-import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
-import { perStock } from '../src/pipeline/work.js'
+import { defineStream, perStock, type Tools } from '../src/pipeline/define-stream.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
 const text = z.string().optional()

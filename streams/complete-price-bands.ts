@@ -4,10 +4,9 @@ import { filledCsv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/shared-endpoints.js'
 import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { fetchNewestFile } from '../src/pipeline/newest-file.js'
+import { defineStream, once } from '../src/pipeline/define-stream.js'
+import { fetchNewestFile } from '../src/pipeline/list-sources.js'
 import { rejectShrunk } from '../src/pipeline/refuse.js'
-import { once } from '../src/pipeline/work.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export const PriceBand = row({

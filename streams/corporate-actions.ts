@@ -8,9 +8,8 @@ import { isRow, type Row, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { defineStream, perPart } from '../src/pipeline/define-stream.js'
 import { rejectShrunk, warnIfFull } from '../src/pipeline/refuse.js'
-import { perPart } from '../src/pipeline/work.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
 export const CorporateAction = row({

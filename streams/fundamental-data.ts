@@ -9,8 +9,7 @@ import { Row } from '../src/model/row.js'
 import type { TableColumn } from '../src/model/row-schema.js'
 import { column, oneOrMore, type RowOf, row } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { perStock } from '../src/pipeline/work.js'
+import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>

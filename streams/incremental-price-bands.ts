@@ -4,9 +4,8 @@ import { csv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/shared-endpoints.js'
 import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { fetchNewestFile } from '../src/pipeline/newest-file.js'
-import { once } from '../src/pipeline/work.js'
+import { defineStream, once } from '../src/pipeline/define-stream.js'
+import { fetchNewestFile } from '../src/pipeline/list-sources.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export const PriceBandChange = row({

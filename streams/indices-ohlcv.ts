@@ -4,9 +4,8 @@ import { CandleRow } from '../src/model/candle.js'
 import { readText } from '../src/model/row.js'
 import type { TableColumn } from '../src/model/row-schema.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { defineStream, perRowOf } from '../src/pipeline/define-stream.js'
 import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
-import { perRowOf } from '../src/pipeline/work.js'
 
 const indexCandles = createCandleEndpoint(
   'index_ohlcv',

@@ -6,9 +6,8 @@ import { escapeFormulasInLine } from '../src/market/formula.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
+import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { readStoredLines, rejectShrunk } from '../src/pipeline/refuse.js'
-import { once } from '../src/pipeline/work.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 

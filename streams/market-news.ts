@@ -8,8 +8,7 @@ import { isRow, Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { perStock } from '../src/pipeline/work.js'
+import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
 export const NewsItem = row({

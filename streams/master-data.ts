@@ -10,9 +10,8 @@ import { isRow, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { defineStream, type Tools } from '../src/pipeline/define-stream.js'
+import { defineStream, MASTER, once, type Tools } from '../src/pipeline/define-stream.js'
 import { type CountedRows, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
-import { MASTER, once } from '../src/pipeline/work.js'
 
 const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 

@@ -8,8 +8,7 @@ import { type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { addDays, toDay } from '../src/model/trading-day.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { perStock } from '../src/pipeline/work.js'
+import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
 export const Announcement = row({

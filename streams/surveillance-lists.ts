@@ -9,9 +9,8 @@ import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
-import { defineStream } from '../src/pipeline/define-stream.js'
-import { createWebTiers } from '../src/pipeline/web-tiers.js'
-import { perPart } from '../src/pipeline/work.js'
+import { defineStream, perPart } from '../src/pipeline/define-stream.js'
+import { createWebTiers } from '../src/pipeline/list-sources.js'
 
 /** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
 export const SurveillanceEntry = row({

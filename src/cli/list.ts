@@ -1,5 +1,4 @@
-import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { MASTER } from '../pipeline/work.js'
+import { MASTER, type StreamDefinition } from '../pipeline/define-stream.js'
 import type { AddCommand } from './dependencies.js'
 import { succeed } from './dependencies.js'
 import { exampleText } from './options.js'

@@ -1,8 +1,8 @@
 import { asyncScheduler, type Observable } from 'rxjs'
 import type { BackoffReason } from '../model/event.js'
 import type { LimiterSettings } from './backoff.js'
-import { hasTrouble, type LimiterState, toBackoffStatus } from './host-state.js'
 import { createLimiter, type Limiter } from './limiter.js'
+import { hasTrouble, type LimiterState, toBackoffStatus } from './limiter-state.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
 import {
   acquireBoth,

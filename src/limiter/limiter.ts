@@ -1,7 +1,7 @@
 import { type Subscription, timer } from 'rxjs'
 import type { HostClosedError } from '../model/errors.js'
 import { createFailFastError, type LimiterSettings } from './backoff.js'
-import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, initialLimiterState, type LimiterState } from './host-state.js'
+import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, initialLimiterState, type LimiterState } from './limiter-state.js'
 
 /** A request in the queue of a limiter. */
 export interface QueuedRequest {

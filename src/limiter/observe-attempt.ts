@@ -1,8 +1,8 @@
 import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import { formatError, type HostClosedError, HostDownError } from '../model/errors.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
-import { isDown, isRefusing } from './host-state.js'
 import type { Limiter, Permit } from './limiter.js'
+import { isDown, isRefusing } from './limiter-state.js'
 import { type NetworkLink, reclassifyTimeout, recordReply } from './network-link.js'
 
 /** The permits of one attempt. */

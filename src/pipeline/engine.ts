@@ -1,10 +1,10 @@
-import type { Observable, OperatorFunction } from 'rxjs'
+import { type Observable, type OperatorFunction, of } from 'rxjs'
 import type { Item, ItemOutcome } from '../model/outcome.js'
-import type { ActivityCounter } from './activity.js'
+import { mergeMapPool, type WorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { Passes } from './passes.js'
+import { createItemWork, oncePerSecondPass } from './item-work.js'
 import type { PlannedStream } from './plan.js'
-import type { RunServices } from './run.js'
+import type { ActivityCounter, RunServices } from './run.js'
 
 /** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
 export const MAX_BACKLOG = 16
@@ -35,6 +35,14 @@ export interface Executor {
   readonly finish: () => Observable<void>
 }
 
+/** Decides when the streams of a run retry the items that failed for a temporary reason. */
+export interface Passes {
+  /** Emits once, as soon as a stream may begin its second pass. */
+  readonly whenSecondPass: (stream: StreamDefinition) => Observable<void>
+  /** Marks the first pass of a stream as finished; also called if the stream fails early. */
+  readonly endFirstPass: (stream: StreamDefinition) => void
+}
+
 /** The services of a run, and what works on its items. */
 export interface RunContext extends RunServices {
   readonly executor: Executor
@@ -47,4 +55,24 @@ export interface RunContext extends RunServices {
 export interface Engine {
   /** Emits the executor of a run once; unsubscribing releases it. Errors with a `UsageError` or a `StorageError` if it cannot start. */
   readonly begin: (run: RunServices, plan: readonly PlannedStream[]) => Observable<Executor>
+}
+
+/** Works on all items in this process, `workers` items of a stream at a time. */
+export const inProcess: Engine = {
+  begin: (run) => {
+    const again = { ...run, shared: oncePerSecondPass(run.shared) }
+    return of({
+      work: ({ stream, workers, findStored, activeItems, hasRoom, isSecondPass }) => {
+        const work = createItemWork(stream, isSecondPass ? again : run)
+        const settledOne = (item: Item, slot: WorkerSlot): Observable<ItemOutcome> => {
+          const before = findStored(item)
+          if (before !== undefined) return of(before)
+          activeItems.begin()
+          return work(item, slot)
+        }
+        return mergeMapPool(settledOne, workers, { isFree: hasRoom, freed$: activeItems.ended$, backlog: MAX_BACKLOG })
+      },
+      finish: () => of(undefined),
+    })
+  },
 }

@@ -1,9 +1,28 @@
 import { type Observable, Subject } from 'rxjs'
-import type { Emit } from '../model/event.js'
+import type { RequestEnd } from '../http/decode-reply.js'
+import type { BackoffStatus } from '../limiter/host-limiter.js'
+import type { Emit, RunEvent } from '../model/event.js'
+import { isLost } from '../model/outcome.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { createRunStats, type RunStats } from '../model/run-stats.js'
-import { type Log, logEvent } from './log.js'
+import type { Host } from '../model/settings.js'
 import type { PlannedStream } from './plan.js'
+
+/** A finished request of a stream. */
+export interface FinishedRequest extends RequestEnd {
+  readonly stream: string
+}
+
+/** Receives the events and requests of one run, for metrics and traces. It must not throw. Secrets are removed beforehand. */
+export interface Follower {
+  readonly event: (event: RunEvent) => void
+  readonly request: (request: FinishedRequest) => void
+  /** The run has ended, in whatever way; no further call follows. */
+  readonly over?: () => void
+}
+
+/** Called once for each run. */
+export type Telemetry = () => Follower
 
 /** Passes the events of a run, without secrets, to the statistics, the log and the listener. */
 export interface EventBus {
@@ -30,5 +49,56 @@ export const createEventBus = (
       listen(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
     },
+  }
+}
+
+/** The part of a pino logger that a run uses; any logger of that shape works. */
+export type Log = Readonly<Record<'debug' | 'info' | 'warn', (fields: object, message: string) => void>>
+
+/** Logs the start and end of streams, retries, lost and rewritten items, warnings, and the state of hosts. */
+const logEvent = (log: Log, event: RunEvent): void => {
+  const level = toLevel(event)
+  if (level === undefined) return
+  const { type, ...fields } = event
+  const { report, ...others } = { report: undefined, ...fields }
+  log[level](report === undefined ? others : { outcome: report.outcome, durationMs: report.durationMs }, type)
+}
+
+const toLevel = (event: RunEvent): keyof Log | undefined => {
+  switch (event.type) {
+    case 'run-started':
+    case 'stream-started':
+    case 'rate-limited':
+    case 'retried':
+      return 'debug'
+    case 'stream-finished':
+      return event.outcome === 'success' ? 'info' : 'warn'
+    case 'settled':
+      return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
+    case 'noticed':
+      return 'warn'
+    case 'second-pass':
+    case 'host-held':
+    case 'host-open':
+    case 'run-finished':
+      return 'info'
+    default:
+      return undefined
+  }
+}
+
+/** The event for hosts, or one endpoint of them, that stop serving requests (back-off or open circuit), or serve them again. */
+export const toHostEvent = (
+  at: number,
+  hosts: readonly Host[],
+  pause: BackoffStatus | undefined,
+  endpoint: string | undefined,
+): RunEvent => {
+  const where = { at, hosts, ...(endpoint === undefined ? {} : { endpoint }) }
+  if (pause === undefined) return { type: 'host-open', ...where }
+  const { why, ms, sinceMs, giveUpMs } = pause
+  return {
+    ...{ type: 'host-held', ...where, why, since: at - sinceMs, until: at + ms },
+    ...(giveUpMs === undefined ? {} : { giveUpAt: at + giveUpMs }),
   }
 }

@@ -1,9 +1,8 @@
 import { isRow } from '../model/row.js'
 import type { RunStats, StreamStats } from '../model/run-stats.js'
-import type { StreamDefinition } from './define-stream.js'
+import { MASTER, type StreamDefinition } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
 import type { RunSelection } from './session.js'
-import { MASTER } from './work.js'
 
 /** The failed items of each stream: those that failed or may lack records when they were last requested, or all items. */
 export type FailedItems = Readonly<Record<string, readonly string[] | 'all'>>

@@ -1,14 +1,15 @@
 import {
+  AsyncSubject,
   concat,
+  concatMap,
   connect,
   defer,
   EMPTY,
-  filter,
   from,
-  type MonoTypeOperatorFunction,
   map,
   mergeMap,
   type Observable,
+  type OperatorFunction,
   of,
   switchMap,
   tap,
@@ -16,18 +17,14 @@ import {
   toArray,
 } from 'rxjs'
 import { NothingAnsweredError } from '../model/errors.js'
-import type { Item } from '../model/outcome.js'
+import type { Item, ItemOutcome } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type BranchEnd, runBranch } from './branch.js'
-import { commitMaster, commitSession } from './commit.js'
-import type { StreamDefinition } from './define-stream.js'
-import type { RunContext } from './engine.js'
-import { hasSelectedItems } from './failed-items.js'
+import { MASTER, type StreamDefinition } from './define-stream.js'
+import type { Passes, RunContext } from './engine.js'
 import { type PlannedStream, selectPhase } from './plan.js'
-import { MASTER } from './work.js'
-
-/** Selects the stocks of a run from all listed stocks. */
-export type SelectStocks = (stocks: readonly Item[]) => readonly Item[]
+import { type Stocks, selectItems, selectSymbols } from './select-items.js'
 
 /** The master list failed, so no other stream can run. */
 export class CriticalFailureError extends NothingAnsweredError {}
@@ -37,7 +34,7 @@ export class CriticalFailureError extends NothingAnsweredError {}
  * multicast into one branch per stream. A barrier ends each phase. Emits the ends of all branches once.
  * @throws CriticalFailureError if the master list is unavailable.
  */
-export const runGraph = (plan: readonly PlannedStream[], narrow: SelectStocks, run: RunContext): Observable<readonly BranchEnd[]> => {
+export const runGraph = (plan: readonly PlannedStream[], run: RunContext): Observable<readonly BranchEnd[]> => {
   const core = selectPhase(plan, 'core')
   const master = core.find(({ name }) => name === MASTER)
   const others = core.filter((stream) => stream !== master)
@@ -45,7 +42,7 @@ export const runGraph = (plan: readonly PlannedStream[], narrow: SelectStocks, r
     barrier([runInParallel(selectPhase(plan, 'enrichment'), stocks, run), runInParallel(selectPhase(plan, 'candles'), stocks, run)]).pipe(
       map((phases) => phases.flat()),
     )
-  return fetchMasterList(master, { plan, narrow, run }).pipe(
+  return fetchMasterList(master, plan, run).pipe(
     switchMap((stocks) =>
       runInSequence(others, stocks, run).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
     ),
@@ -55,13 +52,14 @@ export const runGraph = (plan: readonly PlannedStream[], narrow: SelectStocks, r
 /** The selected stocks of the master list; none if the plan does not need the list. */
 const fetchMasterList = (
   master: StreamDefinition | undefined,
-  { plan, narrow, run }: { readonly plan: readonly PlannedStream[]; readonly narrow: SelectStocks; readonly run: RunContext },
+  plan: readonly PlannedStream[],
+  run: RunContext,
 ): Observable<readonly Item[]> => {
   if (master === undefined) return commitSession(plan, run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
-    const choose: SelectStocks = (all) => (stocks = narrow(all))
-    return connectBranch(master, { all: [], each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, choose, run) }).pipe(
+    const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.chosen.symbols, run.emit))
+    return connectBranch(master, { all: [], each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, narrow, run) }).pipe(
       switchMap(({ stream, outcome, error }) =>
         outcome === 'failed'
           ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`))
@@ -75,11 +73,39 @@ const fetchMasterList = (
   })
 }
 
-/** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
-interface Stocks {
-  readonly all: readonly Item[]
-  readonly each$: Observable<Item>
-}
+/**
+ * Emits once when the run may store. From then on the storage is no longer as the previous run left it. A warning of the storage is
+ * reported in the name of the first stream that runs.
+ */
+const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunContext): Observable<void> =>
+  (session.commit?.() ?? of(undefined)).pipe(
+    tap((warn) => {
+      const first = plan.find(({ state }) => state === 'waiting')
+      if (first && warn !== undefined) emit({ type: 'noticed', stream: first.stream.name, text: warn })
+    }),
+    map(() => undefined),
+  )
+
+/**
+ * Stores the master list after `narrow` has selected the stocks of the run. If the list is unavailable or no symbol is known, the storage
+ * stays unchanged.
+ */
+const commitMaster =
+  (plan: readonly PlannedStream[], narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
+  (store: OperatorFunction<ItemOutcome, number>): OperatorFunction<ItemOutcome, number> =>
+  (settled$) => {
+    const offered$: Observable<readonly Item[]> = run.offered.get(MASTER) ?? of([])
+    const mayStore$ = offered$.pipe(
+      tap((all) => run.emit({ type: 'master-read', stocks: narrow(all).length })),
+      concatMap(() => commitSession(plan, run)),
+      map(() => true),
+      catchItemFailure(() => of(false)),
+    )
+    return settled$.pipe(
+      toArray(),
+      mergeMap((all) => mayStore$.pipe(mergeMap((mayStore) => (mayStore ? from(all).pipe(store) : of(0))))),
+    )
+  }
 
 const runInSequence = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: RunContext): Observable<readonly BranchEnd[]> =>
   concat(...streams.map((stream) => multicast(stocks, (shared) => connectBranch(stream, shared, run)))).pipe(toArray())
@@ -96,61 +122,24 @@ const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Obs
 const connectBranch = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<BranchEnd> =>
   runBranch(stream, selectItems(stream, stocks, run), run)
 
-/** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
-const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
-  const {
-    name,
-    work: { of: source, parts, where = () => true },
-  } = stream
-  const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
-  if (hasSelectedItems(stream, run.chosen))
-    return selectRequestedItems(stream, stocks, run).pipe(
-      tap(({ length }) => known(length)),
-      mergeMap((items) => from(items)),
-    )
-  if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
-  if (source === MASTER) {
-    const { length } = stocks.all.filter(where)
-    return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
+/**
+ * Streams begin their second pass after all streams of the phase have finished the first one, which gives a failing host the most time.
+ * Enrichment and candles run in parallel and count as one phase. A stream of the core phase, or one that others wait for, does not wait:
+ * so no stream waits for one that waits itself.
+ */
+export const createPasses = (plan: readonly PlannedStream[]): Passes => {
+  const streams = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
+  const awaited = new Set(streams.flatMap(({ after = [] }) => after))
+  const inFirstPass = new Set(streams.filter(({ phase }) => phase !== 'core').map(({ name }) => name))
+  const allEnded$ = new AsyncSubject<void>()
+  return {
+    whenSecondPass: ({ name, phase, offers }) =>
+      phase === 'core' || offers !== undefined || awaited.has(name) ? of(undefined) : allEnded$,
+    endFirstPass: ({ name }) => {
+      inFirstPass.delete(name)
+      if (inFirstPass.size > 0) return
+      allEnded$.next()
+      allEnded$.complete()
+    },
   }
-  const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
-  return offered$.pipe(
-    tap(({ length }) => known(length)),
-    mergeMap((items) => from(items)),
-  )
 }
-
-/** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const selectRequestedItems = (
-  { name, work: { of: source, parts, where = () => true } }: StreamDefinition,
-  stocks: Stocks,
-  run: RunContext,
-): Observable<readonly Item[]> => {
-  const wanted = new Set(run.chosen.pairs?.[name]?.map((item) => item.toUpperCase()))
-  const all$ =
-    source === undefined
-      ? of(parts)
-      : source === MASTER
-        ? stocks.each$.pipe(expectCount(stocks.all.length), filter(where), toArray())
-        : (run.offered.get(source) ?? EMPTY)
-  return all$.pipe(
-    map((all) => {
-      const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
-      for (const { key } of chosen) wanted.delete(key.toUpperCase())
-      if (wanted.size > 0) run.emit({ type: 'noticed', stream: name, text: `no longer listed, skipped: ${[...wanted].join(', ')}` })
-      return chosen
-    }),
-  )
-}
-
-/** Checks the number of items: a branch that subscribed too late must not look like one with a short list. */
-const expectCount =
-  (total: number): MonoTypeOperatorFunction<Item> =>
-  (item$) =>
-    defer(() => {
-      let received = 0
-      const end = (): void => {
-        if (received !== total) throw new Error(`internal error: a stream received ${received} of ${total} stocks`)
-      }
-      return item$.pipe(tap({ next: () => (received += 1), complete: end }))
-    })

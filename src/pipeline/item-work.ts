@@ -1,5 +1,6 @@
-import { defer, EMPTY, type Observable } from 'rxjs'
+import { AsyncSubject, catchError, defer, EMPTY, type Observable, share, throwError } from 'rxjs'
 import { createAsk } from '../http/ask.js'
+import { CollectError } from '../model/errors.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { WorkerSlot } from '../operators/merge-map-pool.js'
 import { toItemOutcome } from '../operators/to-item-outcome.js'
@@ -55,3 +56,23 @@ const createTools = (stream: StreamDefinition, site: WorkerContext): Omit<Tools,
   },
   warn: (text) => site.emit({ type: 'noticed', stream: stream.name, text }),
 })
+
+/** Runs each request once per run: the first caller sends it, later callers get the same answer or the same error. */
+export const oncePerRun = (): Tools['shared'] => {
+  const answers = new Map<string, Observable<unknown>>()
+  return <T>(key: string, make: () => Observable<T>): Observable<T> => {
+    const answer =
+      answers.get(key) ?? defer(make).pipe(share({ connector: () => new AsyncSubject(), resetOnError: false, resetOnComplete: false }))
+    answers.set(key, answer)
+    return answer as Observable<T>
+  }
+}
+
+/** The same for second passes: reuses the answers of the first pass, and sends a request again if it failed for a temporary reason. */
+export const oncePerSecondPass = (shared: Tools['shared']): Tools['shared'] => {
+  const again = oncePerRun()
+  return (key, make) =>
+    shared(key, make).pipe(
+      catchError((error: unknown) => (error instanceof CollectError && error.isTemporary ? again(key, make) : throwError(() => error))),
+    )
+}

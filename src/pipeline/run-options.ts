@@ -5,10 +5,9 @@ import { UsageError } from '../model/errors.js'
 import { explainIssue, Settings, type SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
-import type { Log } from './log.js'
+import type { Log, Telemetry } from './event-bus.js'
 import { describeUnknownStream } from './registry.js'
 import type { Storage } from './storage.js'
-import type { Telemetry } from './telemetry.js'
 
 /** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {

@@ -4,18 +4,15 @@ import { openConnections } from '../http/undici.js'
 import { createLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
-import { createActivity } from './activity.js'
-import { countConnections } from './connections.js'
+import { findAddress, type Settings } from '../model/settings.js'
 import { createRunDriftWatch, driftKeeper } from './drift.js'
-import type { EventBus } from './event-bus.js'
-import { toHostEvent } from './host-event.js'
-import { oncePerRun } from './once-per-run.js'
+import { type EventBus, type Follower, toHostEvent } from './event-bus.js'
+import { oncePerRun } from './item-work.js'
 import type { PlannedStream } from './plan.js'
-import type { RunServices } from './run.js'
+import { createActivity, type RunServices } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './session.js'
 import { selectionIn } from './session-request.js'
-import type { Follower } from './telemetry.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
 export type ServiceDependencies = RunDependencies & Pick<RunServices, 'clock' | 'random'>
@@ -64,4 +61,21 @@ export const createRunServices = (
     listed: [],
   }
   return { run, close: connections.close }
+}
+
+/**
+ * The maximum number of connections per origin: one for each worker of each stream and endpoint. Without a limit, undici opens as many
+ * again for requests that follow immediately, each with its own handshake.
+ */
+export const countConnections = (plan: readonly PlannedStream[], settings: Settings): ReadonlyMap<string, number> => {
+  const needed = new Map<string, number>()
+  for (const { stream, state } of plan) {
+    if (state !== 'waiting') continue
+    for (const { host } of stream.endpoints) {
+      const url = findAddress(settings, host)
+      const origin = url === undefined ? '' : new URL(url).origin
+      needed.set(origin, (needed.get(origin) ?? 0) + (settings.workers[stream.name] ?? stream.workers))
+    }
+  }
+  return needed
 }

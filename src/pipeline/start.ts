@@ -1,16 +1,18 @@
-import { concatMap, defer, EMPTY, NEVER, Observable, ReplaySubject } from 'rxjs'
+import { concatMap, defer, EMPTY, finalize, map, NEVER, Observable, of, ReplaySubject, take, tap } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
-import { createEventBus } from './event-bus.js'
-import { executeRun } from './execute-run.js'
-import { planRun } from './plan.js'
+import { finishRun, isFinal, stopOn } from './ending.js'
+import { inProcess } from './engine.js'
+import { createEventBus, type Follower } from './event-bus.js'
+import { createPasses, runGraph } from './graph.js'
+import { checkRequirements, type PlannedStream, planRun } from './plan.js'
 import { createIdentity, reuseReport } from './record.js'
-import { checkRequirements } from './requirements.js'
+import type { RunServices } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
+import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
 import type { Remainder, RunRecord, Session } from './session.js'
 import { createRunStarted, createSessionRequest, runId, selectionIn, selectionLeft } from './session-request.js'
-import type { Follower } from './telemetry.js'
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
@@ -81,3 +83,31 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       }),
     )
   })
+
+/** Runs the graph in an open session; emits the last event. */
+const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {
+  const { engine = inProcess } = dependencies
+  const { plan, options, session, eventBus, redact } = open
+  const { run, close } = createRunServices(dependencies, open)
+  const warn = (): void => warnAboutHosts(plan, run)
+  return engine.begin(run, plan).pipe(
+    concatMap((executor) =>
+      runGraph(plan, { ...run, executor, passes: createPasses(plan) }).pipe(
+        stopOn(options.stop, run.activity),
+        tap({ next: warn, error: warn }),
+        finishRun(eventBus.tally, plan, run, redact),
+        concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
+      ),
+    ),
+    take(1),
+    finalize(close),
+  )
+}
+
+/** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
+const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunServices): void => {
+  for (const { host, text } of limiters.warnings()) {
+    const asking = plan.find(({ stream, state }) => state === 'waiting' && stream.endpoints.some((endpoint) => endpoint.host === host))
+    if (asking) emit({ type: 'noticed', stream: asking.stream.name, text })
+  }
+}

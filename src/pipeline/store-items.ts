@@ -1,9 +1,8 @@
 import { connect, count, filter, forkJoin, map, merge, mergeMap, type Observable, type OperatorFunction, tap } from 'rxjs'
 import type { ItemOutcome } from '../model/outcome.js'
-import type { ActivityCounter } from './activity.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Output, RowsInOneFile } from './output.js'
-import type { RunServices } from './run.js'
+import type { ActivityCounter, RunServices } from './run.js'
 import type { Journal, JournalFacts, SinkItem } from './session.js'
 import type { SinkContext } from './storage.js'
 

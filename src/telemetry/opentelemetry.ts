@@ -1,5 +1,5 @@
 import type { RunEvent } from '../model/event.js'
-import type { Telemetry } from '../pipeline/telemetry.js'
+import type { Telemetry } from '../pipeline/event-bus.js'
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
 

@@ -2,7 +2,7 @@ import type Prometheus from 'prom-client'
 import type { Registry } from 'prom-client'
 import { formatError, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
-import type { FinishedRequest, Telemetry } from '../pipeline/telemetry.js'
+import type { FinishedRequest, Telemetry } from '../pipeline/event-bus.js'
 
 /** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
 export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { runQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
-import { listTables } from '../../src/pipeline/list-tables.js'
+import { listTables } from '../../src/pipeline/registry.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 

@@ -5,7 +5,7 @@ import { DamagedFileError } from '../../src/model/errors.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { createAdjustmentFinder, parseAdjustments } from '../../src/pipeline/adjustments.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { oncePerRun } from '../../src/pipeline/once-per-run.js'
+import { oncePerRun } from '../../src/pipeline/item-work.js'
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
 

@@ -1,8 +1,8 @@
 import { concat, map, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createResult } from '../../src/model/outcome.js'
+import { once } from '../../src/pipeline/define-stream.js'
 import type { RunOptions } from '../../src/pipeline/run-options.js'
-import { once } from '../../src/pipeline/work.js'
 import { marbles } from '../support/marbles.js'
 import { createCall, row, status, tinyCollector, tinyOnce } from '../support/tiny.js'
 

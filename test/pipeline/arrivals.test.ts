@@ -5,8 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { createResult } from '../../src/model/outcome.js'
-import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
-import { perStock } from '../../src/pipeline/work.js'
+import { perStock, type StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { createCall, tiny, tinyMaster } from '../support/tiny.js'
 
 const STOCKS = ['A', 'B', 'C', 'D', 'E', 'F']

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { countConnections } from '../../src/pipeline/connections.js'
 import { planRun } from '../../src/pipeline/plan.js'
+import { countConnections } from '../../src/pipeline/run-services.js'
 import { settingsOf } from '../http/support.js'
 import { createCall, tiny, tinyMaster } from '../support/tiny.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HttpError } from '../../src/model/errors.js'
-import { oncePerRun } from '../../src/pipeline/once-per-run.js'
+import { oncePerRun } from '../../src/pipeline/item-work.js'
 import { marbles } from '../support/marbles.js'
 
 describe('oncePerRun', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { perRowOf } from '../../src/pipeline/define-stream.js'
 import { type PlannedStream, planRun, type Selection, selectPhase } from '../../src/pipeline/plan.js'
-import { perRowOf } from '../../src/pipeline/work.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
 
 const nothing = () => {

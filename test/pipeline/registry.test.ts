@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { perRowOf } from '../../src/pipeline/define-stream.js'
 import { checkRegistry, findSources } from '../../src/pipeline/registry.js'
-import { perRowOf } from '../../src/pipeline/work.js'
 import { streams } from '../../streams/registry.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
-import { planRun, type Selection } from '../../src/pipeline/plan.js'
-import { checkRequirements } from '../../src/pipeline/requirements.js'
+import { checkRequirements, planRun, type Selection } from '../../src/pipeline/plan.js'
 import { createCall, tiny, tinyMaster } from '../support/tiny.js'
 
 const news = { ...createCall('news'), host: 'news' } as const

@@ -6,7 +6,7 @@ import { BadAnswerError, NothingAnsweredError, TransportError } from '../../src/
 import { createResult } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import { toStockItems, toStocks } from '../../src/model/stock.js'
-import { once, perRowOf, perStock } from '../../src/pipeline/work.js'
+import { once, perRowOf, perStock } from '../../src/pipeline/define-stream.js'
 import { marbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
 import { type Answers, createCall, masterList, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'

@@ -4,7 +4,7 @@ import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { UsageError } from '../../src/model/errors.js'
 import { createResult } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
-import { perPart } from '../../src/pipeline/work.js'
+import { perPart } from '../../src/pipeline/define-stream.js'
 import { marbles } from '../support/marbles.js'
 import { createCall, masterList, ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 

@@ -10,8 +10,7 @@ import { createResult } from '../../src/model/outcome.js'
 import { Rows } from '../../src/model/row.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { toStockItems, toStocks } from '../../src/model/stock.js'
-import { defineStream, type StreamDefinition } from '../../src/pipeline/define-stream.js'
-import { MASTER, once, perStock } from '../../src/pipeline/work.js'
+import { defineStream, MASTER, once, perStock, type StreamDefinition } from '../../src/pipeline/define-stream.js'
 import type { Context } from './marbles.js'
 
 /** An endpoint whose requests are logged as `{name} {of}`, such as `news A`. */

@@ -18,9 +18,8 @@ import { formatError, isItemError, NothingAnsweredError } from '../../model/erro
 import type { Item } from '../../model/outcome.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, toAddressVariable } from '../../model/settings.js'
-import type { StreamDefinition, Tools } from '../../pipeline/define-stream.js'
-import { oncePerRun } from '../../pipeline/once-per-run.js'
-import { MASTER } from '../../pipeline/work.js'
+import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
+import { oncePerRun } from '../../pipeline/item-work.js'
 import { describeEndpoint, type Probe, type ProbeOptions, sendProbe } from './probe.js'
 
 /** Large stocks with a long history: each has data in every stream. */

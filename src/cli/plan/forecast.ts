@@ -3,7 +3,7 @@ import { defer, forkJoin, from, map, type Observable, type ObservedValueOf, of, 
 import { findAddress, listHosts } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { oncePerRun } from '../../pipeline/once-per-run.js'
+import { oncePerRun } from '../../pipeline/item-work.js'
 import { planRun } from '../../pipeline/plan.js'
 import { createIdentity } from '../../pipeline/record.js'
 import type { RunSelection } from '../../pipeline/session.js'

@@ -4,13 +4,12 @@ import type { Item } from '../../model/outcome.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
-import type { StreamDefinition, Tools } from '../../pipeline/define-stream.js'
+import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
 import { hasSelectedItems } from '../../pipeline/failed-items.js'
 import { hasAllCandles } from '../../pipeline/missing-candles.js'
 import { toFilePath } from '../../pipeline/output.js'
-import { selectSymbols } from '../../pipeline/select-symbols.js'
+import { selectSymbols } from '../../pipeline/select-items.js'
 import type { Stored } from '../../pipeline/storage.js'
-import { MASTER } from '../../pipeline/work.js'
 import type { ItemNumbers, LatencyEstimate } from './estimate.js'
 
 /** A list of items. */
@@ -73,7 +72,7 @@ const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { 
   const [symbols, given] = name === MASTER ? [run.symbols, run.symbols?.length ?? stocks] : []
   const offered = offers?.(rows, () => undefined) ?? []
   if (offered.length > 0) {
-    const items = selectSymbols(symbols, (event) => event.type === 'noticed' && warn(event.text))(offered)
+    const items = selectSymbols(offered, symbols, (event) => event.type === 'noticed' && warn(event.text))
     return { number: items.length, known: 'stored', items }
   }
   if (given !== undefined) return { number: given, known: 'given' }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { formatError, UsageError } from '../../model/errors.js'
-import type { Telemetry } from '../../pipeline/telemetry.js'
+import type { Telemetry } from '../../pipeline/event-bus.js'
 import { createMetrics } from '../../telemetry/prometheus.js'
 
 export interface MetricsServer {

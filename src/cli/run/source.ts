@@ -2,8 +2,8 @@ import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observabl
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isRow } from '../../model/row.js'
+import { MASTER } from '../../pipeline/define-stream.js'
 import { type Storage, toStatePath } from '../../pipeline/storage.js'
-import { MASTER } from '../../pipeline/work.js'
 
 const SOURCE_FILE = 'source.json'
 

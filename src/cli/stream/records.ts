@@ -4,8 +4,7 @@ import type { PublicOutcome } from '../../model/outcome.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockRecord } from '../../model/stock.js'
 import { toDay } from '../../model/trading-day.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { MASTER } from '../../pipeline/work.js'
+import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 
 /**
  * The rows of an item as records that name their owner: `Symbol` and `ISIN` of a stock first, `Symbol` and `Sid` of an index, the name of

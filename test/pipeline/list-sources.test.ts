@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { get } from '../../src/http/endpoint.js'
 import { BadAnswerError, HttpError, NothingAnsweredError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { fetchNewestFile } from '../../src/pipeline/newest-file.js'
+import { fetchNewestFile } from '../../src/pipeline/list-sources.js'
 import { marbles } from '../support/marbles.js'
 
 const table = get({

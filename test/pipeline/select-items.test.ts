@@ -2,19 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { toStockItems } from '../../src/model/stock.js'
-import { selectSymbols } from '../../src/pipeline/select-symbols.js'
+import { selectSymbols } from '../../src/pipeline/select-items.js'
 
 const stocks = toStockItems(['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })))
 
 const narrowed = (symbols: readonly string[] | undefined) => {
   const events: RunEvent[] = []
-  const chosen = selectSymbols(symbols, (event) => events.push(event))(stocks)
+  const chosen = selectSymbols(stocks, symbols, (event) => events.push(event))
   return { keys: chosen.map(({ key }) => key), ranks: chosen.map(({ rank }) => rank), events }
 }
 
 describe('selectSymbols', () => {
   it('selects all stocks without symbols', () => {
-    expect(selectSymbols(undefined, () => undefined)(stocks)).toBe(stocks)
+    expect(selectSymbols(stocks, undefined, () => undefined)).toBe(stocks)
   })
 
   it('selects the given symbols, in the order and with the ranks of the master list', () => {

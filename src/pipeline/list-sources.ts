@@ -1,7 +1,10 @@
-import { catchError, defer, type Observable, throwError } from 'rxjs'
+import { catchError, defer, type Observable, switchMap, throwError } from 'rxjs'
 import type { Endpoint } from '../http/endpoint.js'
+import { buildIdPage, type webData, type webPage } from '../market/shared-endpoints.js'
 import { HttpError, NothingAnsweredError } from '../model/errors.js'
+import type { Row } from '../model/row.js'
 import { addDays, type Day, formatCompactDmy, toDay } from '../model/trading-day.js'
+import type { Tier } from '../operators/first-that-answers.js'
 import type { Tools } from './define-stream.js'
 
 const MAX_DAYS_BACK = 8
@@ -25,3 +28,20 @@ export const fetchNewestFile = <Answer>(
         )
   return from(today)
 }
+
+/** The web site of the provider as second and third source of a list: its data file, then the page. Fetches the build id once per run. */
+export const createWebTiers = (
+  data: ReturnType<typeof webData>,
+  page: ReturnType<typeof webPage>,
+  key: string,
+  { ask, shared }: Pick<Tools, 'ask' | 'shared'>,
+): readonly Tier<readonly Row[]>[] => [
+  {
+    name: 'web data',
+    ask: (): Observable<readonly Row[]> =>
+      shared('build id', () => ask(buildIdPage, {}, { failFast: true })).pipe(
+        switchMap((buildId) => ask(data, { buildId, key }, { failFast: true })),
+      ),
+  },
+  { name: 'web page', ask: (isLast) => ask(page, { key }, { failFast: !isLast }) },
+]
