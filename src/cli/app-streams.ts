@@ -31,18 +31,19 @@ export const takeStreamsOption = (args: readonly string[]): { readonly rest: rea
 const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
   /^(-.*|help|completion|)$/.test(command) || rest.some((arg) => arg === '--help' || arg === '-h')
 
+/** The modules with streams of an app: those of `--streams`, of the variable or of the settings file. */
+export const findModules = (args: readonly string[], files: readonly string[], env: NodeJS.ProcessEnv): readonly string[] =>
+  isHelp(args) ? [] : findStreamModules({ flags: files.length === 0 ? {} : { streams: [...files] }, env, configFile: findConfigFile(args) })
+
 /**
- * The built-in streams, and after them those of the modules of `--streams`, of the variable or of the settings file.
+ * The built-in streams, and after them those of the modules.
  *
  * @throws UsageError if a module cannot be loaded, exports no stream, or exports one that collides with another
  */
 export const loadStreams = async (
   builtIn: readonly StreamDefinition[],
-  { args, files, env }: { readonly args: readonly string[]; readonly files: readonly string[]; readonly env: NodeJS.ProcessEnv },
+  modules: readonly string[],
 ): Promise<readonly StreamDefinition[]> => {
-  if (isHelp(args)) return builtIn
-  const modules = findStreamModules({ flags: files.length === 0 ? {} : { streams: [...files] }, env, configFile: findConfigFile(args) })
-  if (modules.length === 0) return builtIn
   const added = await Promise.all(modules.map(loadModule))
   const streams = [...builtIn, ...added.flat()]
   checkRegistry(streams)

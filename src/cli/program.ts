@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander'
 import { lastValueFrom } from 'rxjs'
-import { loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
+import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import { commands } from './commands.js'
 import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
@@ -21,7 +21,9 @@ export const runProgram = async (args: readonly string[], io: ProcessIo, depende
   }
   try {
     const { rest, files } = takeStreamsOption(args)
-    const streams = await loadStreams(dependencies.streams, { args: rest, files, env: io.env })
+    const modules = findModules(rest, files, io.env)
+    // Without a pause where there is nothing to load: a signal must find the command subscribed.
+    const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
     const program = createProgram({ args, io, dependencies: { ...dependencies, streams }, act })
     await program.parseAsync([...normalizeHelp(rest, program)], { from: 'user' })
     return code
