@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { loadStreams, takeStreamsOption } from '../../src/cli/app-streams.js'
+import { findModules, loadStreams, takeStreamsOption } from '../../src/cli/app-streams.js'
 import { runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from './support.js'
@@ -20,7 +20,7 @@ const createModule = (text: string): string => {
   return path
 }
 
-const load = async (text: string) => loadStreams(streams, { args: ['list'], files: [createModule(text)], env: {} })
+const load = async (text: string) => loadStreams(streams, findModules(['list'], [createModule(text)], {}))
 
 describe('--streams', () => {
   it('adds the streams that a module exports, alone or as a list, behind the built-in ones', async () => {
@@ -64,11 +64,11 @@ describe('--streams', () => {
     const config = join(path, '../settings.json')
     writeFileSync(config, '{"streams":"./streams.mjs","workers":{"one":3}}')
     const args = ['query', '--config', config]
-    expect((await loadStreams(streams, { args, files: [], env: {} })).at(-1)?.name).toBe('one')
+    expect((await loadStreams(streams, findModules(args, [], {}))).at(-1)?.name).toBe('one')
     const env = { SCRIPSTREAM_STREAMS: path }
-    expect((await loadStreams(streams, { args: ['list'], files: [], env })).at(-1)?.name).toBe('one')
+    expect((await loadStreams(streams, findModules(['list'], [], env))).at(-1)?.name).toBe('one')
     // Help needs no streams.
-    expect(await loadStreams(streams, { args: ['run', '--help'], files: ['/no/such.js'], env })).toBe(streams)
+    expect(findModules(['run', '--help'], ['/no/such.js'], env)).toEqual([])
   })
 
   it('makes the names known to the commands, and a missing file wrong usage', async () => {

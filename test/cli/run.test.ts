@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { concat, EMPTY, NEVER, Observable, of, throwError } from 'rxjs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Dependencies } from '../../src/cli/dependencies.js'
 import { runProgram } from '../../src/cli/program.js'
 import type { CollectorOptions, RunOptions } from '../../src/collector.js'
@@ -251,10 +254,12 @@ describe('what a run prints', () => {
 describe('the flags of a run', () => {
   test('reach the settings and the collector', async () => {
     const { seen, changes } = recording()
-    const args =
-      '--out there --config my.json --only market-news --only surveillance-lists --skip master-data --symbols B,A --as-of 2026-02-12'
+    const config = join(mkdtempSync(join(tmpdir(), 'scripstream-config-')), 'my.json')
+    onTestFinished(() => rmSync(dirname(config), { recursive: true }))
+    writeFileSync(config, '{}')
+    const args = `--out there --config ${config} --only market-news --only surveillance-lists --skip master-data --symbols B,A --as-of 2026-02-12`
     await run(args, EMPTY, changes).code
-    expect(seen.sources).toMatchObject({ flags: { out: 'there' }, configFile: 'my.json' })
+    expect(seen.sources).toMatchObject({ flags: { out: 'there' }, configFile: config })
     expect(seen.run).toEqual({
       only: ['market-news', 'surveillance-lists'],
       skip: ['master-data'],
