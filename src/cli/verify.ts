@@ -1,5 +1,5 @@
 import { defer, map, type Observable } from 'rxjs'
-import { CHECKS, type CheckName, checkNames, type Finding, type Verification } from '../analysis/verify/finding.js'
+import { CHECKS, type CheckName, checkNames, type Finding, type Verification, type YearCoverage } from '../analysis/verify/finding.js'
 import { formatMinute } from '../model/trading-day.js'
 import type { AddCommand, Command } from './dependencies.js'
 import { exampleText, namesOption, readSymbols } from './options.js'
@@ -98,6 +98,7 @@ export const findingLines = (verification: Verification, { columns, tookMs }: Fi
     ...formatFindingsHead(verification, { columns, tookMs }),
     ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks)]),
     ...checks.flatMap(([check]) => formatCheckFindings(check, verification.findings, columns)),
+    ...createCoverageTable(verification.coverage),
     ...formatTexts('Not checked', verification.notes, columns),
     ...formatTexts(
       'Limits exceeded',
@@ -153,6 +154,25 @@ const createChecksTable = (checks: readonly (readonly [CheckName, SeverityCounts
     checks,
   )
 }
+
+const MAX_YEARS_SHOWN = 5
+
+const createCoverageTable = (coverage: readonly YearCoverage[]): readonly TextLine[] =>
+  coverage.length === 0
+    ? []
+    : [
+        [],
+        ...renderTable(
+          [
+            { title: 'year', align: 'left', cell: ({ year }) => String(year) },
+            { title: 'sessions', align: 'right', cell: ({ sessions }) => formatCount(sessions) },
+            { title: 'stocks', align: 'right', cell: ({ stocks }) => formatCount(stocks) },
+            { title: 'candles', align: 'right', cell: ({ candles }) => formatCount(candles) },
+            { title: 'coverage', align: 'right', cell: ({ share }) => `${(share * 100).toFixed(1)} %` },
+          ],
+          coverage.slice(0, MAX_YEARS_SHOWN),
+        ),
+      ]
 
 const formatCheckFindings = (check: CheckName, findings: readonly Finding[], columns: number): readonly TextLine[] => {
   const own = findings.filter((finding) => finding.check === check)

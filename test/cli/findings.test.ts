@@ -23,6 +23,7 @@ const verification: Verification = {
   files: 7_508,
   candles: 6_113_488,
   sessions: { count: 2_722, last: '2026-02-12' },
+  coverage: [],
   notes: ['No report of a run is there.'],
   counts: countFindings(findings, ['files', 'large-moves', 'leftovers']),
   findings,
@@ -52,6 +53,24 @@ test('the summary counts the findings of each check, shows the first ones, and l
     '',
     'Limits exceeded',
     '  errors: 1 found, 0 allowed',
+  ])
+})
+
+test('the summary shows the coverage of the newest years', () => {
+  const years = [2026, 2025, 2024, 2023, 2022, 2021].map((year) => ({
+    year,
+    sessions: 248,
+    stocks: 2_775,
+    candles: 600_000,
+    share: 0.9876,
+  }))
+  const lines = textOf(200, { coverage: years })
+  const from = lines.indexOf('year  sessions  stocks  candles  coverage')
+  expect(lines.slice(from - 1, from + 7)).toEqual([
+    '',
+    'year  sessions  stocks  candles  coverage',
+    ...years.slice(0, 5).map(({ year }) => `${year}       248   2,775  600,000    98.8 %`),
+    '',
   ])
 })
 

@@ -1,8 +1,6 @@
 import { numberToDay } from '../../market/candle-file.js'
-import type { Day } from '../../model/trading-day.js'
 import type { DaySet } from './candle-series.js'
 import type { Finding } from './finding.js'
-import { NOTED_REST_DAYS } from './price-moves.js'
 
 /** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
 export interface MarketCalendar {
@@ -14,6 +12,8 @@ export interface MarketCalendar {
   readonly findings: readonly Finding[]
   /** How many stocks were listed on a day, from their first candle to their last. */
   readonly countListed: (day: number) => number
+  /** How many of them have a candle of that day. */
+  readonly countTrading: (day: number) => number
 }
 
 /** With fewer listed stocks or indices, a day is undecidable. */
@@ -55,6 +55,7 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
     last: sessions.at(-1),
     findings: [...findings, ...ofIndicesOnly.map(createIndexDaysFinding)],
     countListed: (day) => byStocks.on(day).listed,
+    countTrading: (day) => byStocks.on(day).trading,
   }
 }
 
@@ -111,75 +112,4 @@ const countDays = (all: readonly DaySet[]): DayCounts => {
     newest: to,
     on: (day) => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
   }
-}
-
-/** The days of a series. */
-export interface SeriesDays {
-  readonly symbol: string
-  readonly file: string
-  readonly days: DaySet
-  /** Days with a large move. It mentions the gap before it if that is long. */
-  readonly reportedDays: ReadonlySet<Day>
-}
-
-/** A gap counts if the stock traded on all of this many sessions before and after it. */
-const SESSIONS_AROUND = 120
-/** If its candles start or end closer to the gap, this many sessions in total are enough. */
-const MIN_SESSIONS_AROUND = 60
-
-export const STALE_SESSIONS = 20
-
-/**
- * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss sessions, so a gap counts only if no
- * other session around it is missing. Gaps of special sessions on weekends do not count: those are short.
- */
-export const findMissingSessions = ({ symbol, file, days, reportedDays }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
-  const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
-  const findings: Finding[] = []
-  for (let index = 0; index < own.length; index += 1) {
-    if (days.has(own[index] as number)) continue
-    const start = index
-    while (index < own.length && !days.has(own[index] as number)) index += 1
-    const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
-    const after = own.slice(index, index + SESSIONS_AROUND)
-    const isSteady = before.length + after.length >= MIN_SESSIONS_AROUND && [...before, ...after].every(days.has)
-    const [firstMissing, next] = [own[start] as number, own[index] ?? 0]
-    if (next - firstMissing >= NOTED_REST_DAYS && reportedDays.has(numberToDay(next))) continue
-    if (!isSteady || own.slice(start, index).every(isWeekendNumber)) continue
-    const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
-    const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`
-    findings.push({ check: 'missing-sessions', severity: 'warning', symbol, day: from, file, detail })
-  }
-  return findings
-}
-
-/** 1970 began on a Thursday. */
-const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
-
-/** Finds listed stocks whose candles end long before the market's. */
-export const findStaleSymbol = ({ symbol, file, days }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
-  const since = sessions.length - findSessionIndex(sessions, days.last + 1)
-  if (since <= STALE_SESSIONS) return []
-  const day = numberToDay(days.last)
-  return [
-    {
-      check: 'stale-symbols',
-      severity: 'warning',
-      symbol,
-      day,
-      file,
-      detail: `its last candle is of ${day}, ${since} sessions before the market's`,
-    },
-  ]
-}
-
-/** The index of the first session on or after a day (binary search). */
-const findSessionIndex = (sessions: readonly number[], day: number): number => {
-  let [low, high] = [0, sessions.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((sessions[middle] as number) < day) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,11 +1,13 @@
 import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { toDay } from '../../model/trading-day.js'
-import { deriveCalendar, findMissingSessions, findStaleSymbol, type MarketCalendar, MIN_INDICES, STALE_SESSIONS } from './calendar.js'
+import { deriveCalendar, type MarketCalendar, MIN_INDICES } from './calendar.js'
 import { type CandleContext, type Summaries, summarizeCandles } from './candle-summaries.js'
-import type { CheckName, Finding, Unchecked } from './finding.js'
+import { countCoverage } from './coverage.js'
+import type { CheckName, Finding, Unchecked, YearCoverage } from './finding.js'
 import { mergeMarketDays } from './market-days.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBands } from './price-bands.js'
+import { findEndedSeries, findMissingSessions, STALE_SESSIONS } from './sessions.js'
 import { findSharedCandles, type SharedCandles } from './shared-candles.js'
 
 export interface CandleChecks {
@@ -15,6 +17,7 @@ export interface CandleChecks {
   readonly count: number
   /** Day numbers. */
   readonly sessions: readonly number[]
+  readonly coverage: readonly YearCoverage[]
 }
 
 const CANDLE_CHECKS: readonly CheckName[] = [
@@ -33,17 +36,20 @@ const CANDLE_CHECKS: readonly CheckName[] = [
 export const verifyCandles = async (root: string, all: readonly StreamFiles[], context: CandleContext): Promise<CandleChecks> => {
   const summaries = await summarizeCandles(root, all, context)
   const shared = await findSharedCandles(root, summaries.prints)
-  const calendar = deriveCalendar(
-    summaries.stocks.map(({ days }) => days),
-    summaries.indices,
-  )
+  const damaged = new Set(summaries.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
+  const days = summaries.stocks.map((series) => series.days)
+  const calendar = deriveCalendar(days, summaries.indices)
   return {
     findings: mergeMarketDays(
       [
         ...shared.map(({ finding }) => finding),
         ...summaries.findings.filter((finding) => !isExplainedBy(shared, finding)),
         ...calendar.findings,
-        ...summaries.stocks.flatMap((series) => [...findMissingSessions(series, calendar), ...findStaleSymbol(series, calendar)]),
+        ...summaries.stocks.flatMap((series) => [
+          ...findMissingSessions(series, calendar),
+          ...(damaged.has(series.file) ? [] : findEndedSeries(series, calendar)),
+        ]),
+        ...findOldMarket(calendar, context),
         ...findStocksWithoutCandles(summaries, calendar, context),
         ...findBandViolations(summaries, context),
       ],
@@ -52,6 +58,7 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
     unchecked: describeUnchecked(summaries, calendar, context),
     count: summaries.count,
     sessions: calendar.sessions,
+    coverage: countCoverage(days, calendar),
   }
 }
 
@@ -59,6 +66,26 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
 const isExplainedBy = (shared: readonly SharedCandles[], { check, symbol, day }: Finding): boolean =>
   ['large-moves', 'spliced-series'].includes(check) &&
   shared.some(({ finding, switchDays }) => finding.symbol === symbol && day !== undefined && switchDays.has(day))
+
+/** An exchange is never closed on more weekdays in a row. */
+const MAX_HOLIDAYS = 2
+
+/** A market whose newest candles are older than holidays explain. Days that the indices have are found by the calendar. */
+const findOldMarket = ({ last, findings }: MarketCalendar, { asOf }: CandleContext): readonly Finding[] => {
+  if (last === undefined || asOf === undefined) return []
+  const weekdays = countWeekdays(last + 1, dayToNumber(toDay(asOf)))
+  const lastDay = numberToDay(last)
+  if (weekdays <= MAX_HOLIDAYS || findings.some(({ day = '' }) => day > lastDay)) return []
+  const detail = `the newest candles are of ${lastDay}, ${weekdays} weekdays before the day of the run`
+  return [{ check: 'newest-sessions', severity: 'warning', day: numberToDay(last + 1), detail }]
+}
+
+/** 1970 began on a Thursday. */
+const countWeekdays = (from: number, until: number): number => {
+  let count = 0
+  for (let day = from; day < until; day += 1) if ((day + 3) % 7 < 5) count += 1
+  return count
+}
 
 /** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
 const findStocksWithoutCandles = (

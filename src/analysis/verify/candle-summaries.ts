@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Row } from '../../model/row.js'
 import { MASTER } from '../../pipeline/define-stream.js'
-import type { SeriesDays } from './calendar.js'
 import { type CandleSeries, createDaySet, type DaySet, orderDays, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { findImpossibleCandles } from './impossible-candles.js'
 import type { StreamFiles } from './output-files.js'
 import { getLastCloses, type LastCloses } from './price-bands.js'
 import { findPriceMoves } from './price-moves.js'
+import type { SeriesDays } from './sessions.js'
 import { createFingerprints, type Fingerprinted } from './shared-candles.js'
 import type { KnownAction } from './stock-facts.js'
+import { findOddVolumes, measureTradedValue } from './volumes.js'
 
 export interface CandleContext {
   /** The rows of lists of the whole market, by their file. */
@@ -74,8 +75,14 @@ const addSeries = (
     listedOn: context.listedOn.get(series.symbol),
     impossibleDays: impossible.days,
   })
-  summaries.findings.push(...moves)
-  summaries.stocks.push({ symbol: series.symbol, file: series.file, days, reportedDays: new Set(moves.flatMap(({ day }) => day ?? [])) })
+  summaries.findings.push(...moves, ...findOddVolumes(ordered))
+  summaries.stocks.push({
+    symbol: series.symbol,
+    file: series.file,
+    days,
+    tradedValue: measureTradedValue(candles),
+    reportedDays: new Set(moves.flatMap(({ day }) => day ?? [])),
+  })
   summaries.prints.push({ symbol: series.symbol, file: series.file, fingerprints: createFingerprints(candles) })
   const closes = getLastCloses(ordered)
   if (closes) summaries.closes.push(closes)

@@ -10,7 +10,9 @@ export const CHECKS = {
   'spliced-series': 'prices of two stocks under one symbol',
   'unadjusted-actions': 'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
   'large-moves': 'closes more than 30 % from the previous one, without an explanation',
+  volumes: 'no volume, or a thousandfold one, of a stock that trades regularly',
   'missing-sessions': 'sessions that a stock lacks, though it traded on all sessions around them',
+  'newest-sessions': 'stocks without the newest sessions, though they traded on all sessions before',
   'odd-days': 'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
   'stale-symbols': 'listed stocks without a candle for more than 20 sessions',
   'price-bands': 'closes of the newest session outside the price band',
@@ -54,6 +56,18 @@ export interface Unchecked {
   readonly text: string
 }
 
+/** How much of a year the candles of the stocks cover. */
+export interface YearCoverage {
+  readonly year: number
+  readonly sessions: number
+  /** With candles in this year or around it. */
+  readonly stocks: number
+  /** Of stocks, on sessions. */
+  readonly candles: number
+  /** The candles, as a share of the sessions of each stock between its first candle and its last. */
+  readonly share: number
+}
+
 /** The result of the verification of a folder. */
 export interface Verification {
   readonly folder: string
@@ -65,6 +79,8 @@ export interface Verification {
   readonly candles: number
   /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
+  /** Of the stocks' candles, the newest year first. */
+  readonly coverage: readonly YearCoverage[]
   /** What could not be checked, and why. */
   readonly notes: readonly string[]
   readonly counts: Readonly<Partial<Record<CheckName, Readonly<Record<Severity, number>>>>>

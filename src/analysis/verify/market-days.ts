@@ -12,8 +12,14 @@ const ERROR_SHARE = 0.5
 /** How a finding about the market describes what the stocks have on that day. */
 const DESCRIPTIONS: Partial<Readonly<Record<CheckName, string>>> = {
   'large-moves': 'have a close more than 30 % from the previous one on',
+  volumes: 'have an impossible volume on',
   'missing-sessions': 'lack the session of',
+  'newest-sessions': 'have no candle since',
+  'stale-symbols': 'have no candle after',
 }
+
+/** Of the market, only candles may be wrong; missing ones may come with the next run. */
+const OF_CANDLES: readonly CheckName[] = ['large-moves', 'volumes']
 
 /** Replaces the findings that many stocks have on the same day by one about the day. */
 export const mergeMarketDays = (findings: readonly Finding[], calendar: MarketCalendar): readonly Finding[] => {
@@ -38,12 +44,13 @@ const createMarketFinding = (
   { check, day, calendar }: { readonly check: CheckName; readonly day: Day; readonly calendar: MarketCalendar },
 ): Finding | undefined => {
   const symbols = [...new Set(group.map(({ symbol }) => symbol))]
-  const all = calendar.countListed(dayToNumber(day))
+  const listed = calendar.countListed(dayToNumber(day))
+  const all = check === 'newest-sessions' ? listed + symbols.length : listed
   if (symbols.length < MIN_STOCKS || symbols.length < MIN_SHARE * all) return undefined
   const named = symbols.slice(0, 3).join(', ')
   return {
     check: 'odd-days',
-    severity: symbols.length >= ERROR_SHARE * all ? 'error' : 'warning',
+    severity: OF_CANDLES.includes(check) && symbols.length >= ERROR_SHARE * all ? 'error' : 'warning',
     day,
     detail: `${symbols.length} of ${all} stocks ${DESCRIPTIONS[check]} ${day}, such as ${named}`,
   }

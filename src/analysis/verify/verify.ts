@@ -76,6 +76,7 @@ export const verify = async (
     files: all.reduce((sum, { files }) => sum + files.length, 0),
     candles: candles.count,
     sessions: { count: candles.sessions.length, ...(last === undefined ? {} : { last: numberToDay(last) }) },
+    coverage: candles.coverage,
     notes: [...describeUnchecked(root, noted, all), ...candles.unchecked]
       .filter(({ checks }) => checks.some((check) => only.includes(check)))
       .map(({ text }) => text),

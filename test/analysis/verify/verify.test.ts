@@ -98,6 +98,21 @@ describe('a sound folder', () => {
   })
 })
 
+describe('the coverage of a year', () => {
+  it('is the share of the sessions of its stocks that have a candle, the newest year first', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    const { coverage, candles } = await verified(folder)
+    const [newest] = coverage
+    expect(newest).toEqual({ year: 2026, sessions: newest?.sessions, stocks: 24, candles: 24 * (newest?.sessions ?? 0), share: 1 })
+    expect(coverage.reduce((sum, { candles: count }) => sum + count, 0)).toBeLessThan(candles)
+    change(folder, names.a, (all) => all.toSpliced(-12, 10))
+    const [changed] = (await verified(folder)).coverage
+    expect(changed?.candles).toBe((newest?.candles ?? 0) - 10)
+    expect(changed?.share).toBeCloseTo(1 - 10 / (newest?.candles ?? 0), 4)
+  })
+})
+
 describe('a missing input', () => {
   it.each([
     ['history_corporate_actions.json', ['splits and other adjustments: no corporate actions']],
@@ -396,6 +411,56 @@ const faults: readonly Planted[] = [
     found: 'odd-days warning',
     detail: /^no stock has a candle of 22 days from 2026-01-\d\d to 2026-02-12, but most indices do$/,
   },
+  ...[1, 10].map(
+    (count): Planted => ({
+      fault: `a stock without the newest ${count} sessions`,
+      plant: inCandles('a', (all) => all.slice(0, -count)),
+      found: 'newest-sessions warning',
+      detail: count === 1 ? /^the newest session, 2026-02-12, is missing$/ : /^the newest 10 sessions, from 2026-0\d-\d\d on, are missing$/,
+    }),
+  ),
+  {
+    fault: 'six stocks without the newest session',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(5, 11))
+        change(folder, String(symbol), (all) => all.slice(0, -1))
+      return ''
+    },
+    found: 'odd-days warning',
+    detail: /^6 of 24 stocks have no candle since 2026-02-12/,
+  },
+  {
+    fault: 'a market whose candles ended weeks before the run, without indices',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -4))
+      folder.remove('ohlcv_data/indices')
+      return ''
+    },
+    found: 'newest-sessions warning',
+    detail: /^the newest candles are of 2026-02-06, 3 weekdays before the day of the run$/,
+  },
+  {
+    fault: 'a candle without volume',
+    plant: inCandles('a', (all) => all.with(700, (all[700] as number[]).with(5, 0))),
+    found: 'volumes warning',
+    detail: /^a volume of 0 on/,
+  },
+  {
+    fault: 'a thousandfold volume',
+    plant: inCandles('a', (all) => all.with(-1, (all.at(-1) as number[]).with(5, Number(all.at(-1)?.[5]) * 1_000))),
+    found: 'volumes warning',
+    detail: /^a volume of \d+, [\d.]+ times the usual one, on 2026-02-12$/,
+  },
+  {
+    fault: 'a day without volume',
+    plant: (folder) => {
+      for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
+        change(folder, String(symbol), (all) => all.with(-20, (all.at(-20) as number[]).with(5, 0)))
+      return ''
+    },
+    found: 'odd-days error',
+    detail: /have an impossible volume on/,
+  },
   {
     fault: 'a stock whose candles ended two months ago',
     plant: inCandles('a', (all) => all.slice(0, -40)),
@@ -530,6 +595,18 @@ describe('a planted fault is the only finding', () => {
     expect(findings[0]?.detail).toMatch(detail)
   })
 
+  it('also if a liquid stock has several gaps, but not if an illiquid one has', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    const withGaps = (times: number) => (all: readonly number[][]) =>
+      all
+        .map((candle) => candle.with(5, Math.ceil(Number(candle[5]) * times)))
+        .filter((_, place) => ![all.length - 60, all.length - 30].includes(place))
+    change(folder, names.a, withGaps(1_000))
+    change(folder, names.b, withGaps(0.0001))
+    expect((await verified(folder)).findings.map(gist)).toEqual(Array.from({ length: 2 }, () => `missing-sessions warning ${names.a}`))
+  })
+
   it('has a plant for every check', () => {
     expect(new Set(faults.map(({ found }) => found.split(' ')[0]))).toEqual(new Set(checkNames))
   })
@@ -583,7 +660,9 @@ describe('the newest days', () => {
     endedBefore(folder, 22, spared)
     const { sessions, findings } = await verified(folder, { only: ['stale-symbols', 'odd-days'] })
     expect(sessions.last).toBe('2026-02-12')
-    expect(findings.map(({ check }) => check)).toEqual(Array.from({ length: 24 - spared }, () => 'stale-symbols'))
+    expect(findings).toMatchObject([
+      { check: 'odd-days', detail: expect.stringMatching(`^${24 - spared} of 24 stocks have no candle after`) },
+    ])
   })
 })
 

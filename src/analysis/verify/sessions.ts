@@ -1,0 +1,99 @@
+import { numberToDay } from '../../market/candle-file.js'
+import type { Day } from '../../model/trading-day.js'
+import type { MarketCalendar } from './calendar.js'
+import type { DaySet } from './candle-series.js'
+import type { Finding } from './finding.js'
+import { NOTED_REST_DAYS } from './price-moves.js'
+
+/** The days of a series. */
+export interface SeriesDays {
+  readonly symbol: string
+  readonly file: string
+  readonly days: DaySet
+  /** Rupees per session: the median of the newest candles. */
+  readonly tradedValue: number
+  /** Days with a large move. It mentions the gap before it if that is long. */
+  readonly reportedDays: ReadonlySet<Day>
+}
+
+/** A stock with this traded value (1 crore rupees) is liquid: it trades on every session of the last year. */
+const LIQUID_VALUE = 10_000_000
+/** Its candles may lack this share of the sessions around a gap. */
+const LIQUID_SHARE = 0.05
+const LIQUID_SESSIONS = 250
+
+/** A gap counts if the stock traded on all of this many sessions before and after it. */
+const SESSIONS_AROUND = 120
+/** If its candles start or end closer to the gap, this many sessions in total are enough. */
+const MIN_SESSIONS_AROUND = 60
+
+export const STALE_SESSIONS = 20
+
+/**
+ * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss sessions, so a gap counts only if no
+ * other session around it is missing; of liquid stocks, some may be missing. Gaps of special sessions on weekends do not count: those are short.
+ */
+export const findMissingSessions = (
+  { symbol, file, days, reportedDays, tradedValue }: SeriesDays,
+  { sessions }: MarketCalendar,
+): readonly Finding[] => {
+  const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
+  const findings: Finding[] = []
+  for (let index = 0; index < own.length; index += 1) {
+    if (days.has(own[index] as number)) continue
+    const start = index
+    while (index < own.length && !days.has(own[index] as number)) index += 1
+    const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
+    const after = own.slice(index, index + SESSIONS_AROUND)
+    const [firstMissing, next] = [own[start] as number, own[index] ?? 0]
+    if (next - firstMissing >= NOTED_REST_DAYS && reportedDays.has(numberToDay(next))) continue
+    const isLiquid = tradedValue >= LIQUID_VALUE && own.length - index <= LIQUID_SESSIONS
+    if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid)) continue
+    const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
+    const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`
+    findings.push({ check: 'missing-sessions', severity: 'warning', symbol, day: from, file, detail })
+  }
+  return findings
+}
+
+/** 1970 began on a Thursday. */
+const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
+
+/** Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest. */
+export const findEndedSeries = ({ symbol, file, days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
+  const next = findSessionIndex(sessions, days.last + 1)
+  const since = sessions.length - next
+  if (since === 0) return []
+  if (since > STALE_SESSIONS) {
+    const day = numberToDay(days.last)
+    const detail = `its last candle is of ${day}, ${since} sessions before the market's`
+    return [{ check: 'stale-symbols', severity: 'warning', symbol, day, file, detail }]
+  }
+  const before = sessions.slice(Math.max(findSessionIndex(sessions, days.first), next - SESSIONS_AROUND), next)
+  if (sessions.slice(next).every(isWeekendNumber) || !isSteady(before, days, tradedValue >= LIQUID_VALUE)) return []
+  const day = numberToDay(sessions[next] as number)
+  const detail = since === 1 ? `the newest session, ${day}, is missing` : `the newest ${since} sessions, from ${day} on, are missing`
+  return [{ check: 'newest-sessions', severity: 'warning', symbol, day, file, detail }]
+}
+
+/** Whether a stock trades so regularly that a session without a candle is a fault. Liquid stocks may lack other sessions as well. */
+const isSteady = (around: readonly number[], days: DaySet, isLiquid: boolean): boolean => {
+  const most = isLiquid ? LIQUID_SHARE * around.length : 0
+  let missing = 0
+  for (const day of around) {
+    if (!days.has(day)) missing += 1
+    if (missing > most) return false
+  }
+  return around.length >= MIN_SESSIONS_AROUND
+}
+
+/** The index of the first session on or after a day (binary search). */
+const findSessionIndex = (sessions: readonly number[], day: number): number => {
+  let [low, high] = [0, sessions.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sessions[middle] as number) < day) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,60 @@
+import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import type { CandleSeries } from './candle-series.js'
+import { formatFactor, median } from './constant-factor.js'
+import type { Finding } from './finding.js'
+
+/** The candles around one, on each side. */
+const AROUND = 30
+const MIN_AROUND = 20
+/** Rupees. The volumes of stocks with less trade may be anything. */
+const MIN_VALUE = 100_000
+/** This share of the candles around has a volume, if one without is a fault. */
+const TRADED_SHARE = 0.8
+/** A volume in another unit: a thousandfold of one that may be a third of the median. The greatest block deals stay below. */
+const TIMES_MEDIAN = 300
+const TIMES_GREATEST = 20
+
+/** Finds candles without volume, and with a thousandfold one, of stocks that trade regularly. One finding per file and kind, about the newest. */
+export const findOddVolumes = ({ symbol, file, candles }: CandleSeries): readonly Finding[] => {
+  const { day, close, volume, length } = candles
+  const zero: number[] = []
+  const great: number[] = []
+  for (let index = 0; index < length; index += 1) {
+    const own = volume[index] as number
+    const isZero = own === 0
+    const isGreat = own > TIMES_GREATEST * (volume[index - 1] ?? 0) && own > TIMES_GREATEST * (volume[index + 1] ?? 0)
+    if (!isZero && !isGreat) continue
+    const around = [
+      ...volume.subarray(Math.max(0, index - AROUND), index),
+      ...volume.subarray(index + 1, Math.min(length, index + 1 + AROUND)),
+    ]
+    const middle = median(Float64Array.from(around))
+    if (around.length < MIN_AROUND || middle * (close[index] as number) < MIN_VALUE) continue
+    if (isZero && around.filter((value) => value > 0).length >= TRADED_SHARE * around.length) zero.push(index)
+    if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around)) great.push(index)
+  }
+  const create = (indices: readonly number[], describe: (index: number) => string): readonly Finding[] => {
+    const newest = indices.at(-1)
+    if (newest === undefined) return []
+    const on = numberToDay(day[newest] as number)
+    const more = indices.length === 1 ? '' : `, and ${indices.length - 1} earlier`
+    return [{ check: 'volumes', severity: 'warning', symbol, day: on, file, detail: `${describe(newest)} on ${on}${more}` }]
+  }
+  return [
+    ...create(zero, () => 'a volume of 0'),
+    ...create(great, (index) => {
+      const around = volume.slice(Math.max(0, index - AROUND), Math.min(length, index + AROUND))
+      return `a volume of ${volume[index]}, ${formatFactor((volume[index] as number) / median(around))} times the usual one,`
+    }),
+  ]
+}
+
+const VALUE_CANDLES = 60
+
+/** The median traded value of the newest candles, in rupees. */
+export const measureTradedValue = ({ close, volume, length }: CandleArrays): number => {
+  const values: number[] = []
+  for (let index = Math.max(0, length - VALUE_CANDLES); index < length; index += 1)
+    values.push((close[index] as number) * (volume[index] as number))
+  return median(Float64Array.from(values))
+}
