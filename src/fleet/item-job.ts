@@ -1,4 +1,4 @@
-import { catchError, defer, from, map, mergeMap, Observable, single, tap, throwError, timer } from 'rxjs'
+import { catchError, defer, from, map, merge, mergeMap, type Observable, Subject, single, take, tap, throwError, timer } from 'rxjs'
 import type { ScheduleOptions } from '../limiter/host-limiter.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
@@ -39,7 +39,8 @@ export const runItemJob = (
   workerRun: WorkerRun,
   { by, blobs, unreported, createRequeueError, ...limiterOptions }: ItemJobDependencies,
 ): Observable<WorkerOutcome> =>
-  new Observable((subscriber) => {
+  defer(() => {
+    const requeued$ = new Subject<never>()
     const warnings: string[] = []
     const emit = (event: RunEvent): void => {
       if (event.type === 'noticed') warnings.push(workerRun.redact(event.text))
@@ -48,7 +49,7 @@ export const runItemJob = (
       if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
       if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
-    const limiters = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => subscriber.error(createRequeueError()) })
+    const limiters = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => requeued$.error(createRequeueError()) })
     const toOutcome = (rest: Omit<WorkerOutcome, 'by' | 'requestCounts'>): WorkerOutcome => {
       const { requestCounts } = unreported
       unreported.requestCounts = NO_REQUESTS
@@ -61,19 +62,15 @@ export const runItemJob = (
         ...(drift ? { drift } : {}),
       }
     }
-    subscriber.add(
-      createItemWork(stream, { ...workerRun, limiters, emit, shared: work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared })(
-        work.item,
-        // BullMQ limits the concurrency.
-        createWorkerSlot(),
-      )
-        .pipe(
-          single(),
-          mergeMap((outcome) => storeRows(stream.name, work, outcome, blobs)),
-          map(toOutcome),
-        )
-        .subscribe(subscriber),
+    const shared = work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared
+    const workOnItem = createItemWork(stream, { ...workerRun, limiters, emit, shared })
+    // BullMQ limits the concurrency.
+    const outcome$ = workOnItem(work.item, createWorkerSlot()).pipe(
+      single(),
+      mergeMap((outcome) => storeRows(stream.name, work, outcome, blobs)),
+      map(toOutcome),
     )
+    return merge(requeued$, outcome$).pipe(take(1))
   })
 
 /** All drift seen in a stream so far, if it differs from the last report. */

@@ -1,4 +1,23 @@
-import { concatMap, defer, EMPTY, finalize, map, NEVER, Observable, of, ReplaySubject, take, tap } from 'rxjs'
+import {
+  catchError,
+  concat,
+  concatMap,
+  defer,
+  finalize,
+  first,
+  ignoreElements,
+  map,
+  merge,
+  NEVER,
+  type Observable,
+  of,
+  ReplaySubject,
+  Subject,
+  switchMap,
+  takeWhile,
+  tap,
+  throwError,
+} from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
@@ -11,7 +30,7 @@ import { createIdentity, reuseReport } from './record.js'
 import type { RunServices } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
-import type { Remainder, RunRecord, Session } from './session.js'
+import type { RunRecord, RunSelection, Session } from './session.js'
 import { createRunStarted, createSessionRequest, runId, selectionIn, selectionLeft } from './session-request.js'
 
 /**
@@ -26,7 +45,7 @@ export const start = (dependencies: RunDependencies, options: RunOptions): Obser
 type Reduction = 'possible' | 'done' | 'impossible'
 
 const startReduced = (dependencies: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
-  new Observable((subscriber) => {
+  defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = dependencies
     if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`invalid asOf: ${options.asOf}; use epoch milliseconds`)
     const plan = planRun(streams, settings, options)
@@ -35,14 +54,14 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     const startedAt = clock()
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
-    subscriber.add((options.stop ?? NEVER).subscribe(stop$))
+    const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
     const follower = dependencies.telemetry?.()
+    const event$ = new Subject<RunEvent>()
     const listen = (event: RunEvent): void => {
       follower?.event(event)
-      subscriber.next(event)
+      event$.next(event)
     }
     const eventBus = createEventBus(plan, listen, { log: dependencies.log, redact })
-    if (follower?.over) subscriber.add(follower.over)
     const record: RunRecord = {
       run: runId(startedAt, random),
       asOf: options.asOf ?? startedAt,
@@ -51,38 +70,50 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     }
     const { fresh = false, accept = [] } = options
     const wanted = { record, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
-    const begun = (session: Session): Observable<RunEvent> => {
+    const begin = (session: Session): Observable<RunEvent> => {
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
-      eventBus.emit(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' }))
-      if (subscriber.closed) return EMPTY
       const run = { plan, options: { ...options, stop: stop$ }, session, eventBus, redact, follower }
-      return executeRun({ ...dependencies, clock, random }, run)
-    }
-    const fail = (error: unknown): void => subscriber.error(redactError(error, redact))
-    const rest = (remainder: Remainder): Observable<RunEvent> =>
-      selectionLeft(remainder, storage.stored, plan).pipe(
-        concatMap((selection) => {
-          const { only, skip, symbols, pairs, ...others } = options
-          const telemetry =
-            follower && ((): Follower => ({ event: (event) => follower.event(event), request: (request) => follower.request(request) }))
-          const again = { ...dependencies, ...(telemetry ? { telemetry } : {}) }
-          if (selection === undefined) return startReduced(again, { ...options, stop: stop$ }, 'impossible')
-          return startReduced(again, { ...others, ...selection, stop: stop$ }, 'done')
-        }),
+      return concat(
+        of(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' })),
+        defer(() => executeRun({ ...dependencies, clock, random }, run)),
       )
-    // The session stays open until the subscriber unsubscribes.
-    subscriber.add(
-      storage.openSession(createSessionRequest(plan, settings, wanted)).subscribe({
-        next: (session) => {
-          const ends = { error: fail, complete: () => subscriber.complete() }
-          const { remainder } = session
-          if (remainder) subscriber.add(rest(remainder).subscribe({ next: (event) => subscriber.next(event), ...ends }))
-          else subscriber.add(defer(() => begun(session)).subscribe({ next: eventBus.emit, ...ends }))
-        },
-        error: fail,
+    }
+    const runOpened = (session: Session): Observable<RunEvent> =>
+      session.remainder
+        ? startRemainder(
+            { ...dependencies, ...continueTelemetry(follower) },
+            { ...options, stop: stop$ },
+            selectionLeft(session.remainder, storage.stored, plan),
+          )
+        : defer(() => begin(session)).pipe(tap(eventBus.emit), ignoreElements())
+    return merge(event$, defer(() => storage.openSession(createSessionRequest(plan, settings, wanted))).pipe(switchMap(runOpened))).pipe(
+      // The session stays open until the last event.
+      takeWhile(({ type }) => type !== 'run-finished', true),
+      catchError((error: unknown) => throwError(() => redactError(error, redact))),
+      finalize(() => {
+        stopSubscription.unsubscribe()
+        follower?.over?.()
       }),
     )
   })
+
+/** Does what is left of an earlier run, as another run; without a selection, everything again. */
+const startRemainder = (
+  dependencies: RunDependencies,
+  options: RunOptions,
+  selection$: Observable<RunSelection | undefined>,
+): Observable<RunEvent> =>
+  selection$.pipe(
+    concatMap((selection) => {
+      const { only, skip, symbols, pairs, ...others } = options
+      if (selection === undefined) return startReduced(dependencies, options, 'impossible')
+      return startReduced(dependencies, { ...others, ...selection }, 'done')
+    }),
+  )
+
+/** The same follower for the other run; it is over when the first run is. */
+const continueTelemetry = (follower: Follower | undefined): Pick<RunDependencies, 'telemetry'> =>
+  follower ? { telemetry: () => ({ event: (event) => follower.event(event), request: (request) => follower.request(request) }) } : {}
 
 /** Runs the graph in an open session; emits the last event. */
 const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {
@@ -99,7 +130,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),
-    take(1),
+    first(),
     finalize(close),
   )
 }
