@@ -144,8 +144,8 @@ const ownTime = (sources: Sources): readonly string[] =>
       return [...text.matchAll(/\bDate\.now\b|\bnew Date\(\s*\)|\bset(?:Timeout|Interval)\(/g)].map(([what]) => `${file}: ${what}`)
     })
 
-/** The flags of the command in string literals of the library, whose errors name settings. */
-const flagsInTexts = (sources: Sources): readonly string[] =>
+/** Flags and calls of the command in string literals of the library, whose errors name settings; the command adds the advice. */
+const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
   Object.entries(sources)
     .filter(([file]) => layerOf(file) !== 'cli')
     .flatMap(([file, text]) => {
@@ -155,7 +155,9 @@ const flagsInTexts = (sources: Sources): readonly string[] =>
         const words =
           'text' in node && typescript.isLiteralExpression(node) ? node.text : typescript.isTemplateSpan(node) ? node.literal.text : ''
         const head = typescript.isTemplateExpression(node) ? node.head.text : ''
-        for (const [flag] of `${head} ${words}`.matchAll(/(?<![\w-])--[a-z][\w-]*/g)) found.push(`${file}: ${flag}`)
+        // A text that only consists of such words is a name, such as that of a span.
+        for (const [syntax] of `${head} ${words}`.trim().matchAll(/(?<![\w-])--[a-z][\w-]*|(?<=.)\bscripstream [a-z]+\b/g))
+          found.push(`${file}: ${syntax}`)
         typescript.forEachChild(node, visit)
       }
       visit(source)
@@ -189,7 +191,7 @@ describe('the repository', () => {
   it('has no file with more than 15 imports besides the listed ones', () =>
     expect(filesWithManyImports(sources)).toEqual(FILES_WITH_MANY_IMPORTS))
   it('reads the time from the scheduler and the injected clock only', () => expect(ownTime(sources)).toEqual([]))
-  it('names no flag of the command in texts of the library', () => expect(flagsInTexts(sources)).toEqual([]))
+  it('names no flag and no call of the command in texts of the library', () => expect(commandSyntaxInTexts(sources)).toEqual([]))
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
 
   it('has one file that sends requests, and the simulator as the only server', () => {
@@ -313,16 +315,21 @@ describe('the checks of the repository', () => {
     expect(ownTime({ 'src/cli/a.ts': text })).toEqual([])
   })
 
-  it.each(["f('use --out DIR')", 'f(`--out`)', 'f(`a --out $' + '{a}`)', 'f(`$' + '{a} --no-x$' + '{b}`)'])(
-    'detect the flag in %s',
-    (text) => {
-      expect(flagsInTexts({ 'src/http/a.ts': text })).toHaveLength(1)
-      expect(flagsInTexts({ 'src/cli/a.ts': text })).toEqual([])
-    },
-  )
+  it.each([
+    "f('use --out DIR')",
+    'f(`--out`)',
+    'f(`a --out $' + '{a}`)',
+    'f(`$' + '{a} --no-x$' + '{b}`)',
+    `f('"scripstream query" lists them')`,
+  ])('detect a flag or call of the command in %s', (text) => {
+    expect(commandSyntaxInTexts({ 'src/http/a.ts': text })).toHaveLength(1)
+    expect(commandSyntaxInTexts({ 'src/cli/a.ts': text })).toEqual([])
+  })
 
-  it('permit flags in comments, and dashes that are no flag', () => {
-    expect(flagsInTexts({ 'src/http/a.ts': "/** `--out` */ f('a--b', '-- comment', '--') // --out" })).toEqual([])
+  it('permit flags in comments, dashes that are no flag, and names', () => {
+    expect(commandSyntaxInTexts({ 'src/http/a.ts': "/** `--out` */ f('a--b', '-- comment', '--', 'scripstream run') // --out" })).toEqual(
+      [],
+    )
   })
 
   it('permit the real clock as a default, and dates from a given instant', () => {

@@ -78,7 +78,7 @@ interface Statement {
 }
 
 const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?)/i
-const HINT = 'query reads only the tables of the folder; "scripstream query" lists them'
+const HINT = 'query reads only the tables of the folder; SHOW TABLES lists them'
 
 /**
  * Functions that read only their arguments or the database's own catalogue. The restricted access alone does not suffice: a SELECT from
@@ -102,7 +102,7 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
   const { tree, names } = parseTree(String(result.getRows()[0]?.[0]))
   if (tree.error === true) throw await createRefusal(connection, query, tree)
   const { length: count } = tree.statements as readonly unknown[]
-  if (count === 0) throw new UsageError('the statement is missing; use: scripstream query "select …"')
+  if (count === 0) throw new UsageError('the statement is missing; write one, such as SELECT * FROM master')
   if (count > 1) throw new UsageError(`query takes one statement, not ${count}`)
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.includes(name))
   if (wrong !== undefined) throw new UsageError(`${wrong}() is not permitted: ${HINT}`)

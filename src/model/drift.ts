@@ -21,7 +21,7 @@ export const createDriftMatcher = (document: unknown): ((drift: DriftName) => bo
   return (drift) => keys.has(toDriftKey(drift))
 }
 
-/** Reads stored drift, and ignores whatever is none. */
+/** Reads stored drift; ignores invalid entries. */
 export const driftIn = (document: unknown): readonly Drift[] => (Array.isArray(document) ? document.filter(isDrift) : [])
 
 const isDrift = (value: unknown): value is Drift =>

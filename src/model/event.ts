@@ -34,9 +34,9 @@ export type RunEvent =
       readonly degraded?: string
       readonly remark?: string
       readonly reason?: string
-      /** The `CollectError.code` of `reason` or `degraded`, */
+      /** The `CollectError.code` of `reason` or `degraded`. */
       readonly code?: string
-      /** and its `causes`; absent if no request failed. */
+      /** The `CollectError.causes` of the same failure; absent if no request failed. */
       readonly causes?: readonly FailureCause[]
       /** The failure may be gone later. */
       readonly isTemporary?: boolean

@@ -24,9 +24,9 @@ export interface ItemResult<R = unknown> {
   readonly rows: RowList<R>
   /** Why rows may be missing: a path or a page failed. */
   readonly degraded?: string
-  /** The `CollectError.code` of `degraded`, or of the failure of the item, */
+  /** The `CollectError.code` of `degraded`, or of the failure of the item. */
   readonly code?: string
-  /** and its `causes`; absent if no request failed. */
+  /** The `CollectError.causes` of the same failure; absent if no request failed. */
   readonly causes?: readonly FailureCause[]
   /** Whether that failure may be gone later. */
   readonly isTemporary?: boolean

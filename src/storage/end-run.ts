@@ -9,7 +9,7 @@ import { forgetOutputSizes, recordOutputSizes } from './output-sizes.js'
 import { savePreviousOutputs } from './previous-outputs.js'
 import { deletePart, deleteRunState, mergePart, type RunPaths } from './run-state.js'
 
-/** A run in a folder, as its beginning and its end must know it. */
+/** The facts of a run in a folder that its start and its end need. */
 export interface FolderRun {
   readonly paths: RunPaths
   readonly record: RunRecord

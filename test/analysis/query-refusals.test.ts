@@ -7,7 +7,8 @@ import { UsageError } from '../../src/model/errors.js'
 import { listTables } from '../../src/pipeline/registry.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { streams } from '../../streams/registry.js'
-import { duckdb, folderWith, rowsOf, treeOf } from './support.js'
+import { snapshotFolder } from '../support/folders.js'
+import { duckdb, folderWith, rowsOf } from './support.js'
 
 const outside = mkdtempSync(join(tmpdir(), 'scripstream-outside-'))
 const secret = join(outside, 'secret.csv')
@@ -82,10 +83,10 @@ const writing = [
 
 /** What every refusal of a statement says: what to write instead, or where the parser stopped. */
 const WRONG =
-  /query is read-only; use one SELECT|query takes one statement|the statement is missing; use|\(\) is not permitted: query|Parser Error/
+  /query is read-only; use one SELECT|query takes one statement|the statement is missing; write one|\(\) is not permitted: query|Parser Error/
 
 /** The message of every refused file or function. */
-const REFUSAL = /(\(\) is not permitted|is not a table): query reads only the tables of the folder; "scripstream query" lists them$/
+const REFUSAL = /(\(\) is not permitted|is not a table): query reads only the tables of the folder; SHOW TABLES lists them$/
 
 const elsewhere = [
   `FROM read_csv('${secret}')`,
@@ -128,9 +129,9 @@ const elsewhere = [
 
 describe.skipIf(!duckdb)('query', () => {
   it.each(writing)('refuses %s', async (sql) => {
-    const before = [treeOf(out), treeOf(outside)]
+    const before = [snapshotFolder(out), snapshotFolder(outside)]
     await expect(rowsOf(sql, out)).rejects.toThrow(UsageError)
-    expect([treeOf(out), treeOf(outside)]).toEqual(before)
+    expect([snapshotFolder(out), snapshotFolder(outside)]).toEqual(before)
   })
 
   it.each(elsewhere)('reaches nothing outside the folder by %s', async (sql) => {
@@ -173,9 +174,9 @@ describe.skipIf(!duckdb)('query', () => {
   })
 
   it('changes neither the folder nor anything beside it', async () => {
-    const before = treeOf(out)
+    const before = snapshotFolder(out)
     await rowsOf('SELECT symbol, sum(volume) FROM candles JOIN master USING (symbol) GROUP BY ALL ORDER BY ALL', out)
-    expect(treeOf(out)).toEqual(before)
+    expect(snapshotFolder(out)).toEqual(before)
   })
 
   it('follows no link out of the folder, of a file or of a folder', async () => {

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
@@ -55,16 +54,3 @@ export const rowsOf = async (sql: string, out: string): Promise<readonly (readon
     close()
   }
 }
-
-/** Every file below a folder with its content and modification time. */
-export const treeOf = (folder: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .sort()
-      .map((name) => {
-        const path = join(folder, name)
-        const { mtimeMs } = statSync(path)
-        const content = statSync(path).isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder'
-        return [name, `${mtimeMs} ${content}`]
-      }),
-  )

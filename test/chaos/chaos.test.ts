@@ -5,8 +5,9 @@ import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { Fault, Simulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
-import { differencesOf, temporariesIn, treeOf } from '../crash/support.js'
-import { emptyFolder, provider, run } from '../e2e/command.js'
+import { differencesOf, temporariesIn } from '../crash/support.js'
+import { provider, run } from '../e2e/command.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { faultsOfFirstAnswers, HARDY, PATIENT, STOCKS } from './faults.js'
 import { openFaultyNetwork } from './faulty-network.js'
 
@@ -25,7 +26,7 @@ const goodItemsIn = (report: RunReport): Readonly<Record<string, unknown>> =>
 /** A clean run, of a provider whose next first answers are faulty. */
 const runCleanly = async () => {
   const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60 })
-  const [cwd, clean, out] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const [cwd, clean, out] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const cleanRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })
   expect(cleanRun.code, cleanRun.stderr).toBe(0)
   simulator.control({ faults: faultsOfFirstAnswers, reset: true })
@@ -39,7 +40,7 @@ describe(`half of all first answers faulty, with every detectable fault (${STOCK
       const { simulator, env, cwd, clean, out, cleanRun } = await runCleanly()
       const faultyRun = await run(['run', '--json', '--as-of', SECOND_DAY, '--out', out], { cwd, env: { ...env, ...HARDY } })
       expect(faultyRun.code, faultyRun.stderr + faultyRun.stdout).toBe(0)
-      expect(treeOf(out)).toEqual(treeOf(clean))
+      expect(hashOutputs(out)).toEqual(hashOutputs(clean))
       expect(itemsIn(reportOf(faultyRun.stdout))).toEqual(itemsIn(reportOf(cleanRun.stdout)))
       expect(itemsIn(reportOf(faultyRun.stdout))).toMatchObject({ 'market-news': STOCKS, 'fundamental-data': STOCKS, 'all-ohlcv': STOCKS })
       expect(faultsMet(simulator)).toBeGreaterThan(0.3)
@@ -96,10 +97,10 @@ describe(`a tenth of the stocks permanently faulty (${STOCKS} stocks)`, () => {
       const { simulator, env } = await provider({ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_DAY) })
       const { stocks } = simulator.market
       const faulty = stocks.filter((_, place) => place % 10 === 3)
-      const [cwd, before, after] = [emptyFolder(), emptyFolder(), emptyFolder()]
+      const [cwd, before, after] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
       expect((await run(['run', '--as-of', FIRST_DAY, '--out', before], { cwd, env })).code).toBe(0)
       cpSync(before, after, { recursive: true, preserveTimestamps: true })
-      const clean = emptyFolder()
+      const clean = temporaryFolder()
       cpSync(before, clean, { recursive: true, preserveTimestamps: true })
       simulator.control({ asOf: Date.parse(SECOND_DAY), reset: true })
       expect((await run(['run', '--as-of', SECOND_DAY, '--out', clean], { cwd, env })).code).toBe(0)
@@ -144,10 +145,10 @@ interface Folders {
 
 /** Checks that files and records of faulty stocks are unchanged, and all others equal those of the clean run. */
 const expectRetainedData = ({ before, clean, after }: Folders, symbols: readonly string[]): void => {
-  const [earlier, now] = [treeOf(before), treeOf(after)]
+  const [earlier, now] = [hashOutputs(before), hashOutputs(after)]
   const isOfFaulty = (file: string): boolean => symbols.some((symbol) => new RegExp(`/${symbol}(_|\\.csv$)`).test(file))
   const oneFileOutputs = ['fundamental_data.json', 'all_company_announcements.json', 'advanced_indicator_data.json']
-  for (const [file, digest] of Object.entries(treeOf(clean))) {
+  for (const [file, digest] of Object.entries(hashOutputs(clean))) {
     if (oneFileOutputs.includes(file)) {
       const recordsOf = (folder: string, isFaulty: boolean): readonly unknown[] =>
         (JSON.parse(readFileSync(join(folder, file), 'utf8')) as { Symbol: string }[]).filter(

@@ -1,8 +1,9 @@
 import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { emptyFolder, provider, run } from '../e2e/command.js'
-import { killedAfter, seeded, temporariesIn, treeOf } from './support.js'
+import { provider, run } from '../e2e/command.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { killedAfter, seeded, temporariesIn } from './support.js'
 
 /** The number of kills in all; set it with `npm run test:crash -- 1000`. */
 const KILLS = Number(process.env.KILLS ?? 20)
@@ -24,7 +25,7 @@ interface Victim {
 
 /** Kills a run repeatedly at random moments until it ends by itself; returns the number of kills. */
 const runUntilDone = async ({ args, env, random, wholeMs }: Victim): Promise<number> => {
-  const cwd = emptyFolder()
+  const cwd = temporaryFolder()
   for (let kills = 0; ; kills++) {
     const { code, stderr } = await killedAfter(wholeMs * (0.1 + random()), args, { cwd, env })
     if (code === 0) return kills
@@ -35,7 +36,7 @@ const runUntilDone = async ({ args, env, random, wholeMs }: Victim): Promise<num
 /** Runs to the end; returns the duration. */
 const undisturbed = async (args: readonly string[], env: Record<string, string>): Promise<number> => {
   const began = performance.now()
-  const { code, stderr } = await run(args, { cwd: emptyFolder(), env })
+  const { code, stderr } = await run(args, { cwd: temporaryFolder(), env })
   expect(code, stderr).toBe(0)
   return performance.now() - began
 }
@@ -46,13 +47,13 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
     async () => {
       const random = seeded(SEED)
       const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(SECOND_DAY) })
-      const whole = emptyFolder()
+      const whole = temporaryFolder()
       const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
-      const expected = treeOf(whole)
+      const expected = hashOutputs(whole)
       for (let kills = 0; kills < KILLS / 2; ) {
-        const out = emptyFolder()
+        const out = temporaryFolder()
         kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], env, random, wholeMs })
-        expect(treeOf(out)).toEqual(expected)
+        expect(hashOutputs(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }
       expect(simulator.stats().violations).toEqual([])
@@ -65,22 +66,22 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
     async () => {
       const random = seeded(SEED + 1)
       const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(FIRST_DAY) })
-      const before = emptyFolder()
+      const before = temporaryFolder()
       await undisturbed(['run', '--as-of', FIRST_DAY, '--out', before], env)
       simulator.control({ asOf: Date.parse(SECOND_DAY), reset: true })
       const copied = (): string => {
-        const folder = emptyFolder()
+        const folder = temporaryFolder()
         cpSync(before, folder, { recursive: true, preserveTimestamps: true })
         return folder
       }
       const whole = copied()
       const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
-      const expected = treeOf(whole)
-      expect(expected).not.toEqual(treeOf(before))
+      const expected = hashOutputs(whole)
+      expect(expected).not.toEqual(hashOutputs(before))
       for (let kills = 0; kills < KILLS / 2; ) {
         const out = copied()
         kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], env, random, wholeMs })
-        expect(treeOf(out)).toEqual(expected)
+        expect(hashOutputs(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }
     },
@@ -92,17 +93,17 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
     async () => {
       const random = seeded(SEED + 2)
       const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(SECOND_DAY) })
-      const whole = emptyFolder()
+      const whole = temporaryFolder()
       const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
       for (let kills = 0; kills < KILLS / 2; kills += 2) {
-        const out = emptyFolder()
+        const out = temporaryFolder()
         const args = ['run', '--as-of', SECOND_DAY, '--out', out]
-        const cwd = emptyFolder()
+        const cwd = temporaryFolder()
         await killedAfter(wholeMs * (0.4 + random() / 2), args, { cwd, env })
         for (const part of ['fundamental-data', 'market-news,company-filings'])
           await killedAfter(wholeMs * (0.1 + random()), [...args, '--only', part], { cwd, env })
         kills += await runUntilDone({ args, env, random, wholeMs })
-        expect(treeOf(out)).toEqual(treeOf(whole))
+        expect(hashOutputs(out)).toEqual(hashOutputs(whole))
         expect(temporariesIn(out)).toEqual([])
         expect(existsSync(join(out, '.scripstream', 'part'))).toBe(false)
       }

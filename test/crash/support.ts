@@ -1,26 +1,11 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { endOf, start } from '../e2e/command.js'
-
-/** All outputs in a folder: path and digest. */
-export const treeOf = (folder: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => !name.startsWith('.scripstream') && statSync(join(folder, name)).isFile())
-      .sort()
-      .map((name) => [
-        name,
-        createHash('sha256')
-          .update(readFileSync(join(folder, name)))
-          .digest('hex'),
-      ]),
-  )
+import { hashOutputs } from '../support/folders.js'
 
 /** Paths of missing, extra or different files. */
 export const differencesOf = (one: string, other: string): readonly string[] => {
-  const [seen, wanted] = [treeOf(one), treeOf(other)]
+  const [seen, wanted] = [hashOutputs(one), hashOutputs(other)]
   return [...new Set([...Object.keys(seen), ...Object.keys(wanted)])].filter((path) => seen[path] !== wanted[path])
 }
 

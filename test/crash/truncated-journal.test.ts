@@ -1,8 +1,7 @@
 import { rmSync, statSync, truncateSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { copyOf, journalsIn, tryRun } from '../resume/support.js'
-import { temporaryFolder } from '../sinks/support.js'
-import { treeOf } from './support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 
 /** Requests that hang: none of the first phase, without which the later phases would not start. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
@@ -14,7 +13,7 @@ describe('a truncated journal', () => {
     await tryRun({ out: left, only, hangs: (request) => later(request) && /DELTA/.test(request) })
     const whole = temporaryFolder()
     await tryRun({ out: whole, only })
-    const expected = treeOf(whole)
+    const expected = hashOutputs(whole)
     for (const [index, journal] of journalsIn(left).entries()) {
       const { size } = statSync(journal)
       expect(size).toBeGreaterThan(100)
@@ -23,7 +22,7 @@ describe('a truncated journal', () => {
         truncateSync(journalsIn(out)[index] ?? '', at)
         const { report } = await tryRun({ out, only })
         expect(report?.outcome, `${journal} cut at ${at}`).toBe('complete')
-        expect(treeOf(out), `${journal} cut at ${at}`).toEqual(expected)
+        expect(hashOutputs(out), `${journal} cut at ${at}`).toEqual(expected)
         rmSync(out, { recursive: true })
       }
     }

@@ -2,7 +2,8 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { emptyFolder, run } from './command.js'
+import { temporaryFolder } from '../support/folders.js'
+import { run } from './command.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -30,7 +31,7 @@ export const promoterPledges = defineStream({
 `
 
 it('runs, compares and queries a stream of a module that imports the package, whose errors fail one stock only', async () => {
-  const cwd = emptyFolder()
+  const cwd = temporaryFolder()
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
   writeFileSync(join(cwd, 'package.json'), '{"type":"module"}')
   writeFileSync(join(cwd, 'my-streams.js'), STREAM.replace("'scripstream'", `'${join(root, 'dist/src/index.js')}'`))

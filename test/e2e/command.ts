@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -50,13 +48,6 @@ export const endOf = async (child: ReturnType<typeof start>): Promise<Ended> => 
 
 /** Runs the built command to its end. */
 export const run = (args: readonly string[], place: Place): Promise<Ended> => endOf(start(args, place))
-
-/** Creates a folder that is deleted when the test ends. */
-export const emptyFolder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'scripstream-'))
-  onTestFinished(() => rmSync(path, { recursive: true }))
-  return path
-}
 
 /** Starts a simulator that stops when the test ends; returns it with the environment that points to it. */
 export const provider = async (

@@ -2,14 +2,15 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { temporariesIn, treeOf } from '../crash/support.js'
-import { emptyFolder, provider, run } from './command.js'
+import { temporariesIn } from '../crash/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { provider, run } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
 /** Mounts a file system of the given size if this machine allows it; unmounts it when the test ends. */
 const smallDisk = (size: string): { readonly path: string; readonly grow: (to: string) => void } | undefined => {
-  const path = emptyFolder()
+  const path = temporaryFolder()
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status !== 0) return undefined
   onTestFinished(() => void spawnSync('umount', ['-l', path]))
   return { path, grow: (to) => void execFileSync('mount', ['-o', `remount,size=${to}`, path]) }
@@ -30,20 +31,20 @@ describe('a full disk', () => {
     const disk = smallDisk('1m')
     if (disk === undefined) return context.skip('a small file system of our own needs the right to mount one')
     const { env } = await provider()
-    const cwd = emptyFolder()
-    const whole = emptyFolder()
+    const cwd = temporaryFolder()
+    const whole = temporaryFolder()
     expect((await run(['run', ...DAY_ARGS, '--out', whole], { cwd, env })).code).toBe(0)
-    const expected = treeOf(whole)
+    const expected = hashOutputs(whole)
 
     const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
     expect(code).toBe(1)
     expect(onOneLine(stdout)).toMatch(/cannot be written: the disk is full/)
-    expect(Object.entries(treeOf(disk.path)).filter(([file, digest]) => expected[file] !== digest)).toEqual([])
+    expect(Object.entries(hashOutputs(disk.path)).filter(([file, digest]) => expected[file] !== digest)).toEqual([])
     disk.grow('64m')
     const again = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
-    expect(treeOf(disk.path)).toEqual(expected)
+    expect(hashOutputs(disk.path)).toEqual(expected)
     expect(temporariesIn(disk.path)).toEqual([])
   })
 })
@@ -52,7 +53,7 @@ describe('a read-only folder', () => {
   it('ends the run before the first request', async (context) => {
     if (!canObeyModes) return context.skip('root obeys the mode of a folder only with setpriv of util-linux')
     const { simulator, env } = await provider()
-    const cwd = emptyFolder()
+    const cwd = temporaryFolder()
     mkdirSync(join(cwd, 'data'), { mode: 0o555 })
     const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', join(cwd, 'data')], { cwd, env, startedBy: obeyingModes })
     expect(code).toBe(1)
@@ -72,8 +73,8 @@ describe('a name conflict', () => {
     ],
   ])('is reported with path and cause: %s', async (_, name, put, cause) => {
     const { simulator, env } = await provider()
-    const cwd = emptyFolder()
-    const out = emptyFolder()
+    const cwd = temporaryFolder()
+    const out = temporaryFolder()
     const stock = simulator.market.stocks[0]?.Symbol ?? ''
     put(name === 'market_news' ? join(out, name, `${stock}_news.json`) : join(out, name))
     const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
@@ -92,8 +93,8 @@ describe('a name conflict', () => {
 describe('too few file descriptors', () => {
   it('end the run with advice, and the same command resumes with more', async () => {
     const { env } = await provider({ stocks: 120, latencyMs: 50 })
-    const cwd = emptyFolder()
-    const out = emptyFolder()
+    const cwd = temporaryFolder()
+    const out = temporaryFolder()
     const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env, descriptors: 140 })
     expect(code, stdout).toBe(1)
     expect(onOneLine(stdout)).toMatch(/too many open files.*ulimit -n/)
@@ -107,8 +108,8 @@ describe('too few file descriptors', () => {
 describe('a temporary file of an interrupted write', () => {
   it('is deleted by the next run, and no other file is', async () => {
     const { env } = await provider({ stocks: 3 })
-    const cwd = emptyFolder()
-    const out = emptyFolder()
+    const cwd = temporaryFolder()
+    const out = temporaryFolder()
     mkdirSync(join(out, 'market_news'))
     const left = '.TCS_news.json.0b24bdf2-8a5e-4f0c-9d27-6a1a6c1f9a11.tmp'
     for (const name of [left, '.mine.tmp', 'notes.tmp']) {
@@ -123,8 +124,8 @@ describe('a temporary file of an interrupted write', () => {
 describe('two runs into one folder', () => {
   it('are prevented: the second exits with 1 and names the lock holder', async () => {
     const { simulator, env } = await provider({ latencyMs: 2_000 })
-    const cwd = emptyFolder()
-    const out = emptyFolder()
+    const cwd = temporaryFolder()
+    const out = temporaryFolder()
     const first = run(['run', ...DAY_ARGS, '--out', out, '--only', 'all-indices'], { cwd, env })
     while (Object.keys(simulator.stats().endpoints).length === 0) await new Promise((resolve) => setImmediate(resolve))
     const second = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
-import { emptyFolder, endOf, provider, run, start } from './command.js'
+import { temporaryFolder } from '../support/folders.js'
+import { endOf, provider, run, start } from './command.js'
 
 describe('wrong usage exits with 2 before the first request', () => {
   it.each([
@@ -16,7 +17,7 @@ describe('wrong usage exits with 2 before the first request', () => {
     ['a stream left out that another needs', ['run', '--skip', 'master-data'], {}, /master-data/],
   ])('%s', async (_, args, wrong, told) => {
     const { simulator, env } = await provider()
-    const { code, stdout, stderr } = await run(args, { cwd: emptyFolder(), env: { ...env, ...wrong } })
+    const { code, stdout, stderr } = await run(args, { cwd: temporaryFolder(), env: { ...env, ...wrong } })
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toMatch(told)
@@ -24,7 +25,7 @@ describe('wrong usage exits with 2 before the first request', () => {
   })
 
   it('missing provider addresses', async () => {
-    const { code, stderr } = await run(['run'], { cwd: emptyFolder() })
+    const { code, stderr } = await run(['run'], { cwd: temporaryFolder() })
     expect(code).toBe(2)
     for (const name of ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID', 'run --simulate']) expect(stderr).toContain(name)
   })
@@ -32,7 +33,7 @@ describe('wrong usage exits with 2 before the first request', () => {
 
 it('exits with 1 and sends no other request if the master list is unavailable', async () => {
   const { simulator, env } = await provider({ faults: [{ on: 'master', mode: 'status', status: 503 }] })
-  const { code, stdout } = await run(['run', '--json', '--patience', '0'], { cwd: emptyFolder(), env })
+  const { code, stdout } = await run(['run', '--json', '--patience', '0'], { cwd: temporaryFolder(), env })
   expect(code).toBe(1)
   expect((JSON.parse(stdout) as RunReport).outcome).toBe('failed')
   expect(Object.keys(simulator.stats().endpoints)).toEqual(['master'])
@@ -41,7 +42,7 @@ it('exits with 1 and sends no other request if the master list is unavailable', 
 it('exits with 3 if one stream fails and the rest is complete', async () => {
   const { env } = await provider({ faults: [{ on: 'deal', mode: 'status', status: 500 }] })
   const { code, stdout } = await run(['run', '--json', '--as-of', '2026-02-12', '--skip', 'all-ohlcv,indices-ohlcv'], {
-    cwd: emptyFolder(),
+    cwd: temporaryFolder(),
     env,
   })
   expect(code).toBe(3)
@@ -57,7 +58,7 @@ it.each([
   ['SIGTERM', 143],
 ] as const)('aborts requests in flight on %s, saves an interrupted report and exits with %i', async (signal, expected) => {
   const { simulator, env } = await provider({ faults: [{ on: 'news', mode: 'hang' }] })
-  const cwd = emptyFolder()
+  const cwd = temporaryFolder()
   const child = start(['run', '--json'], { cwd, env })
   const ended = endOf(child)
   while ((simulator.stats().endpoints.news?.inFlight ?? 0) < 12) await pause(5)
@@ -71,7 +72,7 @@ it.each([
 })
 
 it('continues after its output pipe is closed', async () => {
-  const cwd = emptyFolder()
+  const cwd = temporaryFolder()
   const child = start(['run', '--simulate=4'], { cwd })
   child.stdout.destroy()
   child.stderr.destroy()
@@ -84,7 +85,7 @@ it('exits with 1 and a message if it waits for something that never happens', as
   const { env } = await provider()
   const never = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.promises.mkdir = () => new Promise(() => undefined); syncBuiltinESMExports()`
   const stuck = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` }
-  const { code, stderr } = await run(['run', '--progress', 'none'], { cwd: emptyFolder(), env: { ...env, ...stuck } })
+  const { code, stderr } = await run(['run', '--progress', 'none'], { cwd: temporaryFolder(), env: { ...env, ...stuck } })
   expect(code).toBe(1)
   expect(stderr).toBe('error: the process ended before the run finished; run the same command again\n')
 })

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { duckdb } from '../analysis/support.js'
-import { emptyFolder, main } from './command.js'
+import { temporaryFolder } from '../support/folders.js'
+import { main } from './command.js'
 
 /** Runs a query in a shell with a pipe, a file or nothing as stdin; the command is `"$@"`. */
 const ended = (line: string, ...args: readonly string[]) => {
   const { PATH = '' } = process.env
-  const options = { encoding: 'utf8', timeout: 20_000, cwd: emptyFolder(), env: { PATH } } as const
+  const options = { encoding: 'utf8', timeout: 20_000, cwd: temporaryFolder(), env: { PATH } } as const
   const { status, stdout, stderr } = spawnSync('sh', ['-c', line, 'sh', process.execPath, main, 'query', ...args], options)
   return { status, stdout, stderr }
 }

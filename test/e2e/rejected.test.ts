@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { emptyFolder, provider, run } from './command.js'
+import { temporaryFolder } from '../support/folders.js'
+import { provider, run } from './command.js'
 
 const hashOf = (folder: string): string => {
   const hash = createHash('sha256')
@@ -16,7 +17,7 @@ const hashOf = (folder: string): string => {
 
 it('changes nothing in the output folder when a command is rejected', async () => {
   const { env } = await provider()
-  const place = { cwd: emptyFolder(), env }
+  const place = { cwd: temporaryFolder(), env }
   const out = join(place.cwd, 'data')
   const dayArgs = ['run', '--as-of', '2026-02-12T20:00:00+05:30']
   const only = ['--only', 'market-news,fundamental-data']

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
-import { emptyFolder, endOf, provider, run, start } from './command.js'
+import { temporaryFolder } from '../support/folders.js'
+import { endOf, provider, run, start } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
@@ -22,11 +23,11 @@ const requestsOf = (simulator: Simulator): Readonly<Record<string, number>> =>
 /** A market of 12 stocks, the command with environment and folder, and the outputs of a clean run. */
 const market = async () => {
   const { simulator, env } = await provider()
-  const [cwd, out] = [emptyFolder(), emptyFolder()]
+  const [cwd, out] = [temporaryFolder(), temporaryFolder()]
   const command = (...args: readonly string[]) => run(['run', '--out', out, ...DAY_ARGS, ...args], { cwd, env })
   const reported = async (...args: readonly string[]) => JSON.parse((await command('--json', ...args)).stdout) as RunReport
   const clean = async (): Promise<Readonly<Record<string, string>>> => {
-    const other = emptyFolder()
+    const other = temporaryFolder()
     await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })
     return textsIn(other)
   }
@@ -140,7 +141,7 @@ it.each([
   [[], 'no run in '],
   [['--symbols', 'A'], 'leave out --symbols'],
 ])('rejects conflicting options %j', async (args, said) => {
-  const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], { cwd: emptyFolder() })
+  const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], { cwd: temporaryFolder() })
   expect(code).toBe(2)
   expect(stderr).toContain(said)
 })

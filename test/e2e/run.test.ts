@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import { streams } from '../../streams/registry.js'
-import { emptyFolder, provider, run } from './command.js'
+import { temporaryFolder } from '../support/folders.js'
+import { provider, run } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
@@ -21,7 +22,7 @@ const hashOf = (folder: string): string => {
 }
 
 it('runs the whole graph on the simulator and exits with 0', async () => {
-  const cwd = emptyFolder()
+  const cwd = temporaryFolder()
   const { code, stdout, stderr } = await run(['run', '--simulate=8', '--json'], { cwd })
   expect(code, stderr).toBe(0)
   const report = JSON.parse(stdout) as RunReport
@@ -33,7 +34,7 @@ it('runs the whole graph on the simulator and exits with 0', async () => {
 
 it('writes the same bytes in two runs with the same answers, and sends only requests of the contract', async () => {
   const { simulator, env } = await provider()
-  const [cwd, one, other] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const [cwd, one, other] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   expect((await run(['run', '--out', one, ...DAY_ARGS], { cwd, env })).code).toBe(0)
   expect((await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })).code).toBe(0)
   expect(filesIn(one).length).toBeGreaterThan(200)
@@ -44,7 +45,7 @@ it('writes the same bytes in two runs with the same answers, and sends only requ
 
 it('fetches on a second day the missing candles and one overlapping candle, and none on the same day', async () => {
   const { simulator, env } = await provider({ asOf: Date.parse('2026-02-11T20:00:00+05:30') })
-  const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const [cwd, out, whole] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const candles = (folder: string, asOf: string) =>
     run(['run', '--out', folder, '--only', 'all-ohlcv', '--as-of', asOf, '--json'], { cwd, env })
   await candles(out, '2026-02-11T20:00:00+05:30')
@@ -63,7 +64,7 @@ it('fetches on a second day the missing candles and one overlapping candle, and 
 
 it('sends no request for a complete day and says so, until a file is missing', async () => {
   const { simulator, env } = await provider()
-  const [cwd, out] = [emptyFolder(), emptyFolder()]
+  const [cwd, out] = [temporaryFolder(), temporaryFolder()]
   const again = (...args: readonly string[]) => run(['run', '--out', out, ...DAY_ARGS, ...args], { cwd, env })
   expect((await again()).code).toBe(0)
   const report = readFileSync(join(out, '.scripstream/report.json'), 'utf8')
@@ -91,7 +92,7 @@ it.each([
   { actions: 'unknown', only: 'all-ohlcv', further: 1 },
 ])('fetches the whole history of a split stock again, with actions $actions', async ({ only, further }) => {
   const { simulator, env } = await provider({ asOf: Date.parse('2026-02-12T20:00:00+05:30') })
-  const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const [cwd, out, whole] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const candles = async (folder: string, asOf: string) => {
     const { stdout } = await run(['run', '--out', folder, '--only', only, '--as-of', asOf, '--json'], { cwd, env })
     return (JSON.parse(stdout) as RunReport).scripts['all-ohlcv']
@@ -109,7 +110,7 @@ it.each([
 
 it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
   const { env } = await provider()
-  const [cwd, out] = [emptyFolder(), emptyFolder()]
+  const [cwd, out] = [temporaryFolder(), temporaryFolder()]
   const args = ['run', '--out', out, '--json', ...DAY_ARGS]
   const first = JSON.parse((await run(args, { cwd, env: { ...env, FETCH_OHLCV: 'false', NEWS_LIMIT: '7' } })).stdout) as RunReport
   expect(first.scripts['all-ohlcv']?.outcome).toBe('disabled')

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { temporariesIn, treeOf } from '../crash/support.js'
-import { emptyFolder, endOf, provider, run, start } from './command.js'
+import { temporariesIn } from '../crash/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { endOf, provider, run, start } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
@@ -22,7 +23,7 @@ describe('a run that gets a signal', () => {
     ['SIGHUP', 129],
   ] as const)('finishes requests in flight after %s, and its resumed run does not repeat them', async (signal, expected) => {
     const { simulator, env } = await provider({ stocks: 80, latencyMs: 150 })
-    const [cwd, out, whole] = [emptyFolder(), emptyFolder(), emptyFolder()]
+    const [cwd, out, whole] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
     const child = start(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     const ending = endOf(child)
     while ((simulator.stats().endpoints.news?.statuses[200] ?? 0) < 20) await turn()
@@ -45,12 +46,12 @@ describe('a run that gets a signal', () => {
     const isinOf = new Map(simulator.market.stocks.map(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
     expect(noted.filter((symbol) => requested.includes(isinOf.get(symbol) ?? ''))).toEqual([])
     expect((await run(['run', ...DAY_ARGS, '--out', whole], { cwd, env })).code).toBe(0)
-    expect(treeOf(out)).toEqual(treeOf(whole))
+    expect(hashOutputs(out)).toEqual(hashOutputs(whole))
   })
 
   it('ends at once after two signals, and can be resumed', async () => {
     const { simulator, env } = await provider({ stocks: 20, faults: [{ on: 'news', mode: 'hang' }] })
-    const [cwd, out] = [emptyFolder(), emptyFolder()]
+    const [cwd, out] = [temporaryFolder(), temporaryFolder()]
     const child = start(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     const ending = endOf(child)
     let stderr = ''

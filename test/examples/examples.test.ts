@@ -9,7 +9,7 @@ import { findMostTraded } from '../../src/examples/06-query.js'
 import { testMarketNews } from '../../src/examples/07-marble-test.js'
 import { runLogged } from '../../src/examples/08-metrics-and-logs.js'
 import { testRefusals } from '../../src/examples/09-simulator-in-a-test.js'
-import { emptyFolder } from '../e2e/command.js'
+import { temporaryFolder } from '../support/folders.js'
 import { serveProvider } from './support.js'
 
 describe('01: one stream', () => {
@@ -49,9 +49,9 @@ describe('02: a whole run', () => {
 describe('06: a query', () => {
   it('returns the stocks with the largest volume of the newest session', async () => {
     const { settings } = await serveProvider()
-    const out = emptyFolder()
+    const out = temporaryFolder()
     await lastValueFrom(createCollector({ settings: { ...settings, out } }).run({ only: ['all-ohlcv'] }))
-    const rows = (await findMostTraded(out, join(emptyFolder(), 'market.duckdb'))) as readonly { readonly volume: number }[]
+    const rows = (await findMostTraded(out, join(temporaryFolder(), 'market.duckdb'))) as readonly { readonly volume: number }[]
     expect(Object.keys(rows[0] ?? {})).toEqual(['symbol', 'date', 'close', 'volume'])
     const volumes = rows.map(({ volume }) => Number(volume))
     expect(volumes).toHaveLength(3)

@@ -5,14 +5,14 @@ import { serveSimulator } from 'scripstream/simulator'
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
 import { collect, work } from '../../src/examples/10-fleet.js'
-import { emptyFolder } from '../e2e/command.js'
 import { markNeedsRedis, noRedis, createTestFleet as ownFleet } from '../fleet/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 it.skipIf(noRedis)(markNeedsRedis('runs a collector and a worker in one process'), async () => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 5 })
   onTestFinished(() => simulator.close())
-  const out = emptyFolder()
-  const blobs = emptyFolder()
+  const out = temporaryFolder()
+  const blobs = temporaryFolder()
   const meeting = { address: ownFleet().address, blobs, allowVolatile: true }
   const lines: string[] = []
   const stop$ = new Subject<void>()

@@ -5,7 +5,7 @@ import { createBlobStore } from '../../src/fleet/blobs.js'
 import { decodeRows, encodeRows, loadRows, storeRows, toJobId, type WorkerOutcome } from '../../src/fleet/outcome.js'
 import { type Candle, createCsvCandles } from '../../src/model/candle.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createItem } from './support.js'
 
 const LINES = '1770575400,1,2.50,0.5,1.1,100\n1770661800,1.1,3,1,2e-7,0\n'

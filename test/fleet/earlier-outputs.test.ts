@@ -5,7 +5,7 @@ import { listReadableOutputs, shareFiles, toEarlierFolder } from '../../src/flee
 import { planRun } from '../../src/pipeline/plan.js'
 import { fileCalls } from '../../src/storage/file-system.js'
 import { streams } from '../../streams/registry.js'
-import { filesIn, temporaryFolder } from '../sinks/support.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
 import { createSettings } from './support.js'
 
 const STORED_AT = new Date('2026-02-11T20:00:00+05:30')

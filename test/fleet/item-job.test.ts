@@ -14,7 +14,7 @@ import { createResult } from '../../src/model/outcome.js'
 import { createRedactor } from '../../src/model/redact.js'
 import { perStock, type StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { oncePerRun } from '../../src/pipeline/item-work.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createCall, row, status, tiny } from '../support/tiny.js'
 import { createFakeBackoffs, createSettings, createStockItem, type FakeBackoffs } from './support.js'
 

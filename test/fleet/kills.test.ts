@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { temporariesIn, treeOf } from '../crash/support.js'
+import { temporariesIn } from '../crash/support.js'
+import { hashOutputs } from '../support/folders.js'
 import {
   countRequests,
   createFleetPlace,
@@ -61,7 +62,7 @@ describe.skipIf(noRedis)(markNeedsRedis('a driver that is killed'), () => {
         Object.entries(endpointStats).map(([name, { requests: count }]) => [name, count]),
       )
       expect(readReport(place.out).outcome).toBe('complete')
-      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
+      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
       expect(temporariesIn(place.out)).toEqual([])
     },
     LONG_MS,
@@ -122,7 +123,7 @@ describe.skipIf(noRedis || isShort)(markNeedsRedis(markRealTime('a worker and a 
       expect(Math.max(...Object.values(items))).toBe(2)
       expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(4)
       expect(findExceededLimits(place)).toEqual([])
-      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
+      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
     },
     LONG_MS,
   )

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { treeOf } from '../crash/support.js'
+import { hashOutputs } from '../support/folders.js'
 import { createFleetPlace, LONG_MS, readReport, waitUntilJoined } from './processes.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
@@ -54,7 +54,7 @@ describe.skipIf(noRedis)(markNeedsRedis('a connection that is lost while items a
       expect(connections.broken).toBe(1)
       expect(code, stderr).toBe(0)
       expect(readReport(place.out).outcome).toBe('complete')
-      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(['--only', 'market-news'])))
+      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(['--only', 'market-news'])))
       for (const { child } of workers) child.kill('SIGTERM')
       for (const { ended } of workers) expect((await ended).code).toBe(0)
     },

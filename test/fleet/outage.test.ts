@@ -4,8 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { treeOf } from '../crash/support.js'
-import { emptyFolder } from '../e2e/command.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { countRequests, createFleetPlace, LONG_MS, readReport, waitUntilJoined } from './processes.js'
 import { waitUntil } from './support.js'
 
@@ -23,7 +22,7 @@ const freePort = async (): Promise<number> => {
 
 /** A Redis server of this test, which persists its data. */
 const ownServer = async () => {
-  const [port, dir] = [await freePort(), emptyFolder()]
+  const [port, dir] = [await freePort(), temporaryFolder()]
   const address = `redis://127.0.0.1:${port}`
   let server: ChildProcess | undefined
   const begin = async (): Promise<void> => {
@@ -70,7 +69,7 @@ describe.skipIf(noServer)(
         expect(code, stderr).toBe(0)
         expect(readReport(place.out).outcome).toBe('complete')
         expect(place.simulator.stats().endpoints.news?.maxInFlight).toBeLessThanOrEqual(4)
-        expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(STREAMS)))
+        expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(STREAMS)))
         // Stopping workers do not wait for a server that is down.
         await server.end()
         for (const { child } of workers) child.kill('SIGTERM')

@@ -4,7 +4,8 @@ import { onTestFailed, onTestFinished } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
-import { type Ended, emptyFolder, endOf, provider, run, start } from '../e2e/command.js'
+import { type Ended, endOf, provider, run, start } from '../e2e/command.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestFleet, type TestFleet, waitUntil } from './support.js'
 
 /** Number of stocks and latency; `npm run test:fleet` uses higher values. */
@@ -56,7 +57,7 @@ export const createFleetPlace = async (
   const { simulator, env } = await provider({
     ...{ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_RUN_AT), latencyMs: options.latencyMs ?? LATENCY_MS },
   })
-  const [cwd, out, blobs] = [emptyFolder(), emptyFolder(), emptyFolder()]
+  const [cwd, out, blobs] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const met = createTestFleet(options.server)
   const place = { cwd, env: { ...env, SCRIPSTREAM_THROTTLE_MS: '1000', ...options.env } }
   const fleet = ['--engine', met.address, '--blobs', blobs, '--allow-volatile']
@@ -65,7 +66,7 @@ export const createFleetPlace = async (
     ...{ simulator, out, blobs },
     worker: (name, flags = []) => startProcess(['worker', '--name', name, ...fleet, ...flags], place),
     driver: (flags = []) => startProcess(['run', '--as-of', FIRST_RUN_AT, '--json', '--out', out, ...fleet, ...flags], place),
-    runInProcess: async (flags = [], into = emptyFolder()) => {
+    runInProcess: async (flags = [], into = temporaryFolder()) => {
       const { code, stderr } = await run(['run', '--as-of', FIRST_RUN_AT, '--out', into, ...flags], place)
       if (code !== 0) throw new Error(stderr)
       return into

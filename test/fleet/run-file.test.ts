@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createBlobStore } from '../../src/fleet/blobs.js'
 import { readRunFile, writeRunFile } from '../../src/fleet/shared-run.js'
 import { UsageError } from '../../src/model/errors.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createSettings } from './support.js'
 
 const RUN = '20260212T143000Z-0001'

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/simulator/index.js'
-import { temporariesIn, treeOf } from '../crash/support.js'
-import { emptyFolder } from '../e2e/command.js'
+import { temporariesIn } from '../crash/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import {
   countRequests,
   createFleetPlace,
@@ -24,13 +24,13 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
       const place = await createFleetPlace()
       const { simulator, out, blobs, redis, prefix } = place
       const alone = await place.runInProcess()
-      const aloneFirst = treeOf(alone)
+      const aloneFirst = hashOutputs(alone)
       simulator.control({ reset: true })
       const workers = ['a', 'b', 'c'].map((name) => place.worker(name))
       await waitUntilJoined(workers)
       const first = await place.driver().ended
       expect(first.code, first.stderr).toBe(0)
-      expect(treeOf(out)).toEqual(aloneFirst)
+      expect(hashOutputs(out)).toEqual(aloneFirst)
       expect(findExceededLimits(place)).toEqual([])
       expect(simulator.stats().violations).toEqual([])
       const { fleet, scripts } = readReport(out)
@@ -45,7 +45,7 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
       simulator.control({ reset: true })
       const second = await place.driver(['--as-of', SECOND_RUN_AT]).ended
       expect(second.code, second.stderr).toBe(0)
-      expect(treeOf(out)).toEqual(treeOf(alone))
+      expect(hashOutputs(out)).toEqual(hashOutputs(alone))
       expect(readReport(out).scripts['all-ohlcv']?.rewritten).toEqual(readReport(alone).scripts['all-ohlcv']?.rewritten)
       expect(readReport(out).scripts['all-ohlcv']?.rewritten?.length).toBeGreaterThan(0)
       expect(findExceededLimits(place)).toEqual([])
@@ -69,7 +69,7 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
       const first = place.worker('a')
       const driver = place.driver(['--only', 'market-news,company-filings,all-ohlcv,indices-ohlcv'])
       await waitUntil(() => countRequests(place, 'news') > 3)
-      const elsewhere = place.worker('wrong', ['--blobs', emptyFolder()])
+      const elsewhere = place.worker('wrong', ['--blobs', temporaryFolder()])
       const late = place.worker('late')
       const refused = await elsewhere.ended
       expect(refused.code).toBe(2)
@@ -91,7 +91,7 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
 describe.skipIf(noRedis)(markNeedsRedis('a driver whose shared folder cannot be written'), () => {
   it('reports it as a configuration error', async () => {
     const place = await createFleetPlace()
-    const file = join(emptyFolder(), 'file')
+    const file = join(temporaryFolder(), 'file')
     writeFileSync(file, '')
     const { code, stderr } = await place.driver(['--only', 'master-data', '--blobs', file]).ended
     expect(code).toBe(1)

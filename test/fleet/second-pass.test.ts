@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { treeOf } from '../crash/support.js'
+import { hashOutputs } from '../support/folders.js'
 import { countRequests, createFleetPlace, LONG_MS, readReport, STOCKS, waitUntilJoined } from './processes.js'
 import { markNeedsRedis, noRedis } from './support.js'
 
@@ -19,7 +19,7 @@ describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
       expect(stderr).toContain(`market-news: retrying ${STOCKS} items`)
       expect(countRequests(place, 'news')).toBe(STOCKS * (ATTEMPTS + 1))
       expect(readReport(place.out)).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } } })
-      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
+      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
     },
     LONG_MS,
   )
@@ -43,7 +43,7 @@ describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
       const requests = countRequests(place, 'news')
       expect(requests).toBeGreaterThanOrEqual(lost.length)
       expect(requests).toBeLessThanOrEqual(2 * lost.length)
-      expect(treeOf(place.out)).toEqual(treeOf(await place.runInProcess(NEWS)))
+      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
     },
     LONG_MS,
   )

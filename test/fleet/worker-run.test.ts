@@ -3,7 +3,7 @@ import { createBlobStore } from '../../src/fleet/blobs.js'
 import { writeRunFile } from '../../src/fleet/shared-run.js'
 import { createWorkerRuns } from '../../src/fleet/worker-run.js'
 import { UsageError } from '../../src/model/errors.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createSettings } from './support.js'
 
 describe('the runs of a worker', () => {

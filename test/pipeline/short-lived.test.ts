@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { emptyFolder } from '../e2e/command.js'
+import { temporaryFolder } from '../support/folders.js'
 
 /** In bytes, of a stream that was collected; `passed` is how much was answered. */
 interface Grown {
@@ -22,7 +22,10 @@ const ENGINE = ['--expose-gc', '--no-allocation-site-pretenuring']
 it('answers leave little garbage to major GCs, although their waiting closures are in the old generation', async () => {
   if (!existsSync(BUILT)) throw new Error('the collector is not built: npm run build')
   const { PATH = '' } = process.env
-  const { stdout } = await promisify(execFile)(process.execPath, [...ENGINE, SCRIPT, emptyFolder()], { env: { PATH }, timeout: 100_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [...ENGINE, SCRIPT, temporaryFolder()], {
+    env: { PATH },
+    timeout: 100_000,
+  })
   const grown = JSON.parse(stdout) as Readonly<Record<string, Grown>>
   expect(Object.keys(grown)).toEqual(['company-filings', 'market-news', 'all-ohlcv'])
   for (const [stream, { items, heap, buffers, passed }] of Object.entries(grown)) {

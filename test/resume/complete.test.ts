@@ -4,9 +4,8 @@ import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
-import { treeOf } from '../crash/support.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING, fakeProvider, SETTINGS, stockNamed } from '../streams/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { STOCKS, type Trying, tryRun } from './support.js'
 
 const MINUTE = 60_000
@@ -94,10 +93,10 @@ describe('a run that is complete', () => {
 
   it('downloads deleted files again', async () => {
     const out = await completeRun()
-    const expected = treeOf(out)
+    const expected = hashOutputs(out)
     for (const file of ['market_news/ALPHA_news.json', 'all_company_announcements.json', 'ohlcv_data/BETA.csv']) rmSync(join(out, file))
     await tryRun({ out })
-    expect(treeOf(out)).toEqual(expected)
+    expect(hashOutputs(out)).toEqual(expected)
     expect((await tryRun({ out })).requests).toEqual([])
   })
 

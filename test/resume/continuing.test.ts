@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { treeOf } from '../crash/support.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { journalsIn, STOCKS, tryRun } from './support.js'
 
 /** Requests that hang: none of the first phase, without which the later phases would not start. */
@@ -13,7 +12,7 @@ const golden = async (): Promise<Readonly<Record<string, string>>> => {
   const out = temporaryFolder()
   const { report } = await tryRun({ out })
   expect(report?.outcome).toBe('complete')
-  return treeOf(out)
+  return hashOutputs(out)
 }
 
 describe('an unfinished run', () => {
@@ -27,7 +26,7 @@ describe('an unfinished run', () => {
     expect(second.requests.length).toBeGreaterThan(0)
     expect(second.events[0]).toMatchObject({ type: 'run-started', isContinued: true, run: (first.events[0] as { run: string }).run })
     expect(second.report?.outcome).toBe('complete')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
     expect(existsSync(join(out, '.scripstream', 'run.json'))).toBe(false)
     expect(journalsIn(out)).toEqual([])
   })
@@ -78,7 +77,7 @@ describe('an unfinished run', () => {
     truncateSync(join(out, 'market_news', 'ALPHA_news.json'), 10)
     const { requests } = await tryRun({ out })
     expect(requests).toContain('getLiveNews ALPHA')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('retains every record if the master list is fetched again in another order', async () => {
@@ -91,7 +90,7 @@ describe('an unfinished run', () => {
     expect(report).toMatchObject({ outcome: 'complete', scripts: { 'fundamental-data': { takenOver: 4 } } })
     const whole = temporaryFolder()
     await tryRun({ out: whole, stocks: turned })
-    expect(treeOf(out)).toEqual(treeOf(whole))
+    expect(hashOutputs(out)).toEqual(hashOutputs(whole))
   })
 
   it('remains resumable if the master list is unavailable', async () => {
@@ -101,7 +100,7 @@ describe('an unfinished run', () => {
     expect((await tryRun({ out, stocks: [] })).report?.outcome).toBe('failed')
     const { requests } = await tryRun({ out })
     expect(requests.filter((request) => request.startsWith('fundamental'))).toEqual([])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('is named when another run replaces it', async () => {
@@ -116,7 +115,7 @@ describe('an unfinished run', () => {
     await tryRun({ out, hangs: later })
     writeFileSync(join(out, '.scripstream', 'run.json'), '{"run"')
     expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 })
 
@@ -124,7 +123,7 @@ describe('a second run over the same answers', () => {
   it('changes no file, not even a date', async () => {
     const out = temporaryFolder()
     await tryRun({ out })
-    const files = Object.keys(treeOf(out))
+    const files = Object.keys(hashOutputs(out))
     for (const file of files) utimesSync(join(out, file), 1, 1)
     await tryRun({ out, fresh: true, only: ['fundamental-data', 'new-announcements', 'market-news', 'company-filings'] })
     expect(files.filter((file) => statSync(join(out, file)).mtimeMs !== 1_000)).toEqual([])

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING, stockNamed } from '../streams/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { STOCKS, type Tried, type Trying, tryRun } from './support.js'
 
 const stocks = [...STOCKS, ...Array.from({ length: 26 }, (_, place) => stockNamed(`S${place}`, 10 + place))]

@@ -2,9 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readPreviousOutputs } from '../../src/storage/previous-outputs.js'
-import { treeOf } from '../crash/support.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { journalsIn, tryRun } from './support.js'
 
 const DAY = 86_400_000
@@ -16,7 +15,7 @@ const listIn = (out: string): unknown => JSON.parse(readFileSync(stateOf(out, 'f
 const golden = async (): Promise<unknown> => {
   const out = temporaryFolder()
   await tryRun({ out })
-  return treeOf(out)
+  return hashOutputs(out)
 }
 
 describe('a run that ended with losses by an outage', () => {
@@ -31,7 +30,7 @@ describe('a run that ended with losses by an outage', () => {
     expect(second.events[0]).toMatchObject({ isContinued: true })
     expect(second.report?.outcome).toBe('complete')
     expect(second.report).not.toHaveProperty('isResumable')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
     expect([existsSync(stateOf(out, 'run.json')), journalsIn(out), listIn(out)]).toEqual([false, [], {}])
     expect((await tryRun({ out })).requests).toEqual([])
   })
@@ -43,7 +42,7 @@ describe('a run that ended with losses by an outage', () => {
     expect(second.requests.filter((request) => /all|BETA|DELTA/.test(request))).toEqual([])
     expect(second.report).toMatchObject({ outcome: 'partial', isResumable: true })
     expect(new Set((await tryRun({ out })).requests.filter((request) => !request.endsWith('ALPHA')))).toEqual(new Set())
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('also requests degraded items again', async () => {
@@ -51,7 +50,7 @@ describe('a run that ended with losses by an outage', () => {
     const first = await tryRun({ out, isAway: (request) => request === 'lodr GAMMA' })
     expect(first.report).toMatchObject({ isResumable: true, scripts: { 'company-filings': { degraded: 1 } } })
     expect([...(await tryRun({ out })).requests].sort()).toEqual(['company_filings GAMMA', 'lodr GAMMA'])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('is not resumable if its losses are permanent', async () => {
@@ -111,6 +110,6 @@ describe('an unavailable master list', () => {
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     expect((await tryRun({ out, isAway: isMaster })).report?.outcome).toBe('failed')
     expect([...(await tryRun({ out })).requests].sort()).toEqual(['fetchdt all', 'getLiveNews ALPHA', 'getLiveNews BETA'])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 })

@@ -1,9 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { treeOf } from '../crash/support.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { copyOf, journalsIn, STOCKS, type Trying, tryRun } from './support.js'
 
 const DAY = 86_400_000
@@ -14,7 +13,7 @@ const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !requ
 const golden = async (now = EVENING): Promise<unknown> => {
   const out = temporaryFolder()
   await tryRun({ out, now })
-  return treeOf(out)
+  return hashOutputs(out)
 }
 
 describe('a smaller run after an unfinished run', () => {
@@ -37,7 +36,7 @@ describe('a smaller run after an unfinished run', () => {
     expect(events[0]).toMatchObject({ isContinued: true })
     expect(requests.filter((request) => request !== 'getLiveNews ALPHA')).toEqual([])
     expect(report?.outcome).toBe('complete')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
     expect([existsSync(stateOf(out, 'run.json')), existsSync(stateOf(out, 'part')), journalsIn(out)]).toEqual([false, false, []])
     expect((await tryRun({ out, now: now + 60_000 })).requests).toEqual([])
   })
@@ -49,7 +48,7 @@ describe('a smaller run after an unfinished run', () => {
     const { requests, report } = await tryRun({ out, now: now + 60_000 })
     expect(requests.filter((request) => !later(request))).toEqual([])
     expect(report?.outcome).toBe('complete')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('passes on what it stored: the unfinished run does not request it again', async () => {
@@ -57,7 +56,7 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ out, now: EVENING, isAway: (request) => /getLiveNews (ALPHA|BETA|DELTA)/.test(request) })
     for (const symbol of ['ALPHA', 'BETA']) await tryRun({ out, now, only: ['market-news'], symbols: [symbol] })
     expect((await tryRun({ out, now })).requests).toEqual(['getLiveNews DELTA'])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('keeps its newer records in a file over all stocks', async () => {
@@ -85,7 +84,7 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ ...part, hangs: isNewsOf('DELTA') })
     expect((await tryRun(part)).requests).toEqual(['getLiveNews DELTA'])
     expect((await tryRun({ out, now })).requests).toEqual([])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('does not prevent a plain run from resuming after a kill', async () => {
@@ -93,7 +92,7 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
     await tryRun({ out, now, only: ['market-news'], hangs: isNewsOf('DELTA') })
     expect((await tryRun({ out, now })).requests).toEqual([])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('can be killed at any byte while its journals are taken over', async () => {
@@ -109,7 +108,7 @@ describe('a smaller run after an unfinished run', () => {
       const killed = copyOf(out)
       appendFileSync(stateOf(killed, 'journals/market-news.ndjson'), `\n${part.subarray(0, bytes)}`)
       expect((await tryRun({ out: killed, only, now })).requests).toEqual([])
-      expect(treeOf(killed)).toEqual(treeOf(whole))
+      expect(hashOutputs(killed)).toEqual(hashOutputs(whole))
       rmSync(killed, { recursive: true })
     }
   })
@@ -118,10 +117,10 @@ describe('a smaller run after an unfinished run', () => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING - DAY })
     await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
-    const baseline = treeOf(stateOf(out, 'previous'))
+    const baseline = hashOutputs(stateOf(out, 'previous'))
     await tryRun({ out, now, only: ['market-news'], symbols: ['BETA'] })
     await tryRun({ out, now })
-    expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
+    expect(hashOutputs(stateOf(out, 'previous'))).toEqual(baseline)
   })
 
   it('is forgotten when another run replaces the unfinished one', async () => {
@@ -156,7 +155,7 @@ describe('a plain run', () => {
     ['for good', { fails: isNewsOf('ALPHA') }],
   ])('requests only what a part of a finished run lost %s', async (_, loss) => {
     const out = await complete()
-    const baseline = treeOf(stateOf(out, 'previous'))
+    const baseline = hashOutputs(stateOf(out, 'previous'))
     expect((await tryRun({ out, now, only: ['market-news'], ...loss })).report?.outcome).toBe('partial')
     const again = await tryRun({ out, now: now + 60_000, ...loss })
     expect(new Set(again.requests)).toEqual(new Set(['fetchdt all', 'getLiveNews ALPHA']))
@@ -166,7 +165,7 @@ describe('a plain run', () => {
     expect(events[0]).toMatchObject({ isRemainder: true })
     expect(report?.outcome).toBe('complete')
     expect((await tryRun({ out, now: now + 60_000 })).requests).toEqual([])
-    expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
+    expect(hashOutputs(stateOf(out, 'previous'))).toEqual(baseline)
   })
 
   it('resumes a part of a finished run that was killed', async () => {
@@ -174,7 +173,7 @@ describe('a plain run', () => {
     await tryRun({ out, now, only: ['market-news'], hangs: isNewsOf('DELTA') })
     expect((await tryRun({ out, now })).requests).toEqual(['getLiveNews DELTA'])
     expect((await tryRun({ out, now })).requests).toEqual([])
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('requests everything once a file has changed, or an hour later, or with --fresh', async () => {
@@ -199,9 +198,9 @@ describe('a plain run', () => {
 
   it('requests nothing once a retry has fetched what a run of everything lost for good', async () => {
     const out = await incomplete()
-    const baseline = treeOf(stateOf(out, 'previous'))
+    const baseline = hashOutputs(stateOf(out, 'previous'))
     expect((await tryRun({ out, now, ...retry })).report?.outcome).toBe('complete')
-    expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
+    expect(hashOutputs(stateOf(out, 'previous'))).toEqual(baseline)
     const { requests, report } = await tryRun({ out, now: now + 60_000 })
     expect(requests).toEqual([])
     expect(report).toMatchObject({
@@ -209,16 +208,16 @@ describe('a plain run', () => {
       scripts: { 'market-news': { outcome: 'success', items: { success: 3, empty: 1 } } },
     })
     expect(report).not.toHaveProperty('missing')
-    expect(treeOf(out)).toEqual(await golden())
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('requests only what is missing after a retry in vain, and without one', async () => {
     for (const isRetried of [true, false]) {
       const out = await incomplete()
-      const baseline = treeOf(stateOf(out, 'previous'))
+      const baseline = hashOutputs(stateOf(out, 'previous'))
       if (isRetried) await tryRun({ out, now, ...retry, fails: isNewsOf('BETA') })
       expect((await tryRun({ out, now })).requests).toEqual(['fetchdt all', 'getLiveNews BETA'])
-      expect(treeOf(stateOf(out, 'previous'))).toEqual(baseline)
+      expect(hashOutputs(stateOf(out, 'previous'))).toEqual(baseline)
       expect((await tryRun({ out, now })).requests).toEqual([])
     }
   })

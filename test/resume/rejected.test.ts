@@ -3,9 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
-import { treeOf } from '../crash/support.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { type Trying, tryRun } from './support.js'
 
 const DAY = 86_400_000
@@ -70,7 +69,7 @@ it('writes nothing into a new folder for a rejected command', async () => {
 })
 
 describe('a run of a part of an output folder', () => {
-  const baselineOf = (out: string): unknown => treeOf(join(out, '.scripstream', 'previous'))
+  const baselineOf = (out: string): unknown => hashOutputs(join(out, '.scripstream', 'previous'))
   const parts: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
     ['some streams', { only: ['market-news'] }],
     ['some stocks', { symbols: ['ALPHA'] }],

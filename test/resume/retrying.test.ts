@@ -6,9 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { planRetry } from '../../src/cli/run/retry.js'
 import { streams } from '../../streams/registry.js'
-import { treeOf } from '../crash/support.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING } from '../streams/support.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { copyOf, STOCKS, STREAMS, type Tried, type Trying, tryRun } from './support.js'
 
 const SYMBOLS = STOCKS.map(({ Sym }) => Sym)
@@ -78,7 +77,7 @@ describe('what failed', () => {
         // The first one may resume an interrupted run.
         for (let again = 0; again < 2; again += 1) await retry({ out })
         expect(await retry({ out })).toBeUndefined()
-        expect(treeOf(out)).toEqual(treeOf(golden))
+        expect(hashOutputs(out)).toEqual(hashOutputs(golden))
       }),
       { seed: 20_260_212, numRuns: 8, endOnFailure: true },
     )

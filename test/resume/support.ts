@@ -8,8 +8,8 @@ import type { RunEvent } from '../../src/model/event.js'
 import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { RunOptions } from '../../src/pipeline/run-options.js'
-import { temporaryFolder } from '../sinks/support.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 export const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
 

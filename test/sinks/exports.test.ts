@@ -10,7 +10,8 @@ import { StorageError, UsageError } from '../../src/model/errors.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { fileCalls } from '../../src/storage/file-system.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith, duckdb as isThere, treeOf } from '../analysis/support.js'
+import { folderWith, duckdb as isThere } from '../analysis/support.js'
+import { snapshotFolder } from '../support/folders.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const DAY = 1_093_372_200
@@ -142,11 +143,11 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     const out = folder({ 'parquet/notes.txt': 'mine' })
     const place = join(out, 'parquet')
     await loaded(parquet(place, { streams }), out)
-    const before = treeOf(place)
+    const before = snapshotFolder(place)
     expect(Object.keys(before)).toContain('notes.txt')
     writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
     await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(/bulk_block_deals/)
-    const { ...after } = treeOf(place)
+    const { ...after } = snapshotFolder(place)
     expect(after).toEqual(before)
     rmSync(join(out, 'bulk_block_deals.json'))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
@@ -162,7 +163,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     const out = folder()
     const place = join(out, 'parquet')
     await loaded(parquet(place, { streams }), out)
-    return { out, place, before: treeOf(place) }
+    return { out, place, before: snapshotFolder(place) }
   }
 
   it('undoes the renames after an error', async () => {
@@ -175,7 +176,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(
       /parquet cannot be written: the disk reports an error; the earlier data stays; correct this and export again/,
     )
-    expect(treeOf(place)).toEqual(before)
+    expect(snapshotFolder(place)).toEqual(before)
   })
 
   it('restores a table that a kill left in the backup folder', async () => {
@@ -184,7 +185,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     mkdirSync(join(place, '.before-master'))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(parquet(place, { streams }), out)
-    expect(Object.keys(treeOf(place))).toEqual(Object.keys(before))
+    expect(Object.keys(snapshotFolder(place))).toEqual(Object.keys(before))
     expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
   })
 })

@@ -6,7 +6,8 @@ import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
-import { contextOf, filesIn, inFolder, NOW, settled, sink, temporaryFolder } from './support.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
+import { contextOf, inFolder, NOW, settled, sink } from './support.js'
 
 function* failingAfter(text: string): Generator<string> {
   yield text

@@ -1,8 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { firstValueFrom, from, lastValueFrom, map, mergeMap, toArray } from 'rxjs'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
@@ -10,6 +7,7 @@ import { toInstant } from '../../src/model/trading-day.js'
 import type { Output } from '../../src/pipeline/output.js'
 import type { JournalFacts, SinkItem } from '../../src/pipeline/session.js'
 import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
 
 export const NOW = toInstant('2026-02-12', '20:00')
 export const isinOf = (rank: number): string => `INE${String(rank).padStart(9, '0')}`
@@ -37,21 +35,6 @@ export const contextOf = (listed = 0, asOf = NOW): Context => ({
   refuse: () => undefined,
   listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
 })
-
-/** Creates a folder that is deleted when the test ends. */
-export const temporaryFolder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'scripstream-sinks-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
-
-export const filesIn = (path: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readdirSync(path, { recursive: true, encoding: 'utf8' })
-      .filter((name) => statSync(join(path, name)).isFile())
-      .sort()
-      .map((name) => [name, readFileSync(join(path, name), 'utf8')]),
-  )
 
 export interface Place {
   readonly name: string

@@ -9,7 +9,7 @@ import type { Session } from '../../src/pipeline/session.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { fileCalls, toStorageError } from '../../src/storage/file-system.js'
 import { createJournalFile } from '../../src/storage/journal-file.js'
-import { filesIn, temporaryFolder } from '../sinks/support.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
 
 interface Handle {
   sync: () => Promise<void>

@@ -4,7 +4,7 @@ import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import type { Session } from '../../src/pipeline/session.js'
-import { filesIn, temporaryFolder } from '../sinks/support.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
 
 const RECORD = { run: 'r', asOf: 0, configuration: 'c' }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findChangedFile, listMissingOutputs, readCompleteRun, recordFullRun } from '../../src/storage/full-run.js'
 import { runReport } from '../cli/support.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const run = { run: 'r', asOf: 0, configuration: 'c', report: runReport({}) }
 

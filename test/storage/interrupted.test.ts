@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 it('leaves the target unchanged and no temporary file after an aborted write', async () => {
   const path = join(temporaryFolder(), 'deals.json')

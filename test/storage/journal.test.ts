@@ -7,7 +7,7 @@ import type { Row } from '../../src/model/row.js'
 import type { Journal } from '../../src/pipeline/session.js'
 import { createJournal } from '../../src/storage/journal.js'
 import { createJournalFile } from '../../src/storage/journal-file.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 /** An item with the given rank and the sort keys of its rows. */
 type Ranked = readonly [rank: number, keys: readonly string[]]

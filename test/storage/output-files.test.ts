@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createOutputMatcher, listOutputFiles } from '../../src/storage/output-files.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 describe('an output path with *', () => {
   it.each([

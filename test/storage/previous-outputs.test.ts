@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fileCalls } from '../../src/storage/file-system.js'
 import { savePreviousOutputs as keepPrevious, readPreviousOutputs as previousOutputs } from '../../src/storage/previous-outputs.js'
-import { filesIn, temporaryFolder } from '../sinks/support.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
 
 const { linkSync: link, copyFileSync: copy } = fileCalls
 

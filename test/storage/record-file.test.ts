@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../src/model/errors.js'
 import type { Row } from '../../src/model/row.js'
 import { parseOwner, readRecords } from '../../src/storage/record-file.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 type Read = Parameters<typeof readRecords>[2]
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import type { RunReport } from '../../src/model/report.js'
-import { temporaryFolder } from '../sinks/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { type Answer, EVENING, fakeProvider, SETTINGS, type SentRequest, stockNamed } from './support.js'
 
 const MASTER = '"Isin"'

@@ -105,7 +105,7 @@ const createFileComparison = (root: string, { root: earlierRoot, outputs }: Prev
         return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
-        notes.push(`${file} was not compared: it is not valid JSON; run "scripstream verify" for details`)
+        notes.push(`${file} was not compared: it is not valid JSON; move it away and run again`)
         return undefined
       }
     },

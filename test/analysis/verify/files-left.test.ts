@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunOptions } from '../../../src/collector.js'
 import { type Trying, tryRun } from '../../resume/support.js'
-import { temporaryFolder } from '../../sinks/support.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, EVENING, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 const NEXT_EVENING = EVENING + 86_400_000

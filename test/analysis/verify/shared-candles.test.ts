@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseCandles } from '../../../src/analysis/verify/candle-series.js'
 import { createFingerprints, type Fingerprinted, findSharedCandles } from '../../../src/analysis/verify/shared-candles.js'
-import { temporaryFolder } from '../../sinks/support.js'
+import { temporaryFolder } from '../../support/folders.js'
 
 const START = Date.parse('2024-01-01T00:00:00+05:30') / 1_000
 

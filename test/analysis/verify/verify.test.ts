@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from '../../../src/analysis/verify/finding.js'
 import { StorageError, UsageError } from '../../../src/model/errors.js'
-import { temporaryFolder } from '../../sinks/support.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
