@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { type Table, type TableFiles, toColumns } from '../model/table.js'
 import { findClosest } from '../model/text.js'
 import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
@@ -24,7 +23,7 @@ export const isStream = (value: unknown): value is StreamDefinition =>
 export const sortByPosition = <S extends StreamDefinition>(streams: readonly S[]): readonly S[] =>
   [...streams].sort((one, other) => getPosition(one) - getPosition(other))
 
-const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: { readonly position?: number | undefined }): number => position
+const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: StreamDefinition): number => position
 
 /** Facts that a stream written in JavaScript may get wrong. */
 const Definition = z.looseObject({
@@ -90,40 +89,4 @@ export function* findSources({ work }: StreamDefinition, streams: readonly Strea
   if (source === undefined) return
   yield source
   yield* findSources(source, streams)
-}
-
-/** The SQL tables over the outputs of streams, in display order. */
-export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs'>[]): readonly Table[] =>
-  streams
-    .flatMap(({ work, outputs }) => outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ facts, output, work }))))
-    .sort((one, other) => getPosition(one.facts) - getPosition(other.facts))
-    .map(({ facts: { about, position, columns, ...facts }, output, work }) => ({
-      ...facts,
-      comment: about,
-      shape: SHAPES[output.shape],
-      files: listFiles(output, work),
-      ...findItems(output),
-      columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
-    }))
-
-const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
-  'rows-in-one-file': 'array',
-  'array-per-item': 'array',
-  'document-per-item': 'document',
-  'candles-per-item': 'candles',
-  text: 'csv',
-}
-
-const ITEM = /\{(?!exch\})\w+\}/
-
-/** The files of each part of the work, labelled with the part; or one path for all items. */
-const listFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>
-  parts.length === 0 || !ITEM.test(file)
-    ? [{ path: file }]
-    : parts.map(({ fileName }) => ({ path: file.replace(ITEM, () => fileName), label: fileName }))
-
-/** The list that translates file names to symbols: of stocks for `{SYMBOL}`, of indices for `{INDEX}`. */
-const findItems = ({ file }: Output): Pick<Table, 'items'> => {
-  if (file.includes('{SYMBOL}')) return { items: 'stocks' }
-  return file.includes('{INDEX}') ? { items: 'indices' } : {}
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { runQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
-import { listTables } from '../../src/pipeline/registry.js'
+import { listTables } from '../../src/pipeline/list-tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 

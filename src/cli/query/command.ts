@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { defer } from 'rxjs'
 import { listColumns, type Table } from '../../model/table.js'
-import { listTables } from '../../pipeline/registry.js'
+import { listTables } from '../../pipeline/list-tables.js'
 import type { AddCommand } from '../dependencies.js'
 import { succeed } from '../dependencies.js'
 import { exampleText, integerOption, readText } from '../options.js'
