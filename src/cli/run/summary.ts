@@ -1,4 +1,5 @@
 import type { RunReport, ScriptReport } from '../../model/report.js'
+import { REPORT_FILE } from '../../pipeline/storage.js'
 import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
@@ -114,7 +115,7 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; files of earlier runs are unchanged' : amount}`
   const lines = [
     ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
-    ...(context.isReportStored ? ['  .scripstream/report.json (the report of this run)'] : []),
+    ...(context.isReportStored ? [`  ${REPORT_FILE} (the report of this run)`] : []),
   ]
   return [
     [],
