@@ -4,7 +4,7 @@ import { readTarget } from '../../src/cli/export/targets.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
 import { duckdb } from '../analysis/support.js'
-import { createTestDependencies, createTestIo, runReport } from './support.js'
+import { createTestDependencies, createTestIo, runReport, settingsFile } from './support.js'
 
 describe('a target', () => {
   it.each([
@@ -33,11 +33,12 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
   }
 
   it('is reported with the command that loads into this target again', async () => {
+    const config = settingsFile('{}')
     const { code, err } = await runCommand(
       '--out',
       '/nowhere at all',
       '--config',
-      'my.json',
+      config,
       '--sink',
       'market.duckdb',
       '--sink',
@@ -47,7 +48,7 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
     const commands = err.split('\n').filter((line) => line.startsWith('  '))
     expect(commands).toEqual(
       ['market.duckdb', "'parquet:a b'"].map(
-        (target) => `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config my.json`,
+        (target) => `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config ${config}`,
       ),
     )
   })

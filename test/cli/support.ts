@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { EMPTY, type Observable, of, Subject, VirtualTimeScheduler } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
@@ -117,3 +120,10 @@ export const runReport = (facts: Partial<RunReport> = {}): RunReport => ({
   scripts: { 'master-data': scriptReport() },
   ...facts,
 })
+
+/** A settings file with a content. */
+export const settingsFile = (content: string): string => {
+  const path = join(mkdtempSync(join(tmpdir(), 'scripstream-')), 'my.json')
+  writeFileSync(path, content)
+  return path
+}
