@@ -2,16 +2,15 @@ import { defer, finalize, type Observable } from 'rxjs'
 import type { HostLimiter } from '../limiter/host-limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { createTransfer } from '../limiter/network-link.js'
-import { BadAnswerError, HttpError, ThrottledError } from '../model/errors.js'
-import type { Settings } from '../model/settings.js'
+import { BadAnswerError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
+import { findAddress, type Settings, toAddressSetting } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
 import { createReplyObserver, decodeReply, type RequestEnd } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
-import type { AnyEndpoint, Endpoint } from './endpoint.js'
-import { createRequestBuilder } from './request.js'
+import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
 
 /**
@@ -147,5 +146,46 @@ const decodeUtf8 = (body: Uint8Array): string => {
     return utf8.decode(body)
   } catch {
     throw new BadAnswerError('encoding', 'the body is not UTF-8')
+  }
+}
+
+const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
+
+/** Returns a function that builds the requests to an endpoint; common parts are built once. A path in the host's base address is kept. */
+export const createRequestBuilder = <Input>(
+  { name, host, method, path, headers: set }: Endpoint<Input, unknown>,
+  settings: Settings,
+  timeoutMs: number,
+): ((input: Input) => HttpRequest) => {
+  const base = findAddress(settings, host)?.replace(/\/+$/, '')
+  if (base === undefined) throw new UsageError(`${toAddressSetting(host)} is not set; ${name} needs it`)
+  const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings) }
+  const own = lowerCaseNames(settings.headers)
+  if (method === 'POST') {
+    const url = base + path
+    const headers = { 'content-type': 'application/json', ...usual, ...own }
+    return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
+  }
+  const headers = { ...usual, ...own }
+  return (input) => ({ method, url: base + fillPath(path, input as Readonly<Record<string, string>>), headers, timeoutMs })
+}
+
+const lowerCaseNames = (headers: Settings['headers']): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+/** The headers that the interface document specifies for each endpoint. */
+const selectHeaders = (set: HeaderSet, { urls }: Settings): Readonly<Record<string, string>> => {
+  const usual = { accept: 'application/json, text/plain, */*', 'accept-language': 'en-IN,en;q=0.9', 'user-agent': USER_AGENT }
+  switch (set) {
+    case 'bare':
+      return {}
+    case 'browser':
+      return { accept: '*/*', 'user-agent': USER_AGENT }
+    case 'usual':
+      return usual
+    case 'origin': {
+      const site = urls.web ?? urls.analytics
+      return site === undefined ? usual : { ...usual, origin: new URL(site).origin }
+    }
   }
 }

@@ -1,5 +1,4 @@
 import type { ErrorCode } from './error-codes.js'
-import { isInstance } from './instance.js'
 
 /**
  * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
@@ -109,3 +108,15 @@ const formatSize = (bytes: number): string =>
 
 /** Whether a failure affects one item only, so that the run continues. */
 export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'
+
+/**
+ * Makes `instanceof` true for an error of another copy of this package: the command is one bundled file, so a module of `--streams` that
+ * imports the package gets classes of its own.
+ */
+export function isInstance(this: { readonly name: string; readonly prototype: object }, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Object.prototype.isPrototypeOf.call(this.prototype, value)) return true
+  const { name, verdict, isTemporary } = value as { readonly [field: string]: unknown }
+  const isOfAnotherCopy = typeof verdict === 'string' && typeof isTemporary === 'boolean'
+  return isOfAnotherCopy && (this.name === 'CollectError' || this.name === name)
+}
