@@ -11,7 +11,7 @@ import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
-import { addVerify } from './verify.js'
+import { addVerify } from './verify/command.js'
 import { addWorker } from './worker.js'
 
 /** All commands, in the order in which `--help` lists them. */

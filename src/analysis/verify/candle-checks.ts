@@ -18,6 +18,8 @@ export interface CandleChecks {
   /** Day numbers. */
   readonly sessions: readonly number[]
   readonly coverage: readonly YearCoverage[]
+  /** Rupees per session, by symbol. */
+  readonly tradedValues: ReadonlyMap<string, number>
 }
 
 const CANDLE_CHECKS: readonly CheckName[] = [
@@ -59,6 +61,7 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
     count: summaries.count,
     sessions: calendar.sessions,
     coverage: countCoverage(days, calendar),
+    tradedValues: new Map(summaries.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue])),
   }
 }
 
