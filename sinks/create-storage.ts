@@ -1,5 +1,6 @@
-import { map, type Observable, tap } from 'rxjs'
+import { EMPTY, map, type Observable, tap } from 'rxjs'
 import { asBuffer } from '../src/model/bytes.js'
+import { RUN_LOG } from '../src/model/run-log.js'
 import { formatJson } from '../src/model/text.js'
 import { type Output, type TextFile, toFilePath } from '../src/pipeline/output.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
@@ -24,6 +25,7 @@ export const createStorage = (files: FileStore): Storage => ({
     return createSink(output, context, { ...files, write })
   },
   keep: (name, document): Observable<void> => files.write(toStatePath(name), [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
+  ...(files.append ? { logRun: (entry) => files.append?.(toStatePath(RUN_LOG), formatJson(entry)) ?? EMPTY } : {}),
 })
 
 const createSink = (output: Output, context: SinkContext, files: FileStore): Sink => {

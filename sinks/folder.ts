@@ -7,7 +7,7 @@ import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { createTail } from '../src/storage/create-tail.js'
 import type { FileChunk } from '../src/storage/file-store.js'
-import { getErrorCode, toStorageError } from '../src/storage/file-system.js'
+import { appendLine, getErrorCode, toStorageError } from '../src/storage/file-system.js'
 import { createKnownNames } from '../src/storage/folder-names.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
 import { parseOwner, readRecords } from '../src/storage/record-file.js'
@@ -50,6 +50,7 @@ export const folder = (out: string): Storage => {
     owners: (file) => records(file, parseOwner),
     tail: (file) => read(file, readTail),
     write,
+    append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
     openSession: (request) => openFolderSession(root, names, request),
   })
 }

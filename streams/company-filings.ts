@@ -9,7 +9,7 @@ import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { ITEM_SYMBOL } from '../src/model/table.js'
-import { addDays, toDay } from '../src/model/trading-day.js'
+import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
@@ -162,7 +162,7 @@ const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: S
   return Array.from({ length: random.int(1, 99) }, (_, place) => {
     const on = random.pick(['company_filings', 'lodr', 'both'])
     const id = random.chance(0.9) && on !== 'company_filings' ? { news_id: `${isin.toLowerCase()}-${place}` } : {}
-    const day = addDays(toDay(market.asOf), -place * random.int(1, 4))
+    const at = market.asOf - (place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 - random.int(0, 3_599) * 1_000
     const caption = random.chance(0.9) ? { caption: `Announcement under Regulation 30 (LODR) - ${random.pick(KINDS)}` } : {}
     const link = random.chance(0.85) && !(on === 'both' && path === 'company_filings') ? `https://filings.example/${isin}/${place}.pdf` : ''
     const body = 'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(
@@ -175,7 +175,7 @@ const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: S
       ...caption,
       news_body: body,
       file_url: link,
-      news_date: `${day} 1${random.int(0, 9)}:22:0${random.int(0, 9)}`,
+      news_date: formatSecond(at),
     }
     return on === 'both' || on === path ? [row] : []
   }).flat()

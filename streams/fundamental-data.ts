@@ -87,8 +87,8 @@ const fundamental = post({
     if (random.chance(0.01)) return { status: 'success', data: [] }
     const record = {
       isin,
-      incomeStat_cq: sampleTable(random, 5, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
-      incomeStat_cy: sampleTable(random, 6, QUARTERS, ['NET_PROFIT', 'EPS', 'SALES', 'OPM', 'REVENUE', 'EBITDA']),
+      incomeStat_cq: sampleIncome(random, 5),
+      incomeStat_cy: sampleIncome(random, 6),
       TTM_cy: { EPS: String(random.decimal(1, 90)), OPM: String(random.decimal(-5, 40)), SALES: String(random.decimal(10, 90_000)) },
       CV: {
         PE: String(random.decimal(4, 90)),
@@ -96,9 +96,13 @@ const fundamental = post({
         ROCE: String(random.decimal(-5, 40)),
         SECTOR: 'Diversified',
       },
-      roce_roe: sampleTable(random, 6, QUARTERS, ['ROCE', 'ROE']),
-      sHp: sampleTable(random, 5, QUARTERS, ['FII', 'DII', 'PROMOTER', 'PUBLIC']),
-      bs_c: sampleTable(random, 6, QUARTERS, ['TOTAL_ASSETS', 'TOTAL_EQUITY', 'NON_CURRENT_LIABILITIES']),
+      roce_roe: sampleTable(6, { ROCE: () => random.decimal(-5, 40), ROE: () => random.decimal(-5, 40) }),
+      sHp: sampleShareholding(random),
+      bs_c: sampleTable(6, {
+        TOTAL_ASSETS: () => random.decimal(5_000, 9_000),
+        TOTAL_EQUITY: () => random.decimal(1_000, 4_000),
+        NON_CURRENT_LIABILITIES: () => random.decimal(100, 900),
+      }),
     }
     return { status: 'success', data: random.chance(0.1) ? record : [record] }
   },
@@ -106,10 +110,41 @@ const fundamental = post({
 
 const QUARTERS = '202512|202509|202506|202503|202412'
 
-const sampleTable = (random: Random, columns: number, year: string, keys: readonly string[]): Row => ({
-  ...Object.fromEntries(keys.map((key) => [key, Array.from({ length: columns }, () => random.decimal(-50, 9_000)).join('|')])),
-  YEAR: year,
+const sampleTable = (columns: number, figures: Readonly<Record<string, (column: number) => number>>): Row => ({
+  ...Object.fromEntries(
+    Object.entries(figures).map(([key, figure]) => [key, Array.from({ length: columns }, (_, column) => figure(column)).join('|')]),
+  ),
+  YEAR: QUARTERS,
 })
+
+/** Figures of one company: profit, EBITDA and margin follow from the sales. */
+const sampleIncome = (random: Random, columns: number): Row => {
+  const sales = Array.from({ length: columns }, () => random.decimal(50, 9_000))
+  const margin = random.decimal(2, 35)
+  const share =
+    (part: number) =>
+    (column: number): number =>
+      Math.round((sales[column] ?? 0) * part * 100) / 100
+  return sampleTable(columns, {
+    NET_PROFIT: share(margin / 200),
+    EPS: () => random.decimal(-5, 90),
+    SALES: share(1),
+    OPM: () => margin,
+    REVENUE: share(1.02),
+    EBITDA: share(margin / 100),
+  })
+}
+
+/** Shares in per cent that add up to 100. */
+const sampleShareholding = (random: Random): Row => {
+  const [promoters, foreign, domestic] = [random.int(20, 70), random.int(1, 12), random.int(1, 12)]
+  return sampleTable(5, {
+    FII: () => foreign,
+    DII: () => domestic,
+    PROMOTER: () => promoters,
+    PUBLIC: () => 100 - promoters - foreign - domestic,
+  })
+}
 
 /** Results, balance sheet and ratios of each stock, one record per stock. */
 export const fundamentalData = defineStream({

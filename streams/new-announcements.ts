@@ -7,7 +7,7 @@ import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
-import { addDays, toDay } from '../src/model/trading-day.js'
+import { formatSecond } from '../src/model/trading-day.js'
 import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
@@ -30,7 +30,7 @@ const announcements = post({
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
     const data = Array.from({ length: random.int(1, 12) }, (_, place) => ({
       events: random.pick(['Quarterly results are out', 'There are new updates from the company', 'A dividend was declared']),
-      date: `${addDays(toDay(market.asOf), -place * random.int(0, 5))} ${random.int(10, 23)}:5${random.int(0, 9)}:04`,
+      date: formatSecond(market.asOf - (place * random.int(0, 5) * 24 + random.int(0, 8)) * 3_600_000 - random.int(0, 3_599) * 1_000),
       type: random.pick(['Results Update', 'Company Announcements']),
     }))
     return { code: 0, data }

@@ -67,7 +67,8 @@ describe('an app that imports the package', () => {
 describe('the command as it is built', () => {
   const importsOf = (file: string): readonly string[] =>
     [...readFileSync(file, 'utf8').matchAll(/^import (?:.* from )?"([^"]+)";$/gm)].map(([, target = '']) => target)
-  const files: string[] = [main]
+  // The entry checks the version of Node and then loads this file.
+  const files: string[] = [join(dirname(main), 'main.js')]
   for (const file of files) {
     const beside = importsOf(file).filter((target) => target.startsWith('./'))
     files.push(...beside.map((target) => join(dirname(file), target)).filter((target) => !files.includes(target)))

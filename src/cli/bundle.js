@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -53,5 +53,7 @@ const { output } = await buildBundle()
 const thirdParty = output.flatMap(({ moduleIds }) => moduleIds ?? []).filter((id) => /[\\/]node_modules[\\/]/.test(id))
 const licenses = new Set(thirdParty.map((id) => readLicense(findPackage(id))))
 writeFileSync(join(FOLDER, 'LICENSES.txt'), `${[...licenses].sort().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
+// The entry checks the version of Node before it loads anything.
+copyFileSync(join(ROOT, 'src/cli/scripstream.cjs'), join(FOLDER, 'scripstream.cjs'))
 // npm sets this bit when it installs the package; a linked package stays executable after a rebuild.
-chmodSync(join(FOLDER, 'main.js'), 0o755)
+chmodSync(join(FOLDER, 'scripstream.cjs'), 0o755)

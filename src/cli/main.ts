@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'

@@ -1,9 +1,9 @@
 import { Command, CommanderError, Help } from 'commander'
 import { lastValueFrom } from 'rxjs'
 import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
-import { commands } from './commands.js'
 import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
+import { commands } from './index.js'
 import { exampleText } from './options.js'
 import { readSize } from './terminal/terminal.js'
 

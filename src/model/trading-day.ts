@@ -12,6 +12,10 @@ export const toDay = (instantMs: number): Day => new Date(instantMs + INDIA_OFFS
 export const formatMinute = (instantMs: number): string =>
   `${new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
 
+/** The second in India of an instant (epoch milliseconds), as the provider writes it: `2026-02-12 20:00:00`. */
+export const formatSecond = (instantMs: number): string =>
+  new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ')
+
 /** The instant (epoch milliseconds) of `HH:MM` on a day in India. */
 export const toInstant = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
 

@@ -1,7 +1,10 @@
 import {
   catchError,
+  concat,
   concatMap,
   defaultIfEmpty,
+  EMPTY,
+  last,
   map,
   NEVER,
   type Observable,
@@ -18,6 +21,7 @@ import { DamagedFileError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { RunReport } from '../model/report.js'
+import { toRunLogEntry } from '../model/run-log.js'
 import type { RunStats } from '../model/run-stats.js'
 import { addDrift } from './drift.js'
 import { assumeAllFailed, computeFailedItems, FAILED_ITEMS, type FailedItems, type FinishedRun, parseFailedItems } from './failed-items.js'
@@ -44,6 +48,13 @@ const addFailedCounts = (report: RunReport, missing: FailedItems): RunReport => 
   const counts = Object.entries(missing).map(([stream, items]) => [stream, items === 'all' ? items : items.length] as const)
   return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
 }
+
+/** Stores the report, and adds the run to the history of runs. */
+const storeReport = ({ keep, logRun }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
+  concat(keep('report.json', report), logRun?.(toRunLogEntry(report, missing)) ?? EMPTY).pipe(
+    last(),
+    map((): RunFinishedEvent => ({ type: 'run-finished', report })),
+  )
 
 type RunEnd = 'whole' | 'interrupted'
 
@@ -72,9 +83,10 @@ export const finishRun =
     const { storage, session, chosen, clock } = run
     const kept = (report: RunReport): Observable<RunFinishedEvent> =>
       updateFailedItems(storage, { plan, tally, chosen, isInterrupted: report.outcome === 'interrupted' }).pipe(
-        concatMap((missing) => addDrift(addFailedCounts(report, missing), run, { plan, redact })),
-        concatMap((whole) =>
-          storage.keep('report.json', whole).pipe(map((): RunFinishedEvent => ({ type: 'run-finished', report: whole }))),
+        concatMap((missing) =>
+          addDrift(addFailedCounts(report, missing), run, { plan, redact }).pipe(
+            concatMap((whole) => storeReport(storage, whole, missing)),
+          ),
         ),
       )
     const finished = (report: RunReport): Observable<RunEvent> => {

@@ -1,6 +1,7 @@
 import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
 import type { RefusalCode } from '../market/never-worse.js'
 import type { Item } from '../model/outcome.js'
+import type { RunLogEntry } from '../model/run-log.js'
 import type { Output } from './output.js'
 import type { Journal, Session, SessionRequest, SinkItem } from './session.js'
 
@@ -68,4 +69,6 @@ export interface Storage {
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
   keep(name: string, document: unknown): Observable<void>
+  /** Adds an ended run to the history of runs; absent if the storage has none. */
+  logRun?(entry: RunLogEntry): Observable<void>
 }

@@ -54,10 +54,10 @@ export interface Company {
   readonly name: string
 }
 
-/** Creates `count` companies (at most `companyCount`) with distinct symbols, awkward symbols first. A longer list starts like a shorter one. */
+/** Creates `count` companies (at most `companyCount`) with distinct symbols, those of real companies first. A longer list starts like a shorter one. */
 const createCompanies = (seed: number, count: number): readonly Company[] => {
-  const companies = awkwardCompanies.slice(0, count).map(([symbol, name]) => ({ symbol, name }))
-  const usedSymbols = new Set(awkwardCompanies.map(([symbol]) => symbol))
+  const companies = realCompanies.slice(0, count).map(([symbol, name]) => ({ symbol, name }))
+  const usedSymbols = new Set(realCompanies.map(([symbol]) => symbol))
   const order = createPermutation(combinations, createRandom(seed, 'companies').int(0, combinations - 1))
   for (let index = 0; companies.length < count; index++) {
     const words = pickWords(order(index))
@@ -77,7 +77,7 @@ const createUniqueSymbol = ([family, trade, form]: Words, usedSymbols: ReadonlyS
 }
 
 // Symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits.
-const awkwardCompanies: readonly (readonly [symbol: string, name: string])[] = [
+const awkwardCompanies = [
   ['M&M', 'Mahindra & Mahindra'],
   ['BAJAJ-AUTO', 'Bajaj Auto'],
   ['360ONE', '360 One WAM'],
@@ -89,7 +89,33 @@ const awkwardCompanies: readonly (readonly [symbol: string, name: string])[] = [
   ['GVT&D', 'GE Vernova T&D'],
   ['3MINDIA', '3M India'],
   ['63MOONS', '63 Moons Technologies'],
-]
+] as const
+
+/** Symbols that people type when they try something out. Their data is as simulated as that of all others. */
+const knownCompanies = [
+  ['RELIANCE', 'Reliance Industries'],
+  ['TCS', 'Tata Consultancy Services'],
+  ['HDFCBANK', 'HDFC Bank'],
+  ['INFY', 'Infosys'],
+  ['ICICIBANK', 'ICICI Bank'],
+  ['SBIN', 'State Bank of India'],
+  ['BHARTIARTL', 'Bharti Airtel'],
+  ['ITC', 'ITC'],
+  ['LT', 'Larsen & Toubro'],
+  ['HINDUNILVR', 'Hindustan Unilever'],
+  ['WIPRO', 'Wipro'],
+  ['MARUTI', 'Maruti Suzuki India'],
+  ['SUNPHARMA', 'Sun Pharmaceutical Industries'],
+  ['TATASTEEL', 'Tata Steel'],
+  ['AXISBANK', 'Axis Bank'],
+  ['KOTAKBANK', 'Kotak Mahindra Bank'],
+  ['ADANIENT', 'Adani Enterprises'],
+  ['ASIANPAINT', 'Asian Paints'],
+  ['TITAN', 'Titan Company'],
+  ['ZOMATO', 'Zomato'],
+] as const
+
+const realCompanies: readonly (readonly [symbol: string, name: string])[] = [...awkwardCompanies, ...knownCompanies]
 
 const familyNames =
   'Aarohan Abhinav Adarsh Akshaya Amrit Anand Ankur Apex Arihant Ashoka Avanti Balaji Bharat Bhaskar Brahma Chandra Coromandel Deccan Devika Dhanuka Divya Eastern Ekta Everest Ganga Garuda Girnar Godavari Gokul Gujarat Himalaya Hindustan Indus Jagat Janaki Jaya Jindal Kalyani Kamal Kaveri Kerala Kiran Konark Krishna Lakshmi Madhav Mahavir Malabar Manas Maratha Meghna Mithila Mysore Nalanda Nandi Narmada Navin Nilgiri Omkar Orissa Padma Pallava Prakash Punjab Rajdhani Ratna Royal Sagar Sahyadri Sankalp Saraswati Shakti Shiva Sonata Surya Swastik Tamil Triveni Udaipur Ujjwal Vaibhav Vardhman Vijay Vindhya'.split(

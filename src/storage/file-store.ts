@@ -23,6 +23,8 @@ export interface FileStore {
    * touched and keeps its modification time.
    */
   write(file: string, parts: Iterable<FileChunk>, asOf?: number): Observable<number>
+  /** Adds a line at the end of a file; absent where files cannot grow. */
+  append?(file: string, line: string): Observable<void>
   /** See `Storage`. */
   openSession(request: SessionRequest): Observable<Session>
 }

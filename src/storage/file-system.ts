@@ -85,3 +85,20 @@ const syncFolder = async (folder: string): Promise<void> => {
     if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
   }
 }
+
+/** Adds a line to a file. A line that a kill has cut is ended first, so that it spoils no other. */
+export const appendLine = async (path: string, line: string): Promise<void> => {
+  try {
+    const file = await open(path, 'a+')
+    try {
+      const { size } = await file.stat()
+      const last = size === 0 ? '\n' : (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString()
+      await file.appendFile(`${last === '\n' ? '' : '\n'}${line}\n`)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw toStorageError(error, 'written', path)
+  }
+}

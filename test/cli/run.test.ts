@@ -221,6 +221,16 @@ describe('what a run prints', () => {
     expect(io.err.text()).toBe('')
   })
 
+  test('with --quiet prints nothing if the run is complete, and what is wrong if it is not', async () => {
+    const quiet = run('--quiet', of<RunEvent[]>(started, finished('complete')))
+    expect(await quiet.code).toBe(0)
+    expect(quiet.io.out.text() + quiet.io.err.text()).toBe('')
+    const loud = run('--quiet', of<RunEvent[]>(started, finished('partial')))
+    expect(await loud.code).toBe(3)
+    expect(loud.io.out.text()).toContain('Partial')
+    expect(loud.io.err.text()).toBe('')
+  })
+
   test('with --json is one document on stdout and nothing else', async () => {
     const { io, code } = run('--json', event$)
     await code

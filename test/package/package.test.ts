@@ -32,7 +32,9 @@ describe('the package', () => {
       others.filter((file) => file.startsWith('dist/bundle/cli/')),
       others.filter((file) => !file.startsWith('dist/')),
     ]
-    expect(bundled).toEqual(expect.arrayContaining(['dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']))
+    expect(bundled).toEqual(
+      expect.arrayContaining(['dist/bundle/cli/scripstream.cjs', 'dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']),
+    )
     const examples = rest.filter((file) => /^src\/examples\/\d\d-[a-z-]+\.ts$/.test(file))
     expect(examples.length).toBeGreaterThan(5)
     const neither = rest.filter((file) => !examples.includes(file) && !file.endsWith('.md'))
@@ -105,7 +107,7 @@ describe('an app that installs the package', () => {
 
   it('has the command', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
-    const command = join(packed.project, 'node_modules', manifest.name, 'dist/bundle/cli/main.js')
+    const command = join(packed.project, 'node_modules', manifest.name, 'dist/bundle/cli/scripstream.cjs')
     expect(run([command, '--version'], packed.project)).toEqual({ status: 0, output: `${version}\n` })
   })
 })

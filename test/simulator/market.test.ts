@@ -24,6 +24,11 @@ describe('the simulated market', () => {
     expect(stocks.filter((stock) => !/^[A-Z0-9&-]{1,14}$/.test(stock.Symbol))).toEqual([])
   })
 
+  it('has the symbols that people type', () => {
+    const symbols = marketOf(50).stocks.map(({ Symbol: symbol }) => symbol)
+    expect(symbols).toEqual(expect.arrayContaining(['TCS', 'INFY', 'RELIANCE', 'HDFCBANK', 'M&M']))
+  })
+
   it('rejects more stocks than it has names for', () => {
     expect(() => marketOf(50_001)).toThrow(RangeError)
     expect(marketOf(0).stocks).toEqual([])

@@ -18,8 +18,6 @@ export interface CandleChecks {
   /** Day numbers. */
   readonly sessions: readonly number[]
   readonly coverage: readonly YearCoverage[]
-  /** Rupees per session, by symbol. */
-  readonly tradedValues: ReadonlyMap<string, number>
 }
 
 const CANDLE_CHECKS: readonly CheckName[] = [
@@ -41,14 +39,16 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
   const damaged = new Set(summaries.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
   const days = summaries.stocks.map((series) => series.days)
   const calendar = deriveCalendar(days, summaries.indices)
-  const missing = summaries.stocks.flatMap((series) => findMissingSessions(series, calendar))
   return {
     findings: mergeMarketDays(
       [
         ...shared.map(({ finding }) => finding),
-        ...[...summaries.findings, ...missing].filter((finding) => !isExplainedBy(shared, finding)),
+        ...summaries.findings.filter((finding) => !isExplainedBy(shared, finding)),
         ...calendar.findings,
-        ...summaries.stocks.flatMap((series) => (damaged.has(series.file) ? [] : findEndedSeries(series, calendar))),
+        ...summaries.stocks.flatMap((series) => [
+          ...findMissingSessions(series, calendar),
+          ...(damaged.has(series.file) ? [] : findEndedSeries(series, calendar)),
+        ]),
         ...findOldMarket(calendar, context),
         ...findStocksWithoutCandles(summaries, calendar, context),
         ...findBandViolations(summaries, context),
@@ -59,15 +59,13 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
     count: summaries.count,
     sessions: calendar.sessions,
     coverage: countCoverage(days, calendar),
-    tradedValues: new Map(summaries.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue])),
   }
 }
 
-const SHARED_CHECKS: readonly CheckName[] = ['spliced-series', 'unadjusted-actions', 'large-moves', 'volumes', 'missing-sessions']
-
-/** Whether a finding is only a consequence of shared candles: it is of the other stock, or of the switch to it. */
+/** Whether a price move is only the edge of a finding about shared candles. */
 const isExplainedBy = (shared: readonly SharedCandles[], { check, symbol, day }: Finding): boolean =>
-  SHARED_CHECKS.includes(check) && shared.some(({ finding, isShared }) => finding.symbol === symbol && day !== undefined && isShared(day))
+  ['large-moves', 'spliced-series'].includes(check) &&
+  shared.some(({ finding, switchDays }) => finding.symbol === symbol && day !== undefined && switchDays.has(day))
 
 /** An exchange is never closed on more weekdays in a row. */
 const MAX_HOLIDAYS = 2

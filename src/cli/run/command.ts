@@ -32,6 +32,7 @@ const examples = [
   ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
   ['scripstream run --retry-failed', 'retry exactly what failed last time'],
   ['scripstream run --metrics 9464', 'then, in another terminal: curl http://127.0.0.1:9464/metrics'],
+  ['scripstream run --quiet', 'for schedulers: prints only what needs attention'],
   ['scripstream run --json > report.json', 'the report as JSON; progress stays on stderr'],
 ] as const
 
@@ -74,6 +75,7 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(engineOption())
     .addOption(blobsOption())
     .addOption(volatileOption())
+    .addOption(new Option('--quiet', 'print nothing if all is well, and the brief if not').conflicts('json'))
     .option('--json', 'print only the run report, as JSON, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))

@@ -4,19 +4,19 @@ import type { Settings } from '../../model/settings.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import { printError } from '../hints.js'
-import { toExitCode } from '../signals.js'
 import { listOutputFiles } from '../streams.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunFlags } from './flags.js'
-import type { RunEnding } from './follow-run.js'
+import { type RunEnding, toRunExitCode } from './follow-run.js'
+import { printIfNotWell } from './quiet.js'
 import { loadAfterRun, type SinkResult, sinkLines } from './sinks.js'
 import { createSummary, describeUpToDate } from './summary.js'
 
 type RunReport = NonNullable<RunEnding['report']>
 
-interface EndedRunContext {
+export interface EndedRunContext {
   readonly flags: RunFlags
   readonly settings: Settings
   readonly io: ProcessIo
@@ -30,9 +30,13 @@ export const concludeRun = (ending: RunEnding, context: EndedRunContext): Observ
   return storeReport(ending, context).pipe(
     concatMap((isReportStored) =>
       loadAfterRun(ending, flags, { out: settings.out, io, streams }).pipe(
-        map(({ sinks, code }) => {
-          const exitCode = printEnding(ending, { flags, settings, io, streams, isReportStored, sinks })
-          return code === 0 || exitCode !== 0 ? exitCode : code
+        concatMap(({ sinks, code }) => {
+          const ended = { flags, settings, io, streams, isReportStored, sinks }
+          const ownCode = toRunExitCode(ending)
+          const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
+          const print = (): void => printEnding(ending, ended)
+          const printed$ = flags.quiet ? printIfNotWell(exitCode, context, print) : of(print())
+          return printed$.pipe(map(() => exitCode))
         }),
       ),
     ),
@@ -68,10 +72,8 @@ interface EndingContext {
   readonly sinks?: readonly SinkResult[]
 }
 
-const OUTCOME_EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
-
-/** Prints the report or the summary of a run on stdout, and returns the exit code. */
-const printEnding = ({ report, signal, error }: RunEnding, context: EndingContext): number => {
+/** Prints the report or the summary of a run on stdout. */
+const printEnding = ({ report, signal, error }: RunEnding, context: EndingContext): void => {
   const { flags, io } = context
   if (error !== undefined && !(error instanceof CollectError)) printError(error, io)
   if (!report) io.stderr.write('Interrupted before the run started.\n')
@@ -79,8 +81,6 @@ const printEnding = ({ report, signal, error }: RunEnding, context: EndingContex
   else printLines([...formatSummary(report, context), ...(context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink)])], io.stdout)
   if (signal !== undefined && report && flags.json)
     io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
-  if (signal !== undefined) return toExitCode(signal)
-  return report ? OUTCOME_EXIT_CODES[report.outcome] : 1
 }
 
 const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks = [] }: EndingContext): void => {

@@ -15,6 +15,8 @@ export interface RunInput extends RunOptions, FleetFlags {
   readonly patience?: number
   readonly progress: ProgressMode
   readonly json?: boolean
+  /** Print nothing if the run is complete, and the brief if it is not. */
+  readonly quiet?: boolean
   readonly logLevel: string
   /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number

@@ -4,7 +4,7 @@ import type { RunEvent } from '../../model/event.js'
 import type { RunReport } from '../../model/report.js'
 import type { RunStats } from '../../model/run-stats.js'
 import type { ProcessIo } from '../dependencies.js'
-import { type ExitSignal, untilSignal } from '../signals.js'
+import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
 
 /** How a run ended. Without a report, it had not started. */
@@ -68,3 +68,9 @@ export const followRun = (event$: Observable<RunEvent>, { tally, progress, io, k
 const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.\n'
 
 const createInterruptedEnding = (signal: ExitSignal, report: RunReport | undefined): RunEnding => (report ? { report, signal } : { signal })
+
+const OUTCOME_EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
+
+/** The exit code of a run. */
+export const toRunExitCode = ({ report, signal }: RunEnding): number =>
+  signal !== undefined ? toExitCode(signal) : report ? OUTCOME_EXIT_CODES[report.outcome] : 1

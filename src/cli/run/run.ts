@@ -50,10 +50,11 @@ const startOrRetry = (flags: RunFlags, settings: Settings, io: ProcessIo, depend
 const runWithProgress = (flags: RunFlags, settings: Settings, io: ProcessIo, dependencies: Dependencies): Observable<number> =>
   defer(() => {
     const tally = createRunStats()
-    const mode = resolveMode(flags.progress, io.stderr, io.env)
+    const mode = flags.quiet ? 'none' : resolveMode(flags.progress, io.stderr, io.env)
     const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(io.env), scheduler: io.scheduler })
     const event$ = createRunEvents({ flags, settings, io, dependencies }, progress).pipe(
       tap((event) => {
+        if (flags.quiet) return
         for (const line of startLines(event, flags).flatMap((text) => wrap(text, readSize(io.stderr).columns)))
           progress.writeAbove(`${line}\n`)
       }),

@@ -595,54 +595,6 @@ describe('a planted fault is the only finding', () => {
     expect(findings[0]?.detail).toMatch(detail)
   })
 
-  it('also if ten others are in the same folder', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
-    const symbols = folder.rows('master_isin_map.json').map(({ Symbol: symbol }) => String(symbol))
-    const [shuffled, repeated, impossible, spike, split, spliced, other, cut, great, zero, copy, copied] = symbols.slice(8) as [
-      string,
-      ...string[],
-    ] &
-      Record<number, string>
-    const day = folder.candles(String(split)).at(-30)?.[0] ?? 0
-    const marketDay = folder.candles(String(split)).at(-25)?.[0]
-    change(folder, shuffled, (all) => all.with(-100, all.at(-101) as number[]).with(-101, all.at(-100) as number[]))
-    change(folder, String(repeated), (all) => all.toSpliced(-50, 0, all.at(-50) as number[]))
-    change(folder, String(impossible), (all) =>
-      all.map((candle, place) => (place === 500 ? candle.with(2, Number(candle[3]) / 2) : candle)),
-    )
-    change(folder, String(spike), (all) => all.map((candle, place) => (place === 500 || place === 501 ? divided(candle, 2) : candle)))
-    change(folder, String(split), (all) => all.map((candle) => (Number(candle[0]) < day ? divided(candle, 0.2) : candle)))
-    const action = { ActType: 'SPLIT', ExDate: new Date((day + 19_800) * 1_000).toISOString().slice(0, 10), Note: '2:10' }
-    folder.putRows('history_corporate_actions.json', [...folder.rows('history_corporate_actions.json'), { Sym: split, CorpAct: [action] }])
-    change(folder, String(spliced), (all) => [...all.slice(0, -40), ...folder.candles(String(other)).slice(-40)])
-    change(folder, String(cut), (all) => all.slice(0, -10))
-    change(folder, String(great), (all) => all.with(-90, (all.at(-90) as number[]).with(5, Number(all.at(-90)?.[5]) * 1_000)))
-    change(folder, String(zero), (all) => all.with(-95, (all.at(-95) as number[]).with(5, 0)))
-    change(folder, String(copied), (all) => all.map((candle, place) => (place < 900 ? divided(candle, 2) : candle)))
-    folder.put(`ohlcv_data/${copy}.csv`, folder.text(`ohlcv_data/${copied}.csv`))
-    for (const symbol of symbols) change(folder, symbol, (all) => all.filter(([time]) => time !== marketDay))
-    const { findings } = await verified(folder)
-    const [first, second] = [copy, copied].toSorted()
-    expect(findings.map(gist).toSorted()).toEqual(
-      [
-        `unordered-candles error ${shuffled}`,
-        `duplicate-candles error ${repeated}`,
-        `impossible-candles error ${impossible}`,
-        `large-moves warning ${spike}`,
-        `unadjusted-actions error ${split}`,
-        `spliced-series error ${spliced}`,
-        `newest-sessions warning ${cut}`,
-        `volumes warning ${great}`,
-        `volumes warning ${zero}`,
-        'odd-days warning',
-        // Two equal files do not show whose series they have; the large move is in the other one.
-        `spliced-series error ${second}`,
-        `large-moves warning ${first}`,
-      ].toSorted(),
-    )
-  })
-
   it('also if a liquid stock has several gaps, but not if an illiquid one has', async () => {
     const folder = copyOf(clean)
     folder.forget()

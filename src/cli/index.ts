@@ -1,3 +1,4 @@
+import { addBrief } from './brief/command.js'
 import { addCompletion } from './completion/command.js'
 import type { AddCommand } from './dependencies.js'
 import { addDiff } from './diff.js'
@@ -6,12 +7,14 @@ import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
 import { addGraph } from './graph.js'
 import { addList } from './list.js'
+import { addLog } from './log/command.js'
 import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
+import { addSchedule } from './schedule/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
-import { addVerify } from './verify/command.js'
+import { addVerify } from './verify.js'
 import { addWorker } from './worker.js'
 
 /** All commands, in the order in which `--help` lists them. */
@@ -23,8 +26,11 @@ export const commands: readonly AddCommand[] = [
   addVerify,
   addDiff,
   addDrift,
+  addBrief,
+  addLog,
   addDoctor,
   addPlan,
+  addSchedule,
   addWorker,
   addSimulate,
   addList,

@@ -1,0 +1,83 @@
+import { Option } from 'commander'
+import { concatMap, defer, map, type Observable } from 'rxjs'
+import type { Brief } from '../../analysis/brief/brief.js'
+import { UsageError } from '../../model/errors.js'
+import type { Settings } from '../../model/settings.js'
+import type { AddCommand, Dependencies } from '../dependencies.js'
+import { readRuns } from '../log/command.js'
+import { exampleText, readSymbols } from '../options.js'
+import { resolveSettings } from '../provider.js'
+import { printJson, printLines } from '../terminal/print.js'
+import { readSize, type TerminalStream } from '../terminal/terminal.js'
+import { briefHtml, briefLines, briefMarkdown } from './lines.js'
+
+const FORMATS = ['text', 'md', 'html', 'json'] as const
+type Format = (typeof FORMATS)[number]
+
+interface BriefFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly symbols?: readonly string[]
+  readonly format: Format
+  readonly verify: boolean
+}
+
+const examples = [
+  ['scripstream brief', 'the last run on one screen: outcome, what changed, new findings'],
+  ['scripstream brief --symbols @watchlist.txt', 'the stocks of a watchlist first'],
+  ['scripstream brief --format html > brief.html', 'to keep or to mail'],
+] as const
+
+export const addBrief: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('brief')
+    .description('Shows what one wants to know in the morning: outcome, what is not up to date, what changed, new findings.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .option('--symbols <symbols>', 'a watchlist: these stocks first, marked with *: A,B or @FILE', readSymbols)
+    .addOption(new Option('--format <format>', 'how it is printed').choices(FORMATS).default('text'))
+    .option('--no-verify', 'leave out the findings of "verify"; takes a second instead of several')
+    .addHelpText('after', exampleText(examples))
+    .action(({ out, config, symbols = [], format, verify }: BriefFlags) =>
+      act(
+        defer(() => collectBrief(resolveSettings({ out, config }, io, dependencies), dependencies, { symbols, verify })).pipe(
+          map((brief) => {
+            printBrief(brief, format, io.stdout)
+            return 0
+          }),
+        ),
+      ),
+    )
+}
+
+const printBrief = (brief: Brief, format: Format, stdout: TerminalStream): void => {
+  if (format === 'json') printJson(brief, stdout)
+  else if (format === 'text') printLines(briefLines(brief, readSize(stdout).columns), stdout)
+  else stdout.write(format === 'md' ? briefMarkdown(brief) : briefHtml(brief))
+}
+
+/** The brief of a folder. */
+export const collectBrief = (
+  settings: Settings,
+  dependencies: Dependencies,
+  { symbols, verify: isVerified }: { readonly symbols: readonly string[]; readonly verify: boolean },
+): Observable<Brief> =>
+  readRuns(settings, dependencies).pipe(
+    concatMap(async (runs) => {
+      const { createBrief, readReport, verify } = await import('../folder-readers.js')
+      const { streams } = dependencies
+      const { out, exchange } = settings
+      const report = await readReport(out)
+      if (report === undefined) throw new UsageError(`no run has finished in ${out} yet; run "scripstream run" first`)
+      const verification = isVerified ? await verify(out, { streams, exchange, limits: {} }) : undefined
+      return createBrief(out, {
+        report,
+        runs,
+        streams,
+        exchange,
+        watchlist: symbols,
+        findings: verification?.findings.filter(({ severity }) => severity !== 'info'),
+        newestSession: verification?.sessions.last,
+      })
+    }),
+  )

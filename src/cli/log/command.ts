@@ -1,0 +1,62 @@
+import { map, type Observable } from 'rxjs'
+import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
+import type { Settings } from '../../model/settings.js'
+import { toStatePath } from '../../pipeline/storage.js'
+import type { AddCommand, Dependencies } from '../dependencies.js'
+import { exampleText, integerOption } from '../options.js'
+import { resolveSettings } from '../provider.js'
+import { printJson, printLines } from '../terminal/print.js'
+import { readSize } from '../terminal/terminal.js'
+import { comparisonLines, entryLines, findRun, logLines } from './lines.js'
+
+interface LogFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly limit: number
+  readonly json?: boolean
+}
+
+const examples = [
+  ['scripstream log', 'the last 20 runs: when, how long, outcome, what failed'],
+  ['scripstream log 2026-11-17', 'what failed on that day, stock by stock'],
+  ['scripstream log last', 'the last run'],
+  ['scripstream log -2 last', 'the last run compared with the one before'],
+] as const
+
+const DEFAULT_LIMIT = 20
+
+export const addLog: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('log')
+    .description('Shows the runs of a folder: all of them, one, or two compared.')
+    .argument('[run]', 'a run: its id, a day (YYYY-MM-DD), "last", or -2 for the one before the last')
+    .argument('[other]', 'another run, to compare the two')
+    .allowUnknownOption()
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .addOption(integerOption('--limit <n>', 'how many runs are listed', [1, 10_000]).default(DEFAULT_LIMIT))
+    .option('--json', 'print JSON on stdout')
+    .addHelpText('after', exampleText(examples))
+    .action((run: string | undefined, other: string | undefined, { out, config, limit, json = false }: LogFlags) =>
+      act(
+        readRuns(resolveSettings({ out, config }, io, dependencies), dependencies).pipe(
+          map((entries) => {
+            const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
+            const [one, two] = chosen
+            const { columns } = readSize(io.stdout)
+            if (json) printJson(one === undefined ? entries.slice(-limit) : two === undefined ? one : chosen, io.stdout)
+            else if (one !== undefined) printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two), io.stdout)
+            else if (entries.length === 0) printLines([['No run is recorded here yet.'].map((text) => [text] as const)], io.stdout)
+            else printLines(logLines(entries.slice(-limit)), io.stdout)
+            return 0
+          }),
+        ),
+      ),
+    )
+}
+
+/** The runs of a folder, oldest first; none if it has no history. */
+export const readRuns = (settings: Settings, { storage }: Pick<Dependencies, 'storage'>): Observable<readonly RunLogEntry[]> =>
+  storage(settings)
+    .stored.text(toStatePath(RUN_LOG))
+    .pipe(map((text = '') => parseRunLog(text)))

@@ -1,0 +1,26 @@
+import { catchError, defer, map, type Observable, of } from 'rxjs'
+import type { Settings } from '../../model/settings.js'
+import { collectBrief } from '../brief/command.js'
+import { briefLines } from '../brief/lines.js'
+import type { Dependencies, ProcessIo } from '../dependencies.js'
+import { printLines } from '../terminal/print.js'
+import { readSize } from '../terminal/terminal.js'
+
+interface QuietContext {
+  readonly settings: Settings
+  readonly io: ProcessIo
+  readonly dependencies: Dependencies
+}
+
+/** Prints nothing if the exit code is 0, otherwise the brief; `printSummary` if the folder cannot be read. */
+export const printIfNotWell = (
+  exitCode: number,
+  { settings, io, dependencies }: QuietContext,
+  printSummary: () => void,
+): Observable<unknown> =>
+  exitCode === 0
+    ? of(undefined)
+    : defer(() => collectBrief(settings, dependencies, { symbols: [], verify: false })).pipe(
+        map((brief) => printLines(briefLines(brief, readSize(io.stdout).columns), io.stdout)),
+        catchError(() => of(printSummary())),
+      )

@@ -1,0 +1,109 @@
+import { docker, githubActions } from './hosted.js'
+import { type DailyJob, listCommands, quote, SESSIONS, toClock, toLocalClock, toShell, toWeekdays, twoDigits } from './job.js'
+
+const cron = (job: DailyJob): string => {
+  const { hour, minute, dayShift } = toLocalClock(job)
+  return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
+# ${SESSIONS}
+${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${`cd ${quote(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')}
+`
+}
+
+const systemdQuote = (text: string): string =>
+  `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
+
+const systemd = (job: DailyJob): string => {
+  const { hour, minute } = toClock(job.minuteOfDay)
+  return `# ~/.config/systemd/user/scripstream.service
+[Unit]
+Description=Daily run of scripstream
+
+[Service]
+Type=oneshot
+WorkingDirectory=${job.folder.replaceAll('%', '%%')}
+${listCommands(job)
+  .map((args) => `ExecStart=${[...job.program, ...args].map(systemdQuote).join(' ')}`)
+  .join('\n')}
+
+# ~/.config/systemd/user/scripstream.timer
+# Then: systemctl --user daemon-reload && systemctl --user enable --now scripstream.timer
+# ${SESSIONS}
+[Unit]
+Description=Daily run of scripstream after the close of the market
+
+[Timer]
+OnCalendar=Mon..Fri ${twoDigits(hour)}:${twoDigits(minute)} Asia/Kolkata
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`
+}
+
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+const launchd = (job: DailyJob): string => {
+  const { hour, minute, dayShift } = toLocalClock(job)
+  const days = toWeekdays(dayShift).map(
+    (day) =>
+      `    <dict><key>Weekday</key><integer>${day}</integer><key>Hour</key><integer>${hour}</integer><key>Minute</key><integer>${minute}</integer></dict>`,
+  )
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl load ~/Library/LaunchAgents/scripstream.daily.plist
+     ${SESSIONS} -->
+<plist version="1.0">
+<dict>
+  <key>Label</key><string>scripstream.daily</string>
+  <key>WorkingDirectory</key><string>${escapeXml(job.folder)}</string>
+  <key>ProgramArguments</key>
+  <array><string>/bin/sh</string><string>-c</string><string>${escapeXml(toShell(job))}</string></array>
+  <key>StartCalendarInterval</key>
+  <array>
+${days.join('\n')}
+  </array>
+</dict>
+</plist>
+`
+}
+
+const quoteWindows = (text: string): string => (/^[\w:\\/.=-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`)
+
+const taskScheduler = (job: DailyJob): string => {
+  const { hour, minute } = toClock(job.minuteOfDay)
+  const line = listCommands(job)
+    .map((args) => [...job.program, ...args].map(quoteWindows).join(' '))
+    .join(' && ')
+  const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `<${day} />`).join('')
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!-- Save as scripstream.xml; then: schtasks /Create /TN scripstream /XML scripstream.xml
+     ${SESSIONS} -->
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <Triggers>
+    <CalendarTrigger>
+      <StartBoundary>2026-01-01T${twoDigits(hour)}:${twoDigits(minute)}:00+05:30</StartBoundary>
+      <ScheduleByWeek><WeeksInterval>1</WeeksInterval><DaysOfWeek>${days}</DaysOfWeek></ScheduleByWeek>
+    </CalendarTrigger>
+  </Triggers>
+  <Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy></Settings>
+  <Actions>
+    <Exec>
+      <Command>cmd.exe</Command>
+      <Arguments>/d /c "${escapeXml(line)}"</Arguments>
+      <WorkingDirectory>${escapeXml(job.folder)}</WorkingDirectory>
+    </Exec>
+  </Actions>
+</Task>
+`
+}
+
+/** The schedulers, and the text of an entry for each. */
+export const schedulers: Readonly<Record<string, (job: DailyJob) => string>> = {
+  cron,
+  systemd,
+  launchd,
+  'task-scheduler': taskScheduler,
+  'github-actions': githubActions,
+  docker,
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { type Brief, groupByStock } from '../../src/analysis/brief/brief.js'
+import type { Change } from '../../src/analysis/diff/change.js'
+import { briefHtml, briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
+
+const change = (symbol: string, section: Change['section'] = 'deals', detail = 'a deal'): Change => ({
+  section,
+  change: 'new',
+  symbol,
+  detail,
+})
+const brief: Brief = {
+  folder: '/data',
+  run: 'r1',
+  asOf: '2026-11-20T13:00:00.000Z',
+  outcome: 'partial',
+  durationMs: 61_000,
+  stocks: 2_775,
+  newestSession: '2026-11-20',
+  outputs: [
+    { stream: 'market-news', outcome: 'partial', missing: 18, completeOn: '2026-11-19' },
+    { stream: 'all-ohlcv', outcome: 'success', completeOn: '2026-11-20' },
+  ],
+  changes: groupByStock([change('INFY'), change('TCS'), change('TCS', 'bands', 'from 20 % to 5 %')], new Set(['INFY'])),
+  counts: { deals: 2, bands: 1, news: 0 },
+  since: { asOf: '2026-11-19T13:00:00.000Z' },
+  findings: [{ check: 'large-moves', severity: 'warning', symbol: 'ABC', day: '2026-11-20', detail: 'rose by 60 %' }],
+  notes: [],
+}
+const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] =>
+  briefLines({ ...brief, ...changes }, columns).map((line) => line.map(([part]) => part).join(''))
+
+describe('the brief', () => {
+  it('says what the run did, what is not up to date, what changed and what is new', () => {
+    expect(text(120)).toEqual([
+      'Partial: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20).',
+      'Not up to date',
+      '  market-news: partial, 18 items missing, last complete on 2026-11-19',
+      'Changed since 2026-11-19 18:30 IST: deals 2, bands 1',
+      '  INFY *         deals: a deal',
+      '  TCS            deals: a deal; bands: from 20 % to 5 %',
+      'New findings: 1',
+      '  ABC 2026-11-20: rose by 60 %',
+    ])
+  })
+
+  it('puts stocks of the watchlist first, then those with most kinds of changes', () => {
+    const order = groupByStock([change('A'), change('B'), change('B', 'bands'), change('C')], new Set(['C'])).map(({ symbol }) => symbol)
+    expect(order).toEqual(['C', 'B', 'A'])
+  })
+
+  it('fits 24 lines and the columns, whatever has changed', () => {
+    const many = groupByStock(
+      Array.from({ length: 500 }, (_, index) => change(`S${index}`, 'deals', 'x'.repeat(300))),
+      new Set(),
+    )
+    const lines = text(80, { changes: many })
+    expect(lines.length).toBeLessThanOrEqual(24)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(lines).toContainEqual(expect.stringContaining('492 stocks more'))
+  })
+
+  it('says so if there is no earlier run', () => expect(text(80, { since: null, changes: [] })).toContain('Nothing to compare with yet'))
+
+  it('escapes what the provider answered', () => {
+    const hostile: Partial<Brief> = {
+      changes: groupByStock([change('X', 'news', '<img src=x onerror=alert(1)> *bold* \u001b[31m')], new Set()),
+    }
+    expect(briefHtml({ ...brief, ...hostile })).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    expect(briefHtml({ ...brief, ...hostile })).not.toContain('<img')
+    expect(briefMarkdown({ ...brief, ...hostile })).toContain('\\<img src=x onerror=alert(1)\\> \\*bold\\*')
+    expect(text(120, hostile).join('')).not.toContain('\u001b')
+  })
+})

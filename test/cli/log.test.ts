@@ -1,0 +1,110 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { of } from 'rxjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { MemoryFiles } from '../../sinks/memory.js'
+import { runProgram } from '../../src/cli/program.js'
+import { parseRunLog, type RunLogEntry, toRunLogEntry } from '../../src/model/run-log.js'
+import { appendLine } from '../../src/storage/file-system.js'
+import { createTestDependencies, createTestIo, reportsTo, runReport, scriptReport } from './support.js'
+
+const failure = { item: 'TCS', status: 'http_503', reason: 'news answered 503' } as const
+const first = toRunLogEntry(
+  runReport({
+    run: '20261117T130000Z-aaaa',
+    startedAt: '2026-11-17T13:00:00.000Z',
+    outcome: 'partial',
+    scripts: {
+      'market-news': scriptReport({
+        outcome: 'partial',
+        requests: 9,
+        items: { success: 1, empty: 0, skipped: 0, rate_limit: 0, error: 0, http_503: 2 },
+        problems: [failure],
+      }),
+      'all-ohlcv': scriptReport({ outcome: 'skipped', requests: 0 }),
+    },
+  }),
+  { 'market-news': ['TCS', 'INFY'] },
+)
+const second = toRunLogEntry(
+  runReport({
+    run: '20261118T130000Z-bbbb',
+    startedAt: '2026-11-18T13:00:00.000Z',
+    scripts: { 'market-news': scriptReport({ requests: 7 }) },
+  }),
+  {},
+)
+
+const show = async (entries: readonly RunLogEntry[], ...args: readonly string[]) => {
+  const io = createTestIo()
+  const files: MemoryFiles = new Map([
+    ['.scripstream/runs.ndjson', { text: entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') }],
+  ])
+  const code = await runProgram(['log', ...args], io, createTestDependencies(undefined, { storage: reportsTo(() => of(undefined), files) }))
+  return { code, text: io.out.text(), err: io.err.text() }
+}
+
+describe('the history of runs', () => {
+  it('has the streams that ran, the failed items and the reasons', () => {
+    expect(Object.keys(first.scripts)).toEqual(['market-news'])
+    expect(first.missing).toEqual({ 'market-news': { count: 2, items: ['TCS', 'INFY'] } })
+    expect(first.scripts['market-news']?.problems).toEqual([failure])
+  })
+
+  it('names at most 200 failed items of a stream, and counts all', () => {
+    const items = Array.from({ length: 300 }, (_, index) => `S${index}`)
+    expect(toRunLogEntry(runReport({}), { news: items }).missing?.news).toMatchObject({ count: 300, items: items.slice(0, 200) })
+  })
+
+  it('is read without lines that are cut or no runs', () => {
+    const text = `${JSON.stringify(first)}\n{"run":"cut\n[]\n\n${JSON.stringify(second)}`
+    expect(parseRunLog(text).map(({ run }) => run)).toEqual([first.run, second.run])
+  })
+
+  it('starts a new line after one that a kill has cut', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scripstream-log-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'runs.ndjson')
+    await appendLine(path, 'one')
+    appendFileSync(path, '{"cut')
+    await appendLine(path, 'two')
+    expect(readFileSync(path, 'utf8')).toBe('one\n{"cut\ntwo\n')
+    writeFileSync(path, '')
+    await appendLine(path, 'three')
+    expect(readFileSync(path, 'utf8')).toBe('three\n')
+  })
+})
+
+describe('the command log', () => {
+  it('lists the runs, newest last, with what failed', async () => {
+    const { text } = await show([first, second])
+    const [, one = '', two = ''] = text.split('\n')
+    expect(one).toMatch(/^aaaa {2}2026-11-17 18:30 IST {2}partial .* market-news 2$/)
+    expect(two).toMatch(/^bbbb {2}2026-11-18 18:30 IST {2}complete/)
+    expect((await show([first, second], '--limit', '1')).text).not.toContain('aaaa')
+  })
+
+  it.each([['2026-11-17'], ['aaaa'], [first.run], ['-2']])(
+    'shows the run that is named %s, with its failed items and why they failed',
+    async (name) => {
+      const { text } = await show([first, second], name)
+      expect(text).toContain('market-news: 2 items: TCS, INFY')
+      expect(text).toContain('market-news TCS: news answered 503')
+    },
+  )
+
+  it('compares two runs', async () => {
+    expect((await show([first, second], 'aaaa', 'last')).text).toMatch(/market-news +partial → success .* 9 → 7 +2 → 0/)
+  })
+
+  it('rejects an unknown run, and says how runs are named', async () => {
+    expect(await show([first], '2020-01-01')).toEqual({
+      code: 2,
+      text: '',
+      err: expect.stringMatching(/^error: unknown run "2020-01-01": 1 run since 2026-11-17\n {2}Name it by its id/),
+    })
+  })
+
+  it('says so if no run is recorded', async () => expect((await show([])).text).toBe('No run is recorded here yet.\n'))
+})

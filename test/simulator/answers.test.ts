@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { isRow, type Row } from '../../src/model/row.js'
+import { toInstant } from '../../src/model/trading-day.js'
+import { createMarket } from '../../src/simulator/index.js'
+import { streams } from '../../streams/registry.js'
+
+const asOf = toInstant('2026-02-12', '09:20')
+const market = createMarket({ seed: 1, stocks: 300, asOf, exchange: 'NSE' })
+
+/** The simulated answer of an endpoint. */
+const answer = (name: string, input: unknown): unknown => {
+  const endpoint = streams.flatMap(({ endpoints }) => endpoints).find((one) => one.name === name)
+  return (endpoint?.sample as ((given: unknown, from: typeof market) => unknown) | undefined)?.(input, market)
+}
+const rowsOf = (document: unknown): readonly Row[] => {
+  const data = isRow(document) ? document.data : undefined
+  return (Array.isArray(data) ? data : [data]).filter(isRow)
+}
+
+describe('simulated answers', () => {
+  it('have no stock at both circuit limits, and some at each', () => {
+    const [upper, lower] = ['LiveData.UpperCircuitBreak', 'LiveData.LowerCircuitBreak'].map(
+      (field) => new Set(rowsOf(answer('circuit', { data: { params: [{ field }] } })).map(({ Sym }) => Sym)),
+    )
+    expect(upper?.size).toBeGreaterThan(2)
+    expect(lower?.size).toBeGreaterThan(2)
+    expect([...(upper ?? [])].filter((symbol) => lower?.has(symbol))).toEqual([])
+  })
+
+  it('have profits below the revenue, and shareholdings of 100 %', () => {
+    for (const { ISIN: isin } of market.stocks) {
+      for (const record of rowsOf(answer('fundamental', { data: { isin } }))) {
+        const { incomeStat_cq: income, sHp: holding } = record as Record<string, Record<string, string>>
+        const list = (table: Record<string, string> | undefined, key: string): readonly number[] =>
+          table?.[key]?.split('|').map(Number) ?? []
+        for (const [index, profit] of list(income, 'NET_PROFIT').entries()) expect(profit).toBeLessThan(list(income, 'REVENUE')[index] ?? 0)
+        const shares = ['FII', 'DII', 'PROMOTER', 'PUBLIC'].map((key) => list(holding, key)[0] ?? 0)
+        expect(shares.reduce((sum, share) => sum + share, 0)).toBe(100)
+      }
+    }
+  })
+
+  it('have no times in the future', () => {
+    const now = '2026-02-12 09:20:00'
+    for (const { ISIN: isin } of market.stocks) {
+      const times = [
+        ...rowsOf(answer('company_filings', { data: { isin } })).map(({ news_date }) => news_date),
+        ...rowsOf(answer('announcements', { data: { isin } })).map(({ date }) => date),
+      ]
+      for (const time of times) expect(String(time) <= now).toBe(true)
+    }
+  })
+})
