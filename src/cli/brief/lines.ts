@@ -3,7 +3,7 @@ import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import type { Style, TextLine } from '../terminal/terminal.js'
-import { clean, cut, padEnd } from '../terminal/text.js'
+import { clean, cut, padEnd, wrap } from '../terminal/text.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
 export interface BriefPart {
@@ -81,9 +81,10 @@ const describeChange = ({ section, detail }: Change): string => `${section}: ${c
 /** For a terminal. */
 export const briefLines = (brief: Brief, columns: number): readonly TextLine[] => {
   const [word, style] = OUTCOMES[brief.outcome]
-  const head = cut(briefHead(brief), Math.max(columns, 40))
+  const [head = '', ...more] = wrap(briefHead(brief), columns)
   return [
     [[word, style], [head.slice(word.length)]],
+    ...more.map((line): TextLine => [[line]]),
     ...briefParts(brief).flatMap(({ title, lines }): readonly TextLine[] => [
       [[cut(title, columns), 'bold']],
       ...lines.map((line): TextLine => [[cut(`  ${line}`, columns)]]),
