@@ -14,7 +14,7 @@ import { addRun } from './run/command.js'
 import { addSchedule } from './schedule/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
-import { addVerify } from './verify.js'
+import { addVerify } from './verify/command.js'
 import { addWorker } from './worker.js'
 
 /** All commands, in the order in which `--help` lists them. */

@@ -13,6 +13,13 @@ const SIMULATED_STOCKS = 500
 export const integerOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
   new Option(flags, text).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max))
 
+/** An option that takes a day. */
+export const dayOption = (flags: string, text: string): Option =>
+  new Option(flags, text).argParser((value) => {
+    if (DayText.safeParse(value).success) return value
+    throw new UsageError(`${flags.replace(/ .*/, '')}: invalid date ${quoteValue(value)}; use YYYY-MM-DD`)
+  })
+
 /** An option that takes a number of stocks. */
 export const stocksOption = (flags: string, text: string): Option => integerOption(flags, text, [1, MAX_STOCKS])
 

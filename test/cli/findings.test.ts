@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countFindings, type Finding, type Verification } from '../../src/analysis/verify/finding.js'
 import { width } from '../../src/cli/terminal/text.js'
-import { findingLines } from '../../src/cli/verify.js'
+import { findingLines } from '../../src/cli/verify/findings.js'
 
 const move = (symbol: string): Finding => ({
   check: 'large-moves',
@@ -27,6 +27,8 @@ const verification: Verification = {
   notes: ['No report of a run is there.'],
   counts: countFindings(findings, ['files', 'large-moves', 'leftovers']),
   findings,
+  accepted: [],
+  stale: [],
   passed: [{ limit: 'errors', allowed: 0, found: 1 }],
 }
 

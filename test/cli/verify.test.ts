@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -9,6 +9,7 @@ import { createTestDependencies, createTestIo } from './support.js'
 
 /** A folder with one stock, whose one candle is there twice. */
 const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const LIST = join(out, '.scripstream/accepted-findings.json')
 const CANDLE = '1093372200,1,2,0.5,1.5,10\n'
 mkdirSync(join(out, 'ohlcv_data'))
 writeFileSync(join(out, 'master_isin_map.json'), '[{"Symbol":"INFY","ISIN":"INE009A01021","Name":"Infosys","Sid":"1594","FnoFlag":1}]')
@@ -37,5 +38,75 @@ describe('the exit code of verify', () => {
 
   it('is 0 for a check that finds nothing', async () => {
     expect((await verified({}, '--only', 'unordered-candles')).code).toBe(0)
+  })
+})
+
+describe('verify --accept', () => {
+  const only = ['--only', 'duplicate-candles,unordered-candles']
+
+  it('ends the report of known findings, and the exit code 4', async () => {
+    expect((await verified({}, ...only)).code).toBe(4)
+    const accepting = await verified({}, ...only, '--accept', '--reason', 'of the provider')
+    expect(accepting.code).toBe(0)
+    expect(accepting.text).toMatch(/1 finding accepted, 0 no longer found and removed/)
+    expect(JSON.parse(readFileSync(LIST, 'utf8'))).toMatchObject([{ check: 'duplicate-candles', reason: 'of the provider' }])
+    const after = await verified({}, ...only)
+    expect(after.code).toBe(0)
+    expect(after.text).toMatch(/no new findings \(1 accepted\)/)
+    rmSync(LIST)
+  })
+
+  it('is needed for --reason', async () => {
+    expect(await verified({}, '--reason', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('--reason: it needs --accept') })
+  })
+
+  it('lists accepted findings that are no longer found', async () => {
+    const entry = { check: 'unordered-candles', severity: 'error', symbol: 'INFY', day: '2004-08-25', detail: '', accepted: '2026-02-12' }
+    mkdirSync(join(out, '.scripstream'), { recursive: true })
+    writeFileSync(LIST, JSON.stringify([{ ...entry, reason: 'known' }]))
+    const { text } = await verified({}, ...only)
+    expect(text).toContain(
+      'Accepted earlier, no longer found (--accept removes them)\n  INFY 2004-08-25: unordered-candles, accepted 2026-02-12: known\n',
+    )
+    rmSync(LIST)
+  })
+
+  it('ends with 1 for a damaged list', async () => {
+    mkdirSync(join(out, '.scripstream'), { recursive: true })
+    writeFileSync(LIST, '[')
+    expect(await verified({}, ...only, '--accept')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('accepted-findings.json is damaged'),
+    })
+    rmSync(LIST)
+  })
+})
+
+describe('verify --quiet', () => {
+  it('prints nothing without new findings, and the report otherwise', async () => {
+    expect(await verified({}, '--only', 'unordered-candles', '--quiet')).toEqual({ code: 0, text: '', err: '' })
+    expect(await verified({}, '--only', 'unordered-candles', '--quiet', '--json')).toEqual({ code: 0, text: '', err: '' })
+    expect(await verified({}, '--quiet')).toMatchObject({ code: 4, text: expect.stringContaining('duplicate-candles') })
+  })
+})
+
+describe('verify --since', () => {
+  it('selects findings of this day or later', async () => {
+    expect((await verified({}, '--only', 'duplicate-candles', '--since', '2004-08-25')).code).toBe(4)
+    expect((await verified({}, '--only', 'duplicate-candles', '--since', '2004-08-26')).code).toBe(0)
+  })
+
+  it('rejects what is no day', async () => {
+    expect(await verified({}, '--since', 'yesterday')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--since: invalid date "yesterday"; use YYYY-MM-DD'),
+    })
+  })
+})
+
+describe('verify --limit', () => {
+  it('sets how many findings are shown of each check', async () => {
+    expect((await verified({}, '--limit', '0')).text).toContain('and 1 more (--json shows all)')
+    expect((await verified({}, '--limit', '1')).text).not.toContain('more (--json')
   })
 })

@@ -18,6 +18,8 @@ export interface CandleChecks {
   /** Day numbers. */
   readonly sessions: readonly number[]
   readonly coverage: readonly YearCoverage[]
+  /** Rupees per session, by symbol. */
+  readonly tradedValues: ReadonlyMap<string, number>
 }
 
 const CANDLE_CHECKS: readonly CheckName[] = [
@@ -39,16 +41,14 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
   const damaged = new Set(summaries.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
   const days = summaries.stocks.map((series) => series.days)
   const calendar = deriveCalendar(days, summaries.indices)
+  const missing = summaries.stocks.flatMap((series) => findMissingSessions(series, calendar))
   return {
     findings: mergeMarketDays(
       [
         ...shared.map(({ finding }) => finding),
-        ...summaries.findings.filter((finding) => !isExplainedBy(shared, finding)),
+        ...[...summaries.findings, ...missing].filter((finding) => !isExplainedBy(shared, finding)),
         ...calendar.findings,
-        ...summaries.stocks.flatMap((series) => [
-          ...findMissingSessions(series, calendar),
-          ...(damaged.has(series.file) ? [] : findEndedSeries(series, calendar)),
-        ]),
+        ...summaries.stocks.flatMap((series) => (damaged.has(series.file) ? [] : findEndedSeries(series, calendar))),
         ...findOldMarket(calendar, context),
         ...findStocksWithoutCandles(summaries, calendar, context),
         ...findBandViolations(summaries, context),
@@ -59,13 +59,15 @@ export const verifyCandles = async (root: string, all: readonly StreamFiles[], c
     count: summaries.count,
     sessions: calendar.sessions,
     coverage: countCoverage(days, calendar),
+    tradedValues: new Map(summaries.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue])),
   }
 }
 
-/** Whether a price move is only the edge of a finding about shared candles. */
+const SHARED_CHECKS: readonly CheckName[] = ['spliced-series', 'unadjusted-actions', 'large-moves', 'volumes', 'missing-sessions']
+
+/** Whether a finding is only a consequence of shared candles: it is of the other stock, or of the switch to it. */
 const isExplainedBy = (shared: readonly SharedCandles[], { check, symbol, day }: Finding): boolean =>
-  ['large-moves', 'spliced-series'].includes(check) &&
-  shared.some(({ finding, switchDays }) => finding.symbol === symbol && day !== undefined && switchDays.has(day))
+  SHARED_CHECKS.includes(check) && shared.some(({ finding, isShared }) => finding.symbol === symbol && day !== undefined && isShared(day))
 
 /** An exchange is never closed on more weekdays in a row. */
 const MAX_HOLIDAYS = 2
@@ -102,21 +104,29 @@ const findStocksWithoutCandles = (
 
 const BAND_FILES = ['complete_price_bands.json', 'incremental_price_bands.json']
 
-/** The day number of the price bands: that of the run. Bands change daily, so they apply to candles of this day only. */
-const readBandDay = ({ asOf }: CandleContext): number | undefined => (asOf === undefined ? undefined : dayToNumber(toDay(asOf)))
+/**
+ * The day number of the price bands: that of the run, or on a weekend without a session the Friday before. Bands change daily, so they apply
+ * to candles of this day only.
+ */
+const readBandDay = ({ closes }: Summaries, { asOf }: CandleContext): number | undefined => {
+  if (asOf === undefined) return undefined
+  const day = dayToNumber(toDay(asOf))
+  const weekday = (day + 3) % 7
+  return weekday < 5 || closes.some((last) => last.day === day) ? day : day - weekday + 4
+}
 
-const findBandViolations = ({ closes }: Summaries, context: CandleContext): readonly Finding[] => {
-  const day = readBandDay(context)
+const findBandViolations = (summaries: Summaries, context: CandleContext): readonly Finding[] => {
+  const day = readBandDay(summaries, context)
   if (day === undefined) return []
   const [complete = [], changed = []] = BAND_FILES.map((file) => context.rows.get(file) ?? [])
-  return findOutsideBands(closes, { complete, changed, actions: context.actions, day })
+  return findOutsideBands(summaries.closes, { complete, changed, actions: context.actions, day })
 }
 
 /** The inputs of the checks of candles that are missing. */
 const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, context: CandleContext): readonly Unchecked[] => {
   const { stocks, indices, closes } = summaries
   if (stocks.length === 0) return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks' }]
-  const bandDay = readBandDay(context)
+  const bandDay = readBandDay(summaries, context)
   const hasBands = (context.rows.get('complete_price_bands.json') ?? []).length > 0
   const unchecked = (isMissing: boolean, check: CheckName, text: string): readonly Unchecked[] =>
     isMissing ? [{ checks: [check], text }] : []
@@ -137,7 +147,7 @@ const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, conte
         : unchecked(
             !closes.some(({ day }) => day === bandDay),
             'price-bands',
-            `price bands: they are of ${numberToDay(bandDay)}, a day without candles`,
+            `price bands: no candles of their day, ${numberToDay(bandDay)}`,
           )),
   ]
 }

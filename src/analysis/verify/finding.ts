@@ -1,5 +1,8 @@
+import type { Day } from '../../model/trading-day.js'
+
 /** `error`: wrong data; `warning`: data to review; `info`: good to know. */
-type Severity = 'error' | 'warning' | 'info'
+export const severities = ['error', 'warning', 'info'] as const
+type Severity = (typeof severities)[number]
 
 /** All checks with what they find, in the order of the summary. */
 export const CHECKS = {
@@ -37,6 +40,12 @@ export interface Finding {
   /** Relative to the output folder. */
   readonly file?: string
   readonly detail: string
+}
+
+/** A finding that a person has reviewed and accepted; the wording is that of the day. */
+export interface AcceptedFinding extends Finding {
+  readonly accepted: Day
+  readonly reason?: string
 }
 
 /** How many findings the settings allow, by check, `errors` or `warnings`. */
@@ -84,17 +93,46 @@ export interface Verification {
   /** What could not be checked, and why. */
   readonly notes: readonly string[]
   readonly counts: Readonly<Partial<Record<CheckName, Readonly<Record<Severity, number>>>>>
+  /** Without the accepted ones. */
   readonly findings: readonly Finding[]
+  /** Accepted findings that were found again. */
+  readonly accepted: readonly AcceptedFinding[]
+  /** Accepted findings that were no longer found. */
+  readonly stale: readonly AcceptedFinding[]
+  /** How many findings this command accepted, and how many stale ones it removed. */
+  readonly changed?: { readonly added: number; readonly removed: number }
   /** The exceeded limits; the command exits with 4 if there is one. */
   readonly passed: readonly ExceededLimit[]
 }
 
-/** Findings in the order of checks, then of severity, symbols and days. */
-export const sortFindings = (findings: readonly Finding[]): readonly Finding[] => {
-  const rank = ({ check, severity }: Finding): number => checkNames.indexOf(check) * 3 + ['error', 'warning', 'info'].indexOf(severity)
-  const key = ({ symbol = '', day = '', file = '' }: Finding): string => `${symbol}\n${day}\n${file}`
-  return [...findings].sort((one, other) => rank(one) - rank(other) || (key(one) < key(other) ? -1 : key(one) > key(other) ? 1 : 0))
+/** What makes a finding important. */
+export interface Importance {
+  /** Rupees per session, by symbol. */
+  readonly tradedValues: ReadonlyMap<string, number>
+  /** The newest session. */
+  readonly last: Day | undefined
 }
+
+/** More than any stock: what concerns the whole market comes first. */
+const MARKET_VALUE = 1e12
+
+/** Findings in the order of checks, then of severity, then by weight: a tenfold traded value weighs as much as a year. */
+export const sortFindings = (findings: readonly Finding[], { tradedValues, last }: Importance): readonly Finding[] => {
+  const now = Date.parse(last ?? '')
+  const weigh = ({ symbol, day }: Finding): number => {
+    const value = symbol === undefined ? MARKET_VALUE : (tradedValues.get(symbol) ?? 0)
+    const age = (now - Date.parse(day ?? '')) / YEAR_MS
+    return Math.log10(1 + value) - (Number.isNaN(age) ? 0 : age)
+  }
+  const rank = ({ check, severity }: Finding): number => checkNames.indexOf(check) * 3 + severities.indexOf(severity)
+  const key = ({ symbol = '', day = '', file = '' }: Finding): string => `${symbol}\n${day}\n${file}`
+  return findings
+    .map((finding) => ({ finding, rank: rank(finding), weight: weigh(finding), key: key(finding) }))
+    .sort((one, other) => one.rank - other.rank || other.weight - one.weight || (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .map(({ finding }) => finding)
+}
+
+const YEAR_MS = 365.25 * 86_400_000
 
 export const countFindings = (findings: readonly Finding[], checks: readonly CheckName[]): Verification['counts'] =>
   Object.fromEntries(

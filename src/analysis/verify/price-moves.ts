@@ -1,10 +1,9 @@
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { CandleSeries } from './candle-series.js'
-import { findConstantFactor, formatFactor } from './constant-factor.js'
 import type { Finding } from './finding.js'
 import type { KnownAction } from './stock-facts.js'
+import { createBlockFinding, createSwingFinding, findFactor, findSwings, type Jump, LARGE_MOVE, separateBlocks } from './two-levels.js'
 
-const LARGE_MOVE = 0.3
 /** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */
 const MIN_CHANGE = 0.1 + 1e-9
 /** An action moves the price on its ex-date, or a session or a weekend away from it. */
@@ -23,15 +22,6 @@ export interface StockFacts {
   readonly impossibleDays: ReadonlySet<number>
 }
 
-/** A close far from the previous one. */
-interface Jump {
-  readonly index: number
-  /** Close to close. */
-  readonly ratio: number
-  /** Rupees. */
-  readonly change: number
-}
-
 /**
  * Finds closes more than 30 % from the previous one and classifies them: a spike, an action without adjustment, another stock's series, or
  * just a large move. Skips the days of impossible candles: those have a finding of their own.
@@ -44,10 +34,12 @@ export const findPriceMoves = (series: CandleSeries, known: StockFacts): readonl
     jumps.filter((jump) => !swings.includes(jump)),
     series.candles,
   )
+  const { blocks, rest } = separateBlocks(steps, findFactor(swings))
   return [
     ...createSwingFinding(series, swings),
+    ...blocks.map((block) => createBlockFinding(series, block)),
     ...spikes.map((spike) => createSpikeFinding(series, spike)),
-    ...steps.map((jump) => createJumpFinding(series, jump, known)),
+    ...rest.map((jump) => createJumpFinding(series, jump, known)),
   ]
 }
 
@@ -57,46 +49,11 @@ const findJumps = ({ day, close, length }: CandleArrays, impossibleDays: Readonl
     const [before, now] = [close[index - 1] as number, close[index] as number]
     const change = Math.abs(now - before)
     if (!(change > LARGE_MOVE * before && change > MIN_CHANGE && before > 0 && now > 0)) continue
-    if (!impossibleDays.has(day[index] as number) && !impossibleDays.has(day[index - 1] as number))
-      jumps.push({ index, ratio: now / before, change })
+    const [today, dayBefore] = [day[index] as number, day[index - 1] as number]
+    if (!impossibleDays.has(today) && !impossibleDays.has(dayBefore))
+      jumps.push({ index, ratio: now / before, change, rest: today - dayBefore })
   }
   return jumps
-}
-
-/** Closes that jump back and forth between two levels this often, each time within this many candles, are of two series. */
-const SWING_CANDLES = 10
-const MIN_SWINGS = 4
-/** Rupees. The closes of a stock that trades at a few paise swing by ticks. */
-const MIN_SWING = 0.5
-
-const findSwings = (jumps: readonly Jump[]): readonly Jump[] => {
-  const chains: Jump[][] = []
-  for (const jump of jumps.filter(({ change }) => change > MIN_SWING)) {
-    const chain = chains.at(-1)
-    const last = chain?.at(-1)
-    const isReversal =
-      last !== undefined &&
-      jump.index - last.index <= SWING_CANDLES &&
-      Math.abs(Math.log(jump.ratio * last.ratio)) < Math.log(1 + LARGE_MOVE)
-    if (chain && isReversal) chain.push(jump)
-    else chains.push([jump])
-  }
-  return chains.filter(({ length }) => length >= MIN_SWINGS).flat()
-}
-
-/** Levels at a constant factor are of one stock, before and after an action; the factor of two stocks varies. */
-const createSwingFinding = ({ symbol, file, candles }: CandleSeries, swings: readonly Jump[]): readonly Finding[] => {
-  const [first] = swings
-  if (first === undefined) return []
-  const [from, to] = [candles.close[first.index - 1], candles.close[first.index]]
-  const of = { severity: 'error', symbol, day: numberToDay(candles.day[first.index] as number), file } as const
-  const factors = swings.map(({ ratio }) => Math.max(ratio, 1 / ratio))
-  const factor = findConstantFactor(factors, 0.1)
-  const text = `its closes swing ${swings.length} times between two levels, at first from ${from} to ${to}`
-  if (factor !== undefined)
-    return [{ check: 'unadjusted-actions', ...of, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }]
-  const [least, most] = [Math.min(...factors), Math.max(...factors)].map(formatFactor)
-  return [{ check: 'spliced-series', ...of, detail: `${text}, at factors from ${least} to ${most}` }]
 }
 
 /** A spike is undone within this many candles. */

@@ -16,8 +16,8 @@ export interface Fingerprinted extends Pick<CandleSeries, 'symbol' | 'file'> {
 /** Candles of one stock in the file of another. */
 export interface SharedCandles {
   readonly finding: Finding
-  /** The days on which the file switches from one series to the other. */
-  readonly switchDays: ReadonlySet<Day>
+  /** Whether a day has a shared candle, or is the first one after them: what is found there is of the other stock, or of the switch. */
+  readonly isShared: (day: Day) => boolean
 }
 
 /** Any shared range of twice this length contains a whole stretch. */
@@ -151,10 +151,11 @@ const createSharedFinding = ({ symbol, file }: Fingerprinted, { symbol: other }:
   const dayAt = (index: number): Day => numberToDay(candles.day[index] as number)
   const [first, last] = [runs[0] as SharedRun, runs.at(-1) as SharedRun]
   const [day, until] = [dayAt(first.index), dayAt(last.index + last.length - 1)]
+  const ranges = runs.map(({ index, length }) => [dayAt(index), dayAt(Math.min(index + length, candles.length - 1))] as const)
   const count = runs.reduce((sum, { length }) => sum + length, 0)
   const detail = `${count} candles from ${day} to ${until} are the same as those of ${other}: one of the two files has another stock's series`
   return {
     finding: { check: 'spliced-series', severity: 'error', symbol, other, day, file, detail },
-    switchDays: new Set(findEdges(sharing).map(dayAt)),
+    isShared: (wanted) => ranges.some(([from, to]) => wanted >= from && wanted <= to),
   }
 }

@@ -8,8 +8,8 @@ import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import { isTemporaryName } from '../../storage/atomic-file.js'
 import { readStateDocument } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
-import type { Finding } from './finding.js'
-import { findOutputs, listNames, type StreamFiles } from './output-files.js'
+import { checkNames, type Finding, type Unchecked } from './finding.js'
+import { findOutputs, listNames, type RecordedFiles, type StreamFiles } from './output-files.js'
 
 /** The files of all streams, with the items that they are about. */
 export const findStreamFiles = async (
@@ -82,4 +82,22 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
     first.set(finding.file, known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` })
   }
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
+}
+
+/** The missing inputs of the checks of files. */
+export const describeUncheckedFiles = (
+  root: string,
+  { report, sizes: left }: RecordedFiles,
+  all: readonly StreamFiles[],
+): readonly Unchecked[] => {
+  const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
+  return [
+    ...(report === undefined && Object.keys(left).length === 0
+      ? [{ checks: ['files'], text: 'file sizes: no report of a run' } as const]
+      : []),
+    ...(empty.length > 0 ? [{ checks: ['stray-records', 'files'], text: `streams without files: ${empty.join(', ')}` } as const] : []),
+    ...(existsSync(statePaths(root).run.record)
+      ? [{ checks: checkNames, text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days' }]
+      : []),
+  ]
 }

@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs'
 import { numberToDay } from '../../market/candle-file.js'
+import type { RunReport } from '../../model/report.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
+import type { Day } from '../../model/trading-day.js'
 import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
-import { statePaths } from '../../storage/run-state.js'
 import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
-import { verifyCandles } from './candle-checks.js'
+import { type Acceptance, acceptFindings, compareWithBaseline, readBaseline, writeBaseline } from './baseline.js'
+import { type CandleChecks, verifyCandles } from './candle-checks.js'
 import {
   type CheckName,
   checkNames,
@@ -17,10 +18,10 @@ import {
   type Unchecked,
   type Verification,
 } from './finding.js'
-import { checkFileSizes, type RecordedFiles, readRecordedFiles, type StreamFiles } from './output-files.js'
+import { checkFileSizes, readRecordedFiles } from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
-import { findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
+import { describeUncheckedFiles, findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
 
 export interface VerifyOptions {
   readonly streams: readonly StreamDefinition[]
@@ -29,23 +30,68 @@ export interface VerifyOptions {
   readonly only?: readonly CheckName[] | undefined
   /** Only findings about these stocks. */
   readonly symbols?: readonly string[] | undefined
+  /** Only findings about this day or later, and those without a day. */
+  readonly since?: Day | undefined
   readonly limits: FindingLimits
+  /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
+  readonly accept?: Acceptance | undefined
 }
 
 /**
- * Reads an output folder once, file by file, and reports what is wrong. Changes nothing.
+ * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
+ * list of accepted findings, and that only with `accept`.
  *
- * @throws StorageError if there is no such folder, or no master list in it
+ * @throws StorageError if there is no such folder, or no master list in it, or if its list of accepted findings is damaged
  * @throws UsageError for an unknown symbol
  */
-export const verify = async (
-  root: string,
-  { streams, exchange, only = checkNames, symbols, limits }: VerifyOptions,
-): Promise<Verification> => {
+export const verify = async (root: string, options: VerifyOptions): Promise<Verification> => {
   await checkFolder(root)
-  const report = await readReport(root)
+  const baseline = await readBaseline(root)
   const stocks = await readStocks(root)
-  const wanted = symbols && resolveSymbols(symbols, stocks)
+  const isSelected = createFilter(options, stocks)
+  const { report, files, found, candles, unchecked } = await checkOutputs(root, { ...options, stocks })
+  const last = candles.sessions.at(-1)
+  const lastDay = last === undefined ? undefined : numberToDay(last)
+  const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
+  const known = baseline.filter(isSelected)
+  const before = compareWithBaseline(selected, known)
+  const { only = checkNames, accept, limits } = options
+  const accepted = accept === undefined ? known : [...before.accepted, ...acceptFindings(before.fresh, accept)]
+  if (accept !== undefined) await writeBaseline(root, [...baseline.filter((entry) => !isSelected(entry)), ...accepted])
+  const compared = compareWithBaseline(selected, accepted)
+  return {
+    folder: root,
+    ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
+    stocks: stocks.length,
+    files,
+    candles: candles.count,
+    sessions: { count: candles.sessions.length, ...(lastDay === undefined ? {} : { last: lastDay }) },
+    coverage: candles.coverage,
+    notes: unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
+    counts: countFindings(compared.fresh, only),
+    findings: compared.fresh,
+    accepted: compared.accepted,
+    stale: compared.stale,
+    ...(accept === undefined ? {} : { changed: { added: accepted.length - before.accepted.length, removed: before.stale.length } }),
+    passed: findExceededLimits(compared.fresh, limits),
+  }
+}
+
+interface CheckedOutputs {
+  readonly report: RunReport | undefined
+  /** How many files there are. */
+  readonly files: number
+  readonly found: readonly Finding[]
+  readonly candles: CandleChecks
+  readonly unchecked: readonly Unchecked[]
+}
+
+/** Makes all checks: some need the results of others, so a selection of checks would save little. */
+const checkOutputs = async (
+  root: string,
+  { streams, exchange, stocks }: Pick<VerifyOptions, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
+): Promise<CheckedOutputs> => {
+  const report = await readReport(root)
   const all = await findStreamFiles(root, streams, { exchange, stocks })
   const noted = await readRecordedFiles(root, report)
   const listed = createStockIndex(stocks)
@@ -66,24 +112,16 @@ export const verify = async (
     ...candles.findings,
     ...findLeftovers(all),
   ]
-  const isWanted = wanted === undefined ? () => true : createStockFilter(wanted, { stocks, streams, exchange })
-  const findings = sortFindings(mergePerFile(found).filter((finding) => only.includes(finding.check) && isWanted(finding)))
-  const last = candles.sessions.at(-1)
-  return {
-    folder: root,
-    ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
-    stocks: stocks.length,
-    files: all.reduce((sum, { files }) => sum + files.length, 0),
-    candles: candles.count,
-    sessions: { count: candles.sessions.length, ...(last === undefined ? {} : { last: numberToDay(last) }) },
-    coverage: candles.coverage,
-    notes: [...describeUnchecked(root, noted, all), ...candles.unchecked]
-      .filter(({ checks }) => checks.some((check) => only.includes(check)))
-      .map(({ text }) => text),
-    counts: countFindings(findings, only),
-    findings,
-    passed: findExceededLimits(findings, limits),
-  }
+  const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
+  return { report, files, found, candles, unchecked: [...describeUncheckedFiles(root, noted, all), ...candles.unchecked] }
+}
+
+/** Selects findings by check, day and stock. */
+const createFilter = (options: VerifyOptions, stocks: readonly Stock[]): ((finding: Finding) => boolean) => {
+  const { only = checkNames, symbols, since } = options
+  const isOfStocks = symbols === undefined ? () => true : createStockFilter(resolveSymbols(symbols, stocks), { ...options, stocks })
+  return (finding) =>
+    only.includes(finding.check) && (since === undefined || finding.day === undefined || finding.day >= since) && isOfStocks(finding)
 }
 
 /** Selects findings about these stocks, by symbol or by file; the file may be missing. */
@@ -96,17 +134,4 @@ const createStockFilter = (
   const files = new Set(outputs.flatMap((output) => items.map((item) => toFilePath(output, exchange, item))))
   return ({ symbol, other, file }) =>
     [symbol, other].some((name) => name !== undefined && wanted.has(name)) || (file !== undefined && files.has(file))
-}
-
-const describeUnchecked = (root: string, { report, sizes: left }: RecordedFiles, all: readonly StreamFiles[]): readonly Unchecked[] => {
-  const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
-  return [
-    ...(report === undefined && Object.keys(left).length === 0
-      ? [{ checks: ['files'], text: 'file sizes: no report of a run' } as const]
-      : []),
-    ...(empty.length > 0 ? [{ checks: ['stray-records', 'files'], text: `streams without files: ${empty.join(', ')}` } as const] : []),
-    ...(existsSync(statePaths(root).run.record)
-      ? [{ checks: checkNames, text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days' }]
-      : []),
-  ]
 }

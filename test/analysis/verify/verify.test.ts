@@ -145,8 +145,33 @@ describe('a missing input', () => {
     change(folder, names.a, jumped)
     expect(await verified(folder, { only: ['price-bands'] })).toMatchObject({
       findings: [],
-      notes: ['price bands: they are of 2026-02-12, a day without candles'],
+      notes: ['price bands: no candles of their day, 2026-02-12'],
     })
+  })
+})
+
+describe('price bands of a run on a weekend', () => {
+  it.each([
+    ['2026-02-14', 1],
+    ['2026-02-15', 1],
+    ['2026-02-12', 1],
+    ['2026-02-16', 0],
+  ])('(%s) are those of the Friday before', async (day, count) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    const isThursday = day === '2026-02-12'
+    folder.put(
+      '.scripstream/report.json',
+      JSON.stringify({ ...JSON.parse(folder.text('.scripstream/report.json')), asOf: `${day}T20:00:00+05:30` }),
+    )
+    folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
+      change(folder, String(symbol), (all) => {
+        const jumped = symbol === names.a ? all.with(-1, divided(all.at(-2) as number[], 1 / 1.25).with(0, Number(all.at(-1)?.[0]))) : all
+        return isThursday ? jumped : jumped.with(-1, (jumped.at(-1) as number[]).with(0, Number(jumped.at(-1)?.[0]) + 86_400))
+      })
+    const { findings, notes } = await verified(folder, { only: ['price-bands'] })
+    expect([findings.length, notes.length]).toEqual([count, 1 - count])
   })
 })
 
@@ -248,6 +273,21 @@ const faults: readonly Planted[] = [
     plant: inCandles('a', (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)]),
     found: 'large-moves warning',
     detail: /, after 3\d\d days without a candle$/,
+  },
+  {
+    fault: 'two months of unadjusted candles, at the factor of a demerger',
+    plant: inCandles('a', (all) => all.map((candle, place) => (place >= 500 && place < 540 ? divided(candle, 1 / 2.83) : candle))),
+    found: 'unadjusted-actions error',
+    detail: /^40 candles from \S+ to \S+ are at a constant factor of 2.8\d: the close goes from/,
+  },
+  {
+    fault: 'unadjusted candles that take turns, and later stay for a while',
+    plant: inCandles('a', (all) =>
+      all.map((candle, place) =>
+        (place > 300 && place < 330 && place % 3 === 0) || (place > 700 && place < 760) ? divided(candle, 4) : candle,
+      ),
+    ),
+    found: 'unadjusted-actions error',
   },
   ...[1, 2, 3].map(
     (length): Planted => ({
@@ -593,6 +633,75 @@ describe('a planted fault is the only finding', () => {
     const { findings } = await verified(folder)
     expect(findings.map(gist)).toEqual([`${found} ${about}`.trim()])
     expect(findings[0]?.detail).toMatch(detail)
+  })
+
+  it('also if ten others are in the same folder', async () => {
+    const folder = copyOf(clean)
+    folder.forget()
+    const symbols = folder.rows('master_isin_map.json').map(({ Symbol: symbol }) => String(symbol))
+    const [shuffled, repeated, impossible, spike, split, spliced, other, cut, great, zero, copy, copied] = symbols.slice(8) as [
+      string,
+      ...string[],
+    ] &
+      Record<number, string>
+    const day = folder.candles(String(split)).at(-30)?.[0] ?? 0
+    const marketDay = folder.candles(String(split)).at(-25)?.[0]
+    change(folder, shuffled, (all) => all.with(-100, all.at(-101) as number[]).with(-101, all.at(-100) as number[]))
+    change(folder, String(repeated), (all) => all.toSpliced(-50, 0, all.at(-50) as number[]))
+    change(folder, String(impossible), (all) =>
+      all.map((candle, place) => (place === 500 ? candle.with(2, Number(candle[3]) / 2) : candle)),
+    )
+    change(folder, String(spike), (all) => all.map((candle, place) => (place === 500 || place === 501 ? divided(candle, 2) : candle)))
+    change(folder, String(split), (all) => all.map((candle) => (Number(candle[0]) < day ? divided(candle, 0.2) : candle)))
+    const action = { ActType: 'SPLIT', ExDate: new Date((day + 19_800) * 1_000).toISOString().slice(0, 10), Note: '2:10' }
+    folder.putRows('history_corporate_actions.json', [...folder.rows('history_corporate_actions.json'), { Sym: split, CorpAct: [action] }])
+    change(folder, String(spliced), (all) => [...all.slice(0, -40), ...folder.candles(String(other)).slice(-40)])
+    change(folder, String(cut), (all) => all.slice(0, -10))
+    change(folder, String(great), (all) => all.with(-90, (all.at(-90) as number[]).with(5, Number(all.at(-90)?.[5]) * 1_000)))
+    change(folder, String(zero), (all) => all.with(-95, (all.at(-95) as number[]).with(5, 0)))
+    change(folder, String(copied), (all) => all.map((candle, place) => (place < 900 ? divided(candle, 2) : candle)))
+    folder.put(`ohlcv_data/${copy}.csv`, folder.text(`ohlcv_data/${copied}.csv`))
+    for (const symbol of symbols) change(folder, symbol, (all) => all.filter(([time]) => time !== marketDay))
+    const { findings } = await verified(folder)
+    const [first, second] = [copy, copied].toSorted()
+    expect(findings.map(gist).toSorted()).toEqual(
+      [
+        `unordered-candles error ${shuffled}`,
+        `duplicate-candles error ${repeated}`,
+        `impossible-candles error ${impossible}`,
+        `large-moves warning ${spike}`,
+        `unadjusted-actions error ${split}`,
+        `spliced-series error ${spliced}`,
+        `newest-sessions warning ${cut}`,
+        `volumes warning ${great}`,
+        `volumes warning ${zero}`,
+        'odd-days warning',
+        // Two equal files do not show whose series they have; the large move is in the other one.
+        `spliced-series error ${second}`,
+        `large-moves warning ${first}`,
+      ].toSorted(),
+    )
+  })
+
+  it.each([
+    [
+      'of a few paise',
+      (all: readonly number[][]) =>
+        all.map((candle, place) => divided(candle, (Number(candle[4]) / 0.4) * (place >= 500 && place < 540 ? 0.5 : 1))),
+    ],
+    [
+      'that hardly trades',
+      (all: readonly number[][]) =>
+        all
+          .map((candle, place) => (place >= 500 && place < 540 ? divided(candle, 1 / 2.83) : candle))
+          .filter((_, place) => place < 490 || place >= 550 || place % 10 === 5),
+    ],
+  ])('is no unadjusted action for the moves of a stock %s', async (_, to) => {
+    const folder = copyOf(clean)
+    folder.forget()
+    change(folder, names.a, to)
+    const { findings } = await verified(folder, { symbols: [names.a], only: ['unadjusted-actions', 'large-moves'] })
+    expect(findings.map(({ check }) => check)).toEqual(['large-moves', 'large-moves'])
   })
 
   it('also if a liquid stock has several gaps, but not if an illiquid one has', async () => {

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StorageError } from '../../model/errors.js'
+import { isRow } from '../../model/row.js'
+import { type Day, readDay } from '../../model/trading-day.js'
+import { writeFileAtomically } from '../../storage/atomic-file.js'
+import { getErrorCode, toStorageError } from '../../storage/file-system.js'
+import { statePaths } from '../../storage/run-state.js'
+import { type AcceptedFinding, CHECKS, type Finding, severities } from './finding.js'
+
+const toPath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
+
+/**
+ * The accepted findings of a folder; none without a file.
+ *
+ * @throws StorageError if the file is damaged: without it, accepted findings would look new, and the next `--accept` would replace it
+ */
+export const readBaseline = async (root: string): Promise<readonly AcceptedFinding[]> => {
+  const path = toPath(root)
+  const damaged = (why: string): StorageError =>
+    new StorageError(`${path} is damaged: ${why}; repair it, or delete it and accept the findings again`)
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (getErrorCode(error) === 'ENOENT') return undefined
+    throw toStorageError(error, 'read', path)
+  })
+  if (text === undefined) return []
+  let entries: unknown
+  try {
+    entries = JSON.parse(text)
+  } catch {
+    throw damaged('it is not valid JSON')
+  }
+  if (!Array.isArray(entries)) throw damaged('it is not a list')
+  entries.forEach((entry: unknown, index) => {
+    if (!isAccepted(entry)) throw damaged(`entry ${index + 1} is no accepted finding`)
+  })
+  return entries
+}
+
+const isAccepted = (entry: unknown): entry is AcceptedFinding =>
+  isRow(entry) &&
+  Object.hasOwn(CHECKS, String(entry.check)) &&
+  severities.some((severity) => severity === entry.severity) &&
+  ['symbol', 'other', 'day', 'file', 'reason'].every((name) => ['string', 'undefined'].includes(typeof entry[name])) &&
+  typeof entry.detail === 'string' &&
+  readDay(entry.accepted) !== undefined
+
+/** The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error is another finding. */
+const toKey = ({ check, severity, symbol, day, file }: Finding): string => JSON.stringify([check, severity, symbol, day, file])
+
+/** The findings compared with the accepted ones. */
+export interface ComparedFindings {
+  readonly fresh: readonly Finding[]
+  /** Found again. */
+  readonly accepted: readonly AcceptedFinding[]
+  /** No longer found. */
+  readonly stale: readonly AcceptedFinding[]
+}
+
+export const compareWithBaseline = (findings: readonly Finding[], baseline: readonly AcceptedFinding[]): ComparedFindings => {
+  const known = new Set(baseline.map(toKey))
+  const found = new Set(findings.map(toKey))
+  return {
+    fresh: findings.filter((finding) => !known.has(toKey(finding))),
+    accepted: baseline.filter((entry) => found.has(toKey(entry))),
+    stale: baseline.filter((entry) => !found.has(toKey(entry))),
+  }
+}
+
+export interface Acceptance {
+  /** The day of the acceptance. */
+  readonly on: Day
+  readonly reason?: string | undefined
+}
+
+/** Findings of which each identity is accepted once, with the day and the reason. */
+export const acceptFindings = (findings: readonly Finding[], { on, reason }: Acceptance): readonly AcceptedFinding[] => {
+  const byKey = new Map(findings.map((finding) => [toKey(finding), finding]))
+  return [...byKey.values()].map(({ check, severity, symbol, other, day, file, detail }) => ({
+    check,
+    severity,
+    ...(symbol === undefined ? {} : { symbol }),
+    ...(other === undefined ? {} : { other }),
+    ...(day === undefined ? {} : { day }),
+    ...(file === undefined ? {} : { file }),
+    detail,
+    accepted: on,
+    ...(reason === undefined ? {} : { reason }),
+  }))
+}
+
+/** Writes one finding per line, sorted, so that a difference between two versions shows what was accepted. */
+export const writeBaseline = async (root: string, entries: readonly AcceptedFinding[]): Promise<void> => {
+  const path = toPath(root)
+  const sorted = entries
+    .map((entry) => ({ key: toKey(entry), line: JSON.stringify(entry) }))
+    .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+  const text = sorted.length === 0 ? '[]\n' : `[\n${sorted.map(({ line }) => line).join(',\n')}\n]\n`
+  try {
+    await writeFileAtomically(path, [text])
+  } catch (error) {
+    throw toStorageError(error, 'written', path)
+  }
+}
