@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import stripJsonComments from 'strip-json-comments'
 import type { z } from 'zod'
 import { limitNames } from './analysis/verify/finding.js'
 import { readEnvironment } from './model/environment.js'
@@ -17,7 +18,7 @@ import {
 import { didYouMean } from './model/text.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 
-const CONFIG_FILE = 'scripstream.config.json'
+export const CONFIG_FILE = 'scripstream.config.json'
 
 /** The sources of settings, by priority: flags, environment, file, defaults. */
 export interface SettingsSources {
@@ -118,19 +119,28 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
   const path = resolve(given ?? CONFIG_FILE)
   const formatName = (setting: string): string => (setting === '' ? path : `${setting} in ${path}`)
   try {
-    const values: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    // Comments become blanks, so that positions stay.
+    const text = stripJsonComments(readFileSync(path, 'utf8').replace(/^\ufeff/, ''), { trailingCommas: true })
+    const values = parseConfig(text)
     if (!isRow(values)) throw new Error('it must contain a JSON object')
     return { values, formatName }
   } catch (error) {
     if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, formatName }
-    throw new UsageError(
-      `cannot use the configuration file ${path}: ${error instanceof SyntaxError ? describeSyntaxError(error) : formatError(error)}`,
-    )
+    throw new UsageError(`cannot use the configuration file ${path}: ${formatError(error)}`)
   }
 }
 
-/** Omits the part of the file that Node's message quotes, because it may be a secret. */
-const describeSyntaxError = ({ message }: SyntaxError): string => `it is not JSON${/ at position \d+/.exec(message)?.[0] ?? ''}`
+/** Says where the file is not JSON, if that is known, without the part of it that Node's message quotes: that may be a secret. */
+const parseConfig = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const position = / at position (\d+)/.exec(formatError(error))?.[1]
+    if (position === undefined) throw new Error('it is not JSON')
+    const lines = text.slice(0, Number(position)).split('\n')
+    throw new Error(`it is not JSON at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`)
+  }
+}
 
 const formatVariable = (setting: string): string => {
   const [group, host] = setting.split('.')

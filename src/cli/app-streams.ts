@@ -27,9 +27,9 @@ export const takeStreamsOption = (args: readonly string[]): { readonly rest: rea
   return { rest, files }
 }
 
-/** Whether a command only explains something: it needs no streams of an app. */
+/** Whether a command reads no settings: it needs no streams of an app. */
 const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
-  /^(-.*|help|completion|)$/.test(command) || rest.some((arg) => arg === '--help' || arg === '-h')
+  /^(-.*|help|completion|init|)$/.test(command) || rest.some((arg) => arg === '--help' || arg === '-h')
 
 /** The modules with streams of an app: those of `--streams`, of the variable or of the settings file. */
 export const findModules = (args: readonly string[], files: readonly string[], env: NodeJS.ProcessEnv): readonly string[] =>

@@ -6,6 +6,7 @@ import { addDoctor } from './doctor/command.js'
 import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
 import { addGraph } from './graph.js'
+import { addInit } from './init.js'
 import { addList } from './list.js'
 import { addLog } from './log/command.js'
 import { addPlan } from './plan/command.js'
@@ -28,6 +29,7 @@ export const commands: readonly AddCommand[] = [
   addDrift,
   addBrief,
   addLog,
+  addInit,
   addDoctor,
   addPlan,
   addSchedule,

@@ -1,0 +1,110 @@
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { CONFIG_FILE, type SettingRow } from '../config.js'
+import { readEnvironment } from '../model/environment.js'
+import { UsageError } from '../model/errors.js'
+import { isRow, type Row } from '../model/row.js'
+import { type AddCommand, succeed } from './dependencies.js'
+import { exampleText } from './options.js'
+import { printLines } from './terminal/print.js'
+import { clean, wrap } from './terminal/text.js'
+
+const examples = [
+  ['scripstream init', `writes ${CONFIG_FILE}, with every setting explained`],
+  ['scripstream init --print', 'shows the file and writes nothing'],
+] as const
+
+export const addInit: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('init')
+    .description('Writes a settings file with every setting explained. Never overwrites one.')
+    .option('--config <file>', `the file to write (default: ${CONFIG_FILE})`)
+    .option('--print', 'print the file on stdout and write nothing')
+    .addHelpText('after', exampleText(examples))
+    .action(({ config, print = false }: { readonly config?: string; readonly print?: boolean }) =>
+      act(
+        succeed(() => {
+          const values = readEnvironment(io.env, dependencies.streams)
+          const { text, origins } = configTemplate(dependencies.settingRows, values)
+          if (print) return void io.stdout.write(text)
+          const path = resolve(config ?? CONFIG_FILE)
+          writeNewFile(path, text)
+          const from = origins.map(({ name, env }) => [[`  ${name}: from ${env}`]] as const)
+          printLines(
+            [[[`Wrote ${clean(path)}.`]], ...from, [['Set the addresses of your provider in it, then run "scripstream doctor".']]],
+            io.stdout,
+          )
+        }),
+      ),
+    )
+}
+
+const writeNewFile = (path: string, text: string): void => {
+  try {
+    writeFileSync(path, text, { flag: 'wx' })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new UsageError(`${path} exists and was not changed; delete it first, or choose another file with --config`)
+    throw new UsageError(`${path} cannot be written (${code}); choose another file with --config`)
+  }
+}
+
+const COMMENT_COLUMNS = 100
+
+/** Example values of settings that have no default. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  'hosts.<name>': '{ "options": "https://…" }',
+  streams: '["./my-streams.js"]',
+  workers: '{ "market-news": 15 }',
+  timeoutsMs: '{ "market-news": 10000 }',
+  headers: '{ "authorization": "Bearer …" }',
+  verify: '{ "large-moves": 500 }',
+}
+
+/**
+ * A settings file with every setting: its description, its variable, and its default or an example as a comment. Values of variables are
+ * set in it, except headers, which may be secret. `origins` are the rows of those.
+ */
+export const configTemplate = (
+  rows: readonly SettingRow[],
+  values: Row,
+): { readonly text: string; readonly origins: readonly SettingRow[] } => {
+  const readValue = ({ name }: SettingRow): unknown => {
+    const [setting = '', host] = name.split('.')
+    const value = values[setting]
+    if (setting === 'headers' || setting === 'hosts') return undefined
+    return host === undefined ? value : isRow(value) ? value[host] : undefined
+  }
+  const entry = (row: SettingRow, indent: string): readonly string[] => {
+    const name = JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))
+    const value = readValue(row)
+    return [
+      value === undefined
+        ? `${indent}// ${name}: ${describeExample(row)},`
+        : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`,
+    ]
+  }
+  const addresses = rows.filter(({ name }) => name.startsWith('urls.'))
+  const others = rows.filter(({ name }) => !name.startsWith('urls.'))
+  const text = [
+    '// Settings of scripstream. Comments and trailing commas are allowed.',
+    '// An option of the command goes before an environment variable, and that before this file.',
+    '{',
+    '  // The base address of each service of your provider; an address may include a path.',
+    '  "urls": {',
+    ...addresses.flatMap((row) => entry(row, '    ')),
+    '  },',
+    ...others.flatMap((row) => [
+      '',
+      ...wrap(`${row.description}${row.env === '' ? '' : ` (${row.env})`}`, COMMENT_COLUMNS).map((line) => `  // ${line.trim()}`),
+      ...entry(row, '  '),
+    ]),
+    '}',
+    '',
+  ].join('\n')
+  return { text, origins: rows.filter((row) => readValue(row) !== undefined) }
+}
+
+const describeExample = ({ name, default: usual }: SettingRow): string =>
+  EXAMPLES[name] ??
+  (name.startsWith('urls.') ? '"https://…"' : usual === '' ? '"…"' : /^(\d+|true|false)$/.test(usual) ? usual : JSON.stringify(usual))
