@@ -91,6 +91,12 @@ describe('the command as it is built', () => {
     )
   })
 
+  it('creates no segmenter before one is needed', () => {
+    expect(text).toContain('node_modules/string-width/index.js')
+    expect(text).toMatch(/\(segmenter \?\?= new Intl\.Segmenter\(\)\)/)
+    expect(text).not.toMatch(/^(?:const|let|var) \w+ = (?:\/\* @__PURE__ \*\/ )?new Intl\.Segmenter/m)
+  })
+
   it.each([
     'node_modules/pino/',
     'node_modules/ndjson/',

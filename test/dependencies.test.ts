@@ -50,6 +50,7 @@ it('needs few packages to run, each named on purpose', () => {
     'csv-stringify',
     'ndjson',
     'pino',
+    'string-width',
     'strip-json-comments',
     'undici',
     'zod',

@@ -19,6 +19,22 @@ const poolOnly = {
   },
 }
 
+/** A segmenter takes 15 ms to create, and most runs print only characters of one column. */
+const lateSegmenter = {
+  name: 'late-segmenter',
+  transform: {
+    filter: { id: /[\\/]node_modules[\\/]string-width[\\/]index\.js$/ },
+    handler: (code) => {
+      const late = code
+        .replace('const segmenter = new Intl.Segmenter();', 'let segmenter;')
+        .replace('of segmenter.segment(', 'of (segmenter ??= new Intl.Segmenter()).segment(')
+      const isLate = late.includes('let segmenter;') && late.includes('(segmenter ??=')
+      if (!isLate) throw new Error('string-width has changed: adapt late-segmenter in src/cli/bundle.js')
+      return late
+    },
+  },
+}
+
 // Optional packages are loaded from the user's installation.
 const { peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const external = Object.keys(peerDependenciesMeta)
@@ -31,7 +47,7 @@ const buildBundle = () =>
     external,
     // Node resolves rxjs to its CommonJS build, which cannot be tree-shaken.
     resolve: { alias: { rxjs: join(ROOT, 'node_modules/rxjs/dist/esm/index.js') } },
-    plugins: [poolOnly],
+    plugins: [poolOnly, lateSegmenter],
     output: { dir: FOLDER, format: 'esm', chunkFileNames: '[name].js', cleanDir: true },
     logLevel: 'warn',
   })

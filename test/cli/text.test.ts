@@ -19,10 +19,29 @@ describe('the width of a text', () => {
     ['e\u0301', 1],
     ['日本', 4],
     ['📈', 2],
+    ['₹1,234', 6],
+    ['सूची', 3],
+    ['समाचार', 6],
+    ['शेयर बाज़ार', 9],
+    ['ﾊﾝｶｸ', 4],
+    ['ｶﾞ', 2],
+    ['ＡＢ', 4],
+    ['한국', 4],
+    ['👍🏽', 2],
+    ['👨‍👩‍👧', 2],
+    ['🇮🇳', 2],
+    ['❤️', 2],
+    ['1️⃣', 2],
+    ['a\u200bb', 2],
+    ['✔ ▸ █░ …', 8],
   ])('%s takes %i columns', (text, columns) => expect(width(text)).toBe(columns))
 
   test('is never exceeded by what is cut to it', () => {
     fc.assert(fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, columns) => width(cut(text, columns)) <= columns))
+  })
+
+  test('never cuts a character in two', () => {
+    expect([cut('👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧', 5), cut('🇮🇳🇮🇳', 3), cut('सूची में', 3)]).toEqual(['👨‍👩‍👧👨‍👩‍👧…', '🇮🇳…', 'सू…'])
   })
 
   test('decides how much is cut and padded', () => {

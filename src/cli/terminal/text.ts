@@ -1,32 +1,28 @@
 import { stripVTControlCharacters } from 'node:util'
+import stringWidth from 'string-width'
 
 // Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
-const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
-const NO_WIDTH = /[\p{M}\u200b-\u200d]/u
+// Only characters of one column: the usual text needs no table. The marks are those of the progress display.
+const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u203b\u20b9\u2190-\u2193\u2500-\u259f\u25b8\u2714\u2716]*$/
 
 /** Makes text from outside safe for a terminal: one line, without escape sequences and control characters. */
 export const clean = (text: string): string => stripVTControlCharacters(text).replace(UNSAFE, ' ').trim()
 
-const measureCharacter = (character: string): number => (NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1)
-
 /** The columns of a text without escape sequences. */
-export const width = (text: string): number => {
-  let columns = 0
-  for (const character of text) columns += measureCharacter(character)
-  return columns
-}
+export const width = (text: string): number => (NARROW.test(text) ? text.length : stringWidth(text))
 
 /** The text in at most `columns`; an ellipsis replaces the rest. */
 export const cut = (text: string, columns: number, ellipsis = '…'): string => {
   if (width(text) <= columns) return text
   if (columns <= width(ellipsis)) return ellipsis.slice(0, Math.max(0, columns))
-  let taken = ''
   let room = columns - width(ellipsis)
-  for (const character of text) {
-    room -= measureCharacter(character)
+  if (NARROW.test(text)) return text.slice(0, room) + ellipsis
+  let taken = ''
+  for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
+    room -= width(segment)
     if (room < 0) break
-    taken += character
+    taken += segment
   }
   return taken + ellipsis
 }
