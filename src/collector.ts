@@ -1,7 +1,6 @@
 import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { streams as allStreams } from '../streams/registry.js'
-import type { Transport } from './http/transport.js'
 import { NothingAnsweredError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
@@ -9,9 +8,7 @@ import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import type { SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
-import type { Engine } from './pipeline/engine.js'
-import type { Log, Telemetry } from './pipeline/event-bus.js'
-import { parseSettings, type RunOptions } from './pipeline/run-options.js'
+import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
 import { callbackStorage } from './storage/callback-storage.js'
@@ -24,24 +21,13 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 }
 
 /** The parts of a collector. Only `settings` is required. */
-export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]> {
+export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
+  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S
   /** Where outputs are stored. Default: the folder in the settings. */
   readonly storage?: Storage
-  /** Where items are processed. Default: in this process; `scripstream/fleet` runs them on several machines. */
-  readonly engine?: Engine
-  /** Sends the requests. Default: keep-alive connections that each run opens and closes. */
-  readonly transport?: Transport
-  /** Receives log lines about streams, retries and failures. Default: no log. */
-  readonly log?: Log
-  /** Observes each run, for metrics and traces: `spans(api)`, or your own. */
-  readonly telemetry?: Telemetry
-  /** The current instant, epoch milliseconds. */
-  readonly clock?: () => number
-  /** In [0, 1): jitter for the pauses between attempts. */
-  readonly random?: () => number
 }
 
 /**

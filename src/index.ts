@@ -77,6 +77,7 @@ export {
   type CsvRowOf,
   column,
   dataEnvelope,
+  ITEM_SYMBOL,
   oneOrMore,
   type RowOf,
   row,
@@ -84,7 +85,7 @@ export {
 } from './model/row-schema.js'
 export type { BuiltInHost, Host, Settings, SettingsInput } from './model/settings.js'
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
-export { ITEM_SYMBOL, type TableFacts, toDocumentColumns } from './model/table.js'
+export { type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
 export {
   defineStream,

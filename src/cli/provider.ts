@@ -1,6 +1,8 @@
 import { concatMap, defer, finalize, from, type Observable } from 'rxjs'
+import { findMisspeltVariables } from '../model/environment.js'
 import type { Settings } from '../model/settings.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
+import { clean } from './terminal/text.js'
 
 /** The provider of a command: the configured one, or the simulator. */
 export interface ProviderChoice {
@@ -35,6 +37,11 @@ export const resolveSettings = (
     ...(config === undefined ? {} : { configFile: config }),
     streams,
   })
+
+/** Environment variables of the settings that nobody reads, because their names are misspelt. */
+export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {
+  for (const line of findMisspeltVariables(env, streams)) stderr.write(`warning: ${clean(line)}\n`)
+}
 
 /** Uses the configured provider, or runs the simulator as long as `use` needs it. */
 export const withProvider = <T>(

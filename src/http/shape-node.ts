@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { describeField, type FieldDescription, type Kind } from '../model/row-schema.js'
+import { describeField, type FieldDescription } from '../model/field-description.js'
+import type { Kind } from '../model/row-schema.js'
 
 const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { describeField, type FieldDescription } from './field-description.js'
 import type { SqlType, TableColumn } from './row-schema.js'
-import { describeField, type FieldDescription } from './row-schema.js'
 
 /** What an output says about a table over its files. */
 export interface TableFacts {
@@ -58,9 +58,6 @@ const toSqlType = ({ kinds: [kind], isWhole, facts }: FieldDescription): SqlType
   if (kind === 'number') return isWhole ? 'BIGINT' : 'DOUBLE'
   return kind === 'list' || kind === 'record' ? 'JSON' : 'VARCHAR'
 }
-
-/** The column with the symbol of the stock or index that a file belongs to. */
-export const ITEM_SYMBOL = { name: 'symbol', type: 'VARCHAR', from: { file: 'symbol' } } as const
 
 /** The extra column of every table but candles, so that no field of an answer is lost. */
 export const EXTRA = {

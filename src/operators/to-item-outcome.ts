@@ -28,7 +28,10 @@ const nameBug = (error: unknown, stream: string | undefined, { key }: Item): unk
     ? error
     : new Error(`the work of ${stream} failed at ${key}: ${formatError(error)}`, { cause: error })
 
-/** Emits the last value on completion. V8 moves this closure to the old generation; `single()` would keep the rows until the next major GC. */
+/**
+ * Emits the last value on completion, and forgets it. Not by `last`: what it keeps of each waiting item reaches the old generation, and with
+ * it the rows (0.85 to 3.9 instead of 0.33 to 0.45 of the bytes answered; 0.34 to 0.53 with `tap`, `ignoreElements` and `concat`).
+ */
 const emitLastOnComplete = (outcome$: Observable<ItemOutcome>): Observable<ItemOutcome> =>
   new Observable((subscriber) => {
     let latest: ItemOutcome | undefined

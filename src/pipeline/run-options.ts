@@ -39,11 +39,17 @@ export interface RunDependencies {
   readonly settings: Settings
   readonly streams: readonly StreamDefinition[]
   readonly storage: Storage
-  readonly transport?: Transport
+  /** Where items are processed. Default: in this process; `scripstream/fleet` runs them on several machines. */
   readonly engine?: Engine
+  /** Sends the requests. Default: keep-alive connections that each run opens and closes. */
+  readonly transport?: Transport
+  /** Receives log lines about streams, retries and failures. Default: no log. */
   readonly log?: Log
+  /** Observes each run, for metrics and traces: `spans(api)`, or your own. */
   readonly telemetry?: Telemetry
+  /** The current instant, epoch milliseconds. */
   readonly clock?: () => number
+  /** In [0, 1): jitter for the pauses between attempts. */
   readonly random?: () => number
 }
 

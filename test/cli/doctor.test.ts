@@ -13,12 +13,12 @@ import { json } from '../../src/http/answer.js'
 import { post } from '../../src/http/endpoint.js'
 import type { Transport } from '../../src/http/transport.js'
 import { openConnections } from '../../src/http/undici.js'
-import { createResult } from '../../src/model/outcome.js'
+import { createResult, type Item } from '../../src/model/outcome.js'
 import { createRedactor } from '../../src/model/redact.js'
 import { type Row, Rows } from '../../src/model/row.js'
 import { dataEnvelope, row } from '../../src/model/row-schema.js'
 import { Settings } from '../../src/model/settings.js'
-import { once } from '../../src/pipeline/define-stream.js'
+import { once, type StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { describeThisProcess } from '../../src/storage/lock-files.js'
 import { streams } from '../../streams/registry.js'
@@ -39,10 +39,14 @@ afterAll(() => {
 })
 beforeEach(() => simulator.control({ faults: [], reset: true }))
 
-const probes = (transport: Transport = send, given: Partial<Settings> = {}): Promise<readonly Probe[]> => {
+const probes = (
+  transport: Transport = send,
+  given: Partial<Settings> = {},
+  probed: readonly StreamDefinition[] = streams,
+): Promise<readonly Probe[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
-    probeEndpoints(streams, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING }).pipe(toArray()),
+    probeEndpoints(probed, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING }).pipe(toArray()),
   )
 }
 
@@ -108,6 +112,20 @@ it('probes endpoints without stocks if the master list fails, and names what the
     reason: 'needs master-data, which could not be fetched',
   })
   expect(all.find(({ endpoint }) => endpoint === 'index_ohlcv')?.result).toBe('ok')
+})
+
+it('requests a stock that the stream selects', async () => {
+  const probeNews = async (where: (item: Item) => boolean) => {
+    const selecting = streams
+      .filter(({ name }) => name === 'master-data' || name === 'market-news')
+      .map((stream): StreamDefinition => (stream.name === 'market-news' ? { ...stream, work: { ...stream.work, where } } : stream))
+    return (await probes(send, {}, selecting)).find(({ endpoint }) => endpoint === 'news')
+  }
+  const any = await probeNews(() => true)
+  const selected = await probeNews(({ key }) => key !== any?.about)
+  expect([any?.result, selected?.result]).toEqual(['ok', 'ok'])
+  expect(selected?.about).not.toBe(any?.about)
+  expect(await probeNews(() => false)).toMatchObject({ result: 'unasked', reason: 'selects no item of master-data' })
 })
 
 it('reports changed answers and a missing address', async () => {

@@ -1,16 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import {
-  type BuiltRowOf,
-  type CsvRowOf,
-  column,
-  dataEnvelope,
-  describeField,
-  oneOrMore,
-  type RowOf,
-  row,
-  textSuchAs,
-} from '../../src/model/row-schema.js'
+import { describeField } from '../../src/model/field-description.js'
+import { type BuiltRowOf, type CsvRowOf, column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../../src/model/row-schema.js'
 import { toColumns, toDocumentColumns } from '../../src/model/table.js'
 
 const Action = row({ on: column(z.string(), { about: 'first day', sql: 'on_day', format: 'day', required: true }) })

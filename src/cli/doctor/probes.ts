@@ -53,7 +53,9 @@ export const probeEndpoints = (streams: readonly StreamDefinition[], context: Pr
           known,
           context,
           last: undefined,
-          reason: `needs ${stream.work.of}, which could not be fetched`,
+          reason: known.offered.has(stream.work.of ?? '')
+            ? `selects no item of ${stream.work.of}`
+            : `needs ${stream.work.of}, which could not be fetched`,
         }
         const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
         for (const endpoint of fresh) reported.add(endpoint)
@@ -71,7 +73,7 @@ export const probeEndpoints = (streams: readonly StreamDefinition[], context: Pr
 
 const chooseItem = ({ work }: StreamDefinition, { offered }: ProbeState): Item | undefined => {
   if (work.of === undefined) return work.parts[0]
-  const items = offered.get(work.of) ?? []
+  const items = (offered.get(work.of) ?? []).filter(work.where ?? (() => true))
   return (work.of === MASTER ? WELL_KNOWN : []).flatMap((name) => items.find(({ key }) => key === name) ?? [])[0] ?? items[0]
 }
 

@@ -1,8 +1,24 @@
-import { catchError, delayWhen, filter, map, type Observable, of, take, takeLast, tap, throwError, throwIfEmpty, timer } from 'rxjs'
+import {
+  catchError,
+  delayWhen,
+  filter,
+  map,
+  type Observable,
+  of,
+  type Subscription,
+  skip,
+  take,
+  takeLast,
+  tap,
+  throwError,
+  throwIfEmpty,
+  timer,
+} from 'rxjs'
 import { formatError, UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import type { RunReport } from '../../model/report.js'
 import type { RunStats } from '../../model/run-stats.js'
+import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
 import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
@@ -66,6 +82,14 @@ export const followRun = (event$: Observable<RunEvent>, { tally, progress, io, k
 }
 
 const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.\n'
+
+/** Ends the process at the second signal, with the command that resumes the run. */
+export const exitOnSecondSignal = (io: ProcessIo, progress: ProgressDisplay, args: readonly string[]): Subscription =>
+  io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
+    progress.end()
+    io.stderr.write(`Stopped at once. To resume: ${formatCommandLine(buildResumeArgs(args))}\n`)
+    io.exit(toExitCode(signal))
+  })
 
 const createInterruptedEnding = (signal: ExitSignal, report: RunReport | undefined): RunEnding => (report ? { report, signal } : { signal })
 

@@ -1,33 +1,26 @@
-import { concatMap, defer, finalize, forkJoin, type Observable, of, skip, switchMap, take, tap } from 'rxjs'
-import { findMisspeltVariables } from '../../model/environment.js'
+import { concatMap, defer, finalize, type Observable, of, switchMap, tap } from 'rxjs'
 import { createRunStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
-import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import type { Command, Dependencies, ProcessIo } from '../dependencies.js'
-import { createExport } from '../export/targets.js'
 import { resolveFleet } from '../fleet.js'
-import { resolveSettings } from '../provider.js'
-import { toExitCode } from '../signals.js'
+import { resolveSettings, warnOfMisspeltVariables } from '../provider.js'
 import { createProgress, resolveMode } from '../terminal/progress.js'
 import { chooseGlyphs, readSize } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
 import { concludeRun } from './ending.js'
 import type { RunFlags } from './flags.js'
-import { followRun } from './follow-run.js'
+import { exitOnSecondSignal, followRun } from './follow-run.js'
 import { planRetry, printNothingFailed } from './retry.js'
 import { createRunEvents, startLines } from './run-events.js'
+import { checkSinks } from './sinks.js'
 
 /** Runs the graph, shows the progress, and prints the outcome. */
 export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
   defer(() => {
-    for (const line of findMisspeltVariables(io.env, dependencies.streams)) io.stderr.write(`warning: ${clean(line)}\n`)
+    warnOfMisspeltVariables(io, dependencies)
     const settings = resolveSettings(flags, io, dependencies)
     resolveFleet(flags.fleet, io.env)
-    if (flags.sinks.length === 0) return startOrRetry(flags, settings, io, dependencies)
-    // A missing package of a sink is reported before the first request.
-    return forkJoin(flags.sinks.map((target) => defer(() => createExport(target, dependencies)))).pipe(
-      switchMap(() => startOrRetry(flags, settings, io, dependencies)),
-    )
+    return checkSinks(flags.sinks, dependencies).pipe(switchMap(() => startOrRetry(flags, settings, io, dependencies)))
   })
 
 const startOrRetry = (flags: RunFlags, settings: Settings, io: ProcessIo, dependencies: Dependencies): Observable<number> =>
@@ -59,11 +52,7 @@ const runWithProgress = (flags: RunFlags, settings: Settings, io: ProcessIo, dep
           progress.writeAbove(`${line}\n`)
       }),
     )
-    const secondSignal = io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
-      progress.end()
-      io.stderr.write(`Stopped at once. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
-      io.exit(toExitCode(signal))
-    })
+    const secondSignal = exitOnSecondSignal(io, progress, flags.args)
     const keepsProgress = flags.json || io.stdout.isTTY !== true
     return followRun(event$, { tally, progress, io, keepsProgress }).pipe(
       concatMap((ending) => concludeRun(ending, { flags, settings, io, dependencies })),

@@ -1,4 +1,4 @@
-import { catchError, concat, concatMap, defer, map, type Observable, of, tap, toArray } from 'rxjs'
+import { catchError, concat, concatMap, defer, forkJoin, map, type Observable, of, tap, toArray } from 'rxjs'
 import type { ExportOptions } from '../../../sinks/export.js'
 import { formatError } from '../../model/errors.js'
 import { formatCommandLine } from '../command-line.js'
@@ -19,6 +19,10 @@ interface AfterRunContext {
   readonly io: ProcessIo
   readonly streams: ExportOptions['streams']
 }
+
+/** Errors if a package that a sink needs is missing, so that this is reported before the first request. Emits once. */
+export const checkSinks = (sinks: readonly Target[], { streams }: Pick<AfterRunContext, 'streams'>): Observable<unknown> =>
+  sinks.length === 0 ? of([]) : forkJoin(sinks.map((target) => defer(() => createExport(target, { streams }))))
 
 /** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
 export const loadAfterRun = (
