@@ -8,7 +8,7 @@ import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import type { SettingsInput } from './model/settings.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
-import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
+import { checkOptionNames, parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
 import { callbackStorage } from './storage/callback-storage.js'
@@ -64,17 +64,33 @@ export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols'
   readonly consume?: (item: PublicOutcome<Row>) => ObservableInput<unknown>
 }
 
+const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
+  settings: true,
+  streams: true,
+  storage: true,
+  engine: true,
+  transport: true,
+  log: true,
+  telemetry: true,
+  clock: true,
+  random: true,
+}
+
+const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true }
+
 /**
  * Creates a collector of the given streams, or of all built-in ones. Sends no request yet.
  *
- * @throws UsageError that names each wrong setting
+ * @throws UsageError that names each wrong setting, or an unknown option
  * @example createCollector({ settings: { out: './data' } }).run().subscribe((report) => console.log(report.outcome))
  */
 export const createCollector = <const S extends readonly StreamDefinition[] = typeof allStreams>(
   options: CollectorOptions<S>,
 ): Collector<RowsOf<S>> => createUntypedCollector(options) as Collector<RowsOf<S>>
 
-const createUntypedCollector = ({ settings: given, streams = allStreams, storage, ...options }: CollectorOptions): Collector => {
+const createUntypedCollector = (parts: CollectorOptions): Collector => {
+  checkOptionNames(parts, COLLECTOR_OPTIONS)
+  const { settings: given, streams = allStreams, storage, ...options } = parts
   const settings = parseSettings(given, streams)
   const redact = createRedactor(settings)
   const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)
@@ -86,8 +102,10 @@ const createUntypedCollector = ({ settings: given, streams = allStreams, storage
         filter((event) => event.type === 'run-finished'),
         map(({ report }) => report),
       ),
-    stream: (name, { consume = () => EMPTY, ...run } = {}) =>
+    stream: (name, streamOptions = {}) =>
       defer(() => {
+        checkOptionNames(streamOptions, STREAM_OPTIONS)
+        const { consume = () => EMPTY, ...run } = streamOptions
         const item$ = new Subject<PublicOutcome>()
         const output = streams.find((stream) => stream.name === name)?.outputs[0]
         let isEmpty = true

@@ -38,7 +38,7 @@ export const resolveSettings = (
     streams,
   })
 
-/** Environment variables of the settings that nobody reads, because their names are misspelt. */
+/** Warns about environment variables that look like misspelt ones of ours. */
 export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {
   for (const line of findMisspeltVariables(env, streams)) stderr.write(`warning: ${clean(line)}\n`)
 }

@@ -17,12 +17,11 @@ import {
   tap,
   throttleTime,
 } from 'rxjs'
-import { findMisspeltVariables } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
 import type { AddCommand, Command } from './dependencies.js'
 import { FLEET_ENV, type FleetFlags, resolveFleet, rethrowAsUsageError } from './fleet.js'
 import { blobsOption, engineOption, exampleText, integerOption, volatileOption } from './options.js'
-import { resolveSettings } from './provider.js'
+import { resolveSettings, warnOfMisspeltVariables } from './provider.js'
 import { formatQuantity } from './terminal/format.js'
 import { clean } from './terminal/text.js'
 
@@ -66,7 +65,7 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
   defer(() => {
     const location = resolveFleet(flags, io.env)
     if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
-    for (const line of findMisspeltVariables(io.env, dependencies.streams)) io.stderr.write(`warning: ${clean(line)}\n`)
+    warnOfMisspeltVariables(io, dependencies)
     const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
     const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
     const signal$ = io.signal$.pipe(share())

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { findClosest } from '../model/text.js'
+import { describeUnknown } from '../model/text.js'
 import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
 
@@ -75,13 +75,12 @@ export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
 }
 
 /** The first name that is no stream's, with what to do about it. */
-export const describeUnknownStream = (names: readonly string[], streams: readonly Pick<StreamDefinition, 'name'>[]): string | undefined => {
-  const known = streams.map(({ name }) => name)
-  const unknown = names.find((name) => !known.includes(name))
-  if (unknown === undefined) return undefined
-  const near = findClosest(unknown, known)
-  return `unknown stream: ${JSON.stringify(unknown)}${near === undefined ? '' : ` (did you mean ${near}?)`}; streams: ${known.join(', ')}`
-}
+export const describeUnknownStream = (names: readonly string[], streams: readonly Pick<StreamDefinition, 'name'>[]): string | undefined =>
+  describeUnknown(
+    'stream',
+    names,
+    streams.map(({ name }) => name),
+  )
 
 /** The streams that a stream depends on, nearest first. */
 export function* findSources({ work }: StreamDefinition, streams: readonly StreamDefinition[]): Generator<StreamDefinition> {

@@ -1,8 +1,9 @@
 import type { Observable } from 'rxjs'
 import type { Transport } from '../http/transport.js'
-import type { RefusalCode } from '../market/never-worse.js'
+import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
 import { UsageError } from '../model/errors.js'
 import { explainIssue, Settings, type SettingsInput } from '../model/settings.js'
+import { describeUnknown } from '../model/text.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
 import type { Log, Telemetry } from './event-bus.js'
@@ -32,6 +33,33 @@ export interface RunOptions {
   readonly variant?: string
   /** When it emits, the run begins no further item, waits up to 5 s for active ones, and ends as interrupted. */
   readonly stop?: Observable<unknown>
+}
+
+const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
+  only: true,
+  skip: true,
+  symbols: true,
+  pairs: true,
+  asOf: true,
+  accept: true,
+  fresh: true,
+  variant: true,
+  stop: true,
+}
+
+/** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option or rule, or an `asOf` that is no instant */
+export const checkRunOptions = (options: RunOptions): void => {
+  checkOptionNames(options, RUN_OPTIONS)
+  const { accept = [], asOf = 0 } = options
+  const unknown = describeUnknown('rule', accept, refusalCodes)
+  if (unknown !== undefined) throw new UsageError(`accept: ${unknown}`)
+  if (Number.isNaN(new Date(asOf).getTime())) throw new UsageError(`invalid asOf: ${asOf}; use epoch milliseconds`)
+}
+
+/** @throws UsageError for an option that is not one of the known ones */
+export const checkOptionNames = (options: object, known: Readonly<Record<string, true>>): void => {
+  const unknown = describeUnknown('option', Object.keys(options), Object.keys(known))
+  if (unknown !== undefined) throw new UsageError(unknown)
 }
 
 /** What a collector provides for each of its runs. */

@@ -18,7 +18,6 @@ import {
   tap,
   throwError,
 } from 'rxjs'
-import { UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
@@ -28,7 +27,7 @@ import { createPasses, runGraph } from './graph.js'
 import { checkRequirements, type PlannedStream, planRun } from './plan.js'
 import { createIdentity, reuseReport } from './record.js'
 import type { RunServices } from './run.js'
-import type { RunDependencies, RunOptions } from './run-options.js'
+import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
 import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
 import type { RunRecord, RunSelection, Session } from './session.js'
 import { createRunStarted, createSessionRequest, runId, selectionIn, selectionLeft } from './session-request.js'
@@ -47,7 +46,7 @@ type Reduction = 'possible' | 'done' | 'impossible'
 const startReduced = (dependencies: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = dependencies
-    if (Number.isNaN(new Date(options.asOf ?? 0).getTime())) throw new UsageError(`invalid asOf: ${options.asOf}; use epoch milliseconds`)
+    checkRunOptions(options)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const redact = createRedactor(settings)

@@ -1,7 +1,7 @@
 import { map, of, Subject, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
+import { type CollectorOptions, createCollector, type RunOptions } from '../../src/collector.js'
 import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
 import { marbles } from '../support/marbles.js'
 import { row, status, tiny, tinyCollector } from '../support/tiny.js'
@@ -33,6 +33,41 @@ describe('a collector', () => {
 
       m.expect(collector.stream('new')).toBeObservable('         #', undefined, why)
       m.expect(collector.run({ only: ['new'] })).toBeObservable('#', undefined, why)
+      m.flush()
+      expect(collector.requested).toStrictEqual([])
+    }),
+  )
+})
+
+describe('a misspelt option', () => {
+  const misspelt = (options: object) => options as RunOptions
+
+  it('of a collector is refused, with the one that is meant', () => {
+    const options = { settings: {}, storages: memory() } as CollectorOptions
+    const why =
+      'unknown option: "storages" (did you mean storage?); options: settings, streams, storage, engine, transport, log, telemetry, clock, random'
+    expect(() => createCollector(options)).toThrow(new UsageError(why))
+  })
+
+  it(
+    'of a run or a stream, and an unknown rule of accept, are errors before the first request',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+      const rules = 'rules: shrink, count, fields, prices, rescale, identity'
+      const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
+      const known = 'only, skip, symbols, pairs, asOf, accept, fresh, variant, stop'
+
+      m.expect(collector.run(misspelt({ symbol: ['A'] }))).toBeObservable('#', undefined, new UsageError(`${symbol} ${known}`))
+      m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(
+        '#',
+        undefined,
+        new UsageError(`${symbol} symbols, asOf, consume`),
+      )
+      m.expect(collector.run(misspelt({ accept: ['count', 'shrnk'] }))).toBeObservable(
+        '#',
+        undefined,
+        new UsageError(`accept: unknown rule: "shrnk" (did you mean shrink?); ${rules}`),
+      )
       m.flush()
       expect(collector.requested).toStrictEqual([])
     }),
