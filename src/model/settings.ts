@@ -43,9 +43,7 @@ export const Settings = z.strictObject({
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
   backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
-  throttleMs: integerSchema(0, 60_000)
-    .default(2_000)
-    .describe('pause of a host after a 429 without Retry-After; 0 also disables the rate limit'),
+  throttleMs: integerSchema(0, 60_000).default(2_000).describe('shortest pause of an endpoint after a 429; 0 also disables the rate limit'),
   throttleMaxMs: integerSchema(0, 600_000).default(60_000).describe('longest pause accepted from a Retry-After'),
   throttleRetries: integerSchema(0, 100).default(8).describe('attempts after a 429; they do not count as retries'),
   throttleGiveUpMs: integerSchema(0, 3_600_000)

@@ -51,7 +51,7 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   readonly position?: number
   /** Items that are active at the same time, unless the settings override it. */
   readonly workers: number
-  /** Total time limit of one request. */
+  /** Longest time without a byte of a reply, unless the settings override it; a whole reply may take six times as long. */
   readonly timeoutMs: number
   /** Every endpoint that it calls: their hosts need an address, and the simulator answers with their samples. */
   readonly endpoints: readonly AnyEndpoint[]

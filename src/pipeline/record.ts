@@ -16,7 +16,7 @@ export interface IdentityInput {
   readonly variant?: string | undefined
 }
 
-/** The identity of a run: two runs with the same `configuration` as of the same trading day store the same bytes and are the same run. */
+/** The identity of a run: two runs with the same `configuration` as of the same trading day are the same run. */
 export const createIdentity = ({
   settings,
   plan,

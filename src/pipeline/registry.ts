@@ -47,11 +47,48 @@ const checkDefinitions = (streams: readonly StreamDefinition[]): void => {
   for (const stream of streams) {
     const [issue] = Definition.safeParse(stream).error?.issues ?? []
     if (issue) throw new UsageError(`invalid stream ${JSON.stringify(stream.name)}: ${issue.path.join('.')}: ${issue.message}`)
+    checkOneFileOutputs(stream)
+    checkAfter(stream, streams)
     for (const { file, tables = [] } of stream.outputs) {
       claim(`output ${file}`, stream)
       for (const table of tables) claim(`table ${table.name}`, stream)
     }
   }
+}
+
+/** The records of a stream wait in one journal, in the order of the listed stocks or of its own parts, for the one file that they go to. */
+const checkOneFileOutputs = ({ name, outputs, work }: StreamDefinition): void => {
+  const count = outputs.filter(({ shape }) => shape === 'rows-in-one-file').length
+  if (count > 1) throw new UsageError(`invalid stream ${JSON.stringify(name)}: outputs: only one may have the shape rows-in-one-file`)
+  if (count > 0 && work.of !== undefined && work.of !== MASTER)
+    throw new UsageError(
+      `invalid stream ${JSON.stringify(name)}: outputs: rows-in-one-file needs the stocks or parts of its own, not ${work.of}`,
+    )
+}
+
+/** Throws a `UsageError` if a stream would wait for one that runs later, or that waits for it: the run would never end. */
+const checkAfter = (stream: StreamDefinition, streams: readonly StreamDefinition[]): void => {
+  for (const source of findAwaited(stream, streams)) {
+    const isLater = stream.phase === 'core' && (source.phase !== 'core' || streams.indexOf(source) >= streams.indexOf(stream))
+    if (isLater || source === stream) {
+      const why = source === stream ? 'which waits for it' : 'which runs later'
+      throw new UsageError(`invalid stream ${JSON.stringify(stream.name)}: after: it waits for ${source.name}, ${why}`)
+    }
+  }
+}
+
+/** The streams that a stream waits for, directly or through others. */
+const findAwaited = (stream: StreamDefinition, streams: readonly StreamDefinition[]): ReadonlySet<StreamDefinition> => {
+  const awaited = new Set<StreamDefinition>()
+  const add = ({ after = [] }: StreamDefinition): void => {
+    for (const source of streams.filter(({ name }) => after.includes(name)))
+      if (!awaited.has(source)) {
+        awaited.add(source)
+        add(source)
+      }
+  }
+  add(stream)
+  return awaited
 }
 
 /** Throws a `UsageError` for a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */

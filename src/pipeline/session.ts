@@ -63,7 +63,7 @@ export interface RunRecord {
   readonly endedAt?: number
 }
 
-/** The stored record of a complete run, until the next run begins. */
+/** The stored record of a run that has ended, complete or with items missing, until the next run begins. */
 export interface CompleteRun extends RunRecord {
   readonly report: RunReport
 }

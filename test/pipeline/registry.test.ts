@@ -34,6 +34,33 @@ describe('the registry', () => {
       [tiny('ranks', { phase: 'core', work: following('bands') }), tinyOnce('bands', { ...offering, phase: 'core' })],
       'which runs later',
     ],
+    [
+      'two files of rows from one stream',
+      [
+        tinyOnce('bands', {
+          outputs: [
+            { shape: 'rows-in-one-file', file: 'a.json' },
+            { shape: 'rows-in-one-file', file: 'b.json' },
+          ],
+        }),
+      ],
+      'only one may have the shape rows-in-one-file',
+    ],
+    [
+      'one file of rows by the rows of another stream',
+      [tinyOnce('bands', offering), tiny('ranks', { work: following('bands'), outputs: [{ shape: 'rows-in-one-file', file: 'a.json' }] })],
+      'needs the stocks or parts of its own, not bands',
+    ],
+    [
+      'a core stream that waits for a later phase',
+      [tinyOnce('bands'), tinyOnce('ranks', { phase: 'core', after: ['bands'] })],
+      'it waits for bands, which runs later',
+    ],
+    [
+      'streams that wait for each other',
+      [tinyOnce('bands', { after: ['ranks'] }), tinyOnce('ranks', { after: ['bands'] })],
+      'it waits for bands, which waits for it',
+    ],
   ])('refuses %s', (_, refused, why) => {
     expect(() => checkRegistry(refused)).toThrow(why)
   })
