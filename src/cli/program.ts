@@ -33,11 +33,13 @@ export const runProgram = async (args: readonly string[], io: ProcessIo, depende
   }
 }
 
-/** `help` on an unknown command becomes that command alone, so that commander suggests the closest name. */
+/** `help NAME` is `NAME --help`. An unknown command stands alone, so that commander refuses it and suggests the closest name. */
 const normalizeHelp = (args: readonly string[], { commands: known }: Command): readonly string[] => {
-  const [help, name] = args
-  const isUnknown = help === 'help' && name !== undefined && !known.some((command) => command.name() === name)
-  return isUnknown ? [name] : args
+  const isHelp = args[0] === 'help'
+  const name = isHelp ? args[1] : args[0]
+  if (name === undefined || name.startsWith('-')) return isHelp ? ['--help'] : args
+  if (!known.some((command) => command.name() === name)) return [name]
+  return isHelp ? [name, '--help'] : args
 }
 
 /** The program with all its commands. */

@@ -316,7 +316,16 @@ describe('the line of a fleet', () => {
 describe('the summary of a run with a fleet', () => {
   const sectionOf = (fleet: FleetState | undefined): string[] => {
     const report = runReport(fleet === undefined ? {} : { fleet })
-    const context = { columns: 80, files: new Map(), out: './data', args: ['run'], isReportStored: true, isSimulated: false }
+    const context = {
+      columns: 80,
+      files: new Map(),
+      out: './data',
+      args: ['run'],
+      isReportStored: true,
+      isSimulated: false,
+      isVerbose: false,
+      sinks: [],
+    }
     const lines = createSummary(report, context).map((line) =>
       line
         .map(([text]) => text)

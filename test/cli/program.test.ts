@@ -25,6 +25,8 @@ describe('wrong usage', () => {
     [['rum'], 'Did you mean run?'],
     [['help', 'rnu'], "unknown command 'rnu'\n(Did you mean run?)"],
     [['help', 'nothing-like-it'], "unknown command 'nothing-like-it'\n(--help lists commands and options)"],
+    [['nothing-like-it', '--help'], "unknown command 'nothing-like-it'\n(--help lists commands and options)"],
+    [['rum', '--help'], 'Did you mean run?'],
     [['run', '--simulat'], 'Did you mean --simulate?'],
     [['run', 'extra'], 'too many arguments'],
     [['run', '--out'], 'argument missing'],
@@ -61,6 +63,23 @@ describe('help', () => {
       expect([code, err, long]).toEqual([0, '', []])
     },
   )
+
+  test.each([
+    [['help'], ['--help']],
+    [
+      ['help', 'run'],
+      ['run', '--help'],
+    ],
+  ])('%j is the same as %j', async (typed, same) => {
+    // The process ends with 1 until a command sets its own code.
+    const before = process.exitCode
+    process.exitCode = 1
+    try {
+      expect(await type(...typed)).toEqual({ code: 0, out: (await type(...same)).out, err: '' })
+    } finally {
+      process.exitCode = before
+    }
+  })
 
   test('of a run shows the settings and the exit codes', async () => {
     const { out } = await type('run', '--help')

@@ -137,7 +137,7 @@ describe('the exit code of a run', () => {
     )
     expect(await code).toBe(1)
     expect(io.err.text()).toMatch(/unexpected error: TypeError: x is not a function\n +at /)
-    expect(io.out.text()).toMatch(/^Failed: x is not a function\./)
+    expect(io.out.text()).toMatch(/\nFailed: x is not a function\.\n$/)
   })
 })
 
@@ -164,8 +164,8 @@ describe('an interrupted run', () => {
     advance(io.scheduler, 6_000)
     expect(await code).toBe(expected)
     expect(log).toEqual(['aborted', 'kept interrupted'])
-    expect(io.out.text()).toMatch(/^Interrupted: 0 of 2 streams finished/)
-    expect(io.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n$/)
+    expect(io.out.text()).toMatch(/\nInterrupted: 0 of 2 streams finished/)
+    expect(io.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n\n/)
   })
 
   test('prints its report as JSON, and the resume command on stderr', async () => {
@@ -217,7 +217,7 @@ describe('what a run prints', () => {
   test('is the summary on stdout', async () => {
     const { io, code } = run('', event$)
     await code
-    expect(io.out.text()).toMatch(/^Complete: 1 stream \(500 stocks, 12s\)\./)
+    expect(io.out.text()).toMatch(/\nComplete: 1 stream \(500 stocks, 12s\)\.\n$/)
     expect(io.err.text()).toBe('')
   })
 

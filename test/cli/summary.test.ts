@@ -16,7 +16,17 @@ const files: SummaryContext['files'] = new Map([
 ])
 
 const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
-  const context = { columns: 80, files, out: './data', args: ['run'], isReportStored: true, isSimulated: false, ...changes }
+  const context = {
+    columns: 80,
+    files,
+    out: './data',
+    args: ['run'],
+    isReportStored: true,
+    isSimulated: false,
+    isVerbose: false,
+    sinks: [],
+    ...changes,
+  }
   return createSummary(report, context).map((line) =>
     trimLine(line)
       .map(([text]) => text)
@@ -47,49 +57,60 @@ describe('the summary of a complete run', () => {
 
   test('shows the result of each stream and the location of the files', () => {
     expect(print(report)).toEqual([
-      'Complete: 2 streams (500 stocks, 12s).',
-      '',
-      'stream       result   ok  empty  lost  files    size  time',
-      'master-data  ok        1      -     -      2   21 kB  0.1s',
-      'market-news  ok      400    100     -    400  4.8 MB  9.0s',
+      'stream       result   ok  empty  lost  files    size  time  requests  429',
+      'master-data  ok        1      -     -      2   21 kB  0.1s         1    -',
+      'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -',
       'disabled: all-ohlcv',
       '',
-      'Written to ./data: 402 files, 4.8 MB',
-      '  master_data_response.json, master_isin_map.json,',
-      '    market_news/{SYMBOL}_news.json',
-      '  .scripstream/report.json (the report of this run)',
+      'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
+      '',
+      'Complete: 2 streams (500 stocks, 12s).',
     ])
   })
 
-  test('lists the files in the table if there is room', () => {
-    expect(print(report, { columns: 200 }).slice(2)).toEqual([
+  test('lists the files if asked to, in the table if there is room', () => {
+    expect(print(report, { columns: 200, isVerbose: true })).toEqual([
       'stream       result   ok  empty  lost  files    size  time  requests  429  written',
       'master-data  ok        1      -     -      2   21 kB  0.1s         1    -  master_data_response.json, master_isin_map.json',
       'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -  market_news/{SYMBOL}_news.json',
       'disabled: all-ohlcv',
       '',
-      'Written to ./data: 402 files, 4.8 MB',
-      '  .scripstream/report.json (the report of this run)',
+      'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
+      '',
+      'Complete: 2 streams (500 stocks, 12s).',
     ])
+    expect(print(report, { isVerbose: true }).slice(-5, -2)).toEqual([
+      'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
+      '  master_data_response.json, master_isin_map.json,',
+      '    market_news/{SYMBOL}_news.json',
+    ])
+  })
+
+  test('fits a terminal of 24 lines for all streams, with the verdict last', () => {
+    const scripts = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`complete-price-bands-${index}`, news]))
+    const lines = print(runReport({ scripts }), { isSimulated: true })
+    // The last line of the terminal is the prompt.
+    expect(lines.length).toBeLessThan(24)
+    expect(lines.at(-1)).toBe('Complete: 16 streams (500 stocks, 12s).')
+    expect(lines.filter((line) => width(line) > 80)).toEqual([])
   })
 
   test('says that the folder is up to date, and how to download again', () => {
     const again = { ...report, run: 'r', finishedAt: '2026-02-12T15:00:05.000Z', finishedBefore: '2026-02-12T14:57:00.000Z' }
     expect(print(again, { isSimulated: true, args: ['run', '--out', 'a b'] })).toEqual([
-      'Up to date: run r finished 3m05s ago, all 402 files present.',
-      '',
       'Next',
       '  To download again:',
       "    scripstream run --out 'a b' --fresh",
+      '',
+      'Up to date: run r finished 3m05s ago, all 402 files present.',
     ])
   })
 
   test('says that simulated data is simulated', () => {
-    expect(print(report, { isSimulated: true }).slice(-4)).toEqual([
-      'Next',
-      '  This data is simulated. To collect real data, set the addresses of a provider',
-      '    and another --out folder; see:',
-      '    scripstream run --help',
+    expect(print(report, { isSimulated: true }).slice(-3)).toEqual([
+      'This data is simulated; for real data and its settings: scripstream run --help',
+      '',
+      'Complete: 2 streams (500 stocks, 12s).',
     ])
   })
 })
@@ -130,8 +151,6 @@ describe('the summary of a partial run', () => {
 
   test('shows what is missing and why, and the command to retry it', () => {
     expect(print(report, { args: ['run', '--skip', 'all-indices', '--out=/srv/my market', '--only=x'] })).toEqual([
-      'Partial: something is missing from 2 of 3 streams (500 stocks, 12s).',
-      '',
       'stream              result    ok  empty  partly  lost  files    size  time',
       'master-data         ok         1      -       -     -      2   21 kB  0.1s',
       'market-news         partial  480      8       2    12    400  4.8 MB  9.0s',
@@ -150,10 +169,7 @@ describe('the summary of a partial run', () => {
       'Notes',
       '  master-data: 3 rows were left out',
       '',
-      'Written to ./data: 402 files, 4.8 MB',
-      '  master_data_response.json, master_isin_map.json,',
-      '    market_news/{SYMBOL}_news.json',
-      '  .scripstream/report.json (the report of this run)',
+      'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
       '',
       'Next',
       '  The provider limits the rate; run again later, or set fewer "workers" in',
@@ -161,22 +177,25 @@ describe('the summary of a partial run', () => {
       '  The provider has a server error (5xx); run again later.',
       '  To retry what is missing:',
       "    scripstream run '--out=/srv/my market' --retry-failed",
+      '',
+      'Partial: something is missing from 2 of 3 streams (500 stocks, 12s).',
     ])
   })
 
   test('shows the same command if that requests only missing items', () => {
-    expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-2)).toEqual([
+    expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-4, -2)).toEqual([
       '  Run it again today; only missing items are requested:',
       expect.not.stringContaining('--retry-failed'),
     ])
   })
 
   test.each([80, 120, 200])('fits into %i columns, except the command', (columns) => {
-    for (const line of print(report, { columns }).slice(0, -1)) expect(width(line)).toBeLessThanOrEqual(columns)
+    for (const line of print(report, { columns }).filter((text) => !text.startsWith('    scripstream ')))
+      expect(width(line)).toBeLessThanOrEqual(columns)
   })
 
   test('leaves out the sizes of a table that is too wide', () => {
-    expect(print(report, { columns: 70 })[2]).toBe('stream              result    ok  empty  partly  lost  files  time')
+    expect(print(report, { columns: 70 })[0]).toBe('stream              result    ok  empty  partly  lost  files  time')
   })
 })
 
@@ -229,8 +248,6 @@ describe('the summary of a failed run', () => {
       missing: { 'master-data': 'all', 'market-news': 'all' },
     })
     expect(print(report)).toEqual([
-      'Failed: master-data failed: the provider answered 500.',
-      '',
       'stream       result  ok  lost  files  size  time  requests  429',
       'master-data  failed   -     1      -     -  1.0s         1    -',
       'not started: market-news',
@@ -238,13 +255,15 @@ describe('the summary of a failed run', () => {
       'Missing',
       '  master-data: failed: the provider answered 500; 1 of 1 item lost (1 http_500)',
       '',
-      'Written to ./data: nothing; files of earlier runs are unchanged',
-      '  .scripstream/report.json (the report of this run)',
+      'Written to ./data: nothing; files of earlier runs are unchanged; report:',
+      '  .scripstream/report.json',
       '',
       'Next',
       '  The provider has a server error (5xx); run again later.',
       '  Fix the cause, then run it again:',
       '    scripstream run',
+      '',
+      'Failed: master-data failed: the provider answered 500.',
     ])
   })
 })
@@ -261,21 +280,20 @@ describe('the summary of an interrupted run', () => {
       },
     })
     expect(print(report, { args: ['run', '--only', 'market-news'], isReportStored: false })).toEqual([
-      'Interrupted: 1 of 3 streams finished in 12s. Written files are complete; all',
-      '  others are unchanged.',
-      '',
-      'stream       result    ok  empty  lost  files   size  time',
-      'master-data  ok         1      -     -      2  21 kB  0.1s',
-      'market-news  stopped  400    100     -      -      -  9.0s',
+      'stream       result    ok  empty  lost  files   size  time  requests  429',
+      'master-data  ok         1      -     -      2  21 kB  0.1s         1    -',
+      'market-news  stopped  400    100     -      -      -  9.0s       510    -',
       'not started: all-indices',
       'not selected: deals',
       '',
       'Written to ./data: at least 2 files, 21 kB',
-      '  master_data_response.json, master_isin_map.json',
       '',
       'Next',
       '  To resume (finished items are not requested again):',
       '    scripstream run --only market-news',
+      '',
+      'Interrupted: 1 of 3 streams finished in 12s. Written files are complete; all',
+      '  others are unchanged.',
     ])
   })
 })

@@ -72,7 +72,7 @@ it('sends no request for a complete day and says so, until a file is missing', a
 
   const rerun = await again()
   expect(rerun.code, rerun.stderr).toBe(0)
-  expect(rerun.stdout).toMatch(/^Up to date: run .* present\.\n/s)
+  expect(rerun.stdout).toMatch(/\nUp to date: run .* present\.\n$/s)
   expect(rerun.stderr).toBe('')
   const json = await again('--json')
   expect(json.code).toBe(0)

@@ -90,7 +90,16 @@ it('ten thousand errors of all kinds leak no secret to events, logs, report or s
     expect(traceIn(files.get('.scripstream/report.json')?.text ?? TAB)).toBeUndefined()
     const finished = events.at(-1)
     if (finished?.type !== 'run-finished') throw new Error('no report')
-    const context = { columns: 200, files: new Map(), out: './data', args: ['run'], isReportStored: true, isSimulated: false }
+    const context = {
+      columns: 200,
+      files: new Map(),
+      out: './data',
+      args: ['run'],
+      isReportStored: true,
+      isSimulated: false,
+      isVerbose: true,
+      sinks: [],
+    }
     expect(traceIn(JSON.stringify(createSummary(finished.report, context)))).toBeUndefined()
     expect(logs.length).toBeGreaterThan(1_000)
     expect(JSON.stringify(finished.report)).toContain('[redacted]')

@@ -76,6 +76,7 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(blobsOption())
     .addOption(volatileOption())
     .addOption(new Option('--quiet', 'print nothing if all is well, and the brief if not').conflicts('json'))
+    .option('--verbose', 'name the files of each stream in the summary')
     .option('--json', 'print only the run report, as JSON, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))

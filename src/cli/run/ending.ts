@@ -63,7 +63,7 @@ const storeReport = (
 }
 
 interface EndingContext {
-  readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate'>
+  readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate' | 'verbose'>
   readonly settings: Settings
   readonly io: Pick<ProcessIo, 'stdout' | 'stderr'>
   readonly streams: Dependencies['streams']
@@ -78,7 +78,7 @@ const printEnding = ({ report, signal, error }: RunEnding, context: EndingContex
   if (error !== undefined && !(error instanceof CollectError)) printError(error, io)
   if (!report) io.stderr.write('Interrupted before the run started.\n')
   else if (flags.json) printJsonReport(report, context)
-  else printLines([...formatSummary(report, context), ...(context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink)])], io.stdout)
+  else printLines(formatSummary(report, context), io.stdout)
   if (signal !== undefined && report && flags.json)
     io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
 }
@@ -89,9 +89,16 @@ const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks = []
   printJson(sinks.length > 0 ? { ...report, sinks } : report, stdout)
 }
 
-const formatSummary = (report: RunReport, { flags, settings, io, streams, isReportStored }: EndingContext): readonly TextLine[] => {
-  const { columns } = readSize(io.stdout)
-  const files = new Map(streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)]))
-  const isSimulated = flags.simulate !== undefined
-  return createSummary(report, { columns, files, out: settings.out, args: flags.args, isReportStored, isSimulated })
+const formatSummary = (report: RunReport, context: EndingContext): readonly TextLine[] => {
+  const { flags, settings, io, streams, isReportStored } = context
+  return createSummary(report, {
+    columns: readSize(io.stdout).columns,
+    files: new Map(streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
+    out: settings.out,
+    args: flags.args,
+    isReportStored,
+    isSimulated: flags.simulate !== undefined,
+    isVerbose: flags.verbose === true,
+    sinks: (context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink)]),
+  })
 }

@@ -17,6 +17,8 @@ export interface RunInput extends RunOptions, FleetFlags {
   readonly json?: boolean
   /** Print nothing if the run is complete, and the brief if it is not. */
   readonly quiet?: boolean
+  /** List the files of each stream in the summary. */
+  readonly verbose?: boolean
   readonly logLevel: string
   /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number

@@ -5,6 +5,8 @@ import { countLost, isIdle, wasStopped } from './problems.js'
 
 export interface ResultsContext {
   readonly columns: number
+  /** Whether the names of the files are shown. */
+  readonly isVerbose: boolean
   /** File names or patterns of each stream. */
   readonly files: ReadonlyMap<string, readonly string[]>
 }
@@ -22,7 +24,7 @@ interface Results {
 }
 
 /** One line per stream that ran, in the widest table that fits: with file names, without them, or also without sizes. */
-export const createResults = (report: RunReport, { columns, files }: ResultsContext): Results => {
+export const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext): Results => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(
@@ -30,7 +32,7 @@ export const createResults = (report: RunReport, { columns, files }: ResultsCont
         ...script,
         name,
         result: describeResult(script),
-        writes: script.files > 0 ? (files.get(name) ?? []).join(', ') : '',
+        writes: isVerbose && script.files > 0 ? (files.get(name) ?? []).join(', ') : '',
       }),
     )
   const usual = createResultColumns(rows)

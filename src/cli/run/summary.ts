@@ -19,14 +19,16 @@ export interface SummaryContext extends ResultsContext {
   readonly isReportStored: boolean
   /** Whether the data is simulated. */
   readonly isSimulated: boolean
+  /** The results of the sinks. */
+  readonly sinks: readonly TextLine[]
 }
 
-/** The summary of a run: the outcome, the result of each stream, what is missing and why, where the files are, what to do. */
+/** The summary of a run: the result of each stream, what is missing and why, where the files are, what to do, and last the outcome. */
 export const createSummary = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
-  if (report.finishedBefore !== undefined) return [...formatSummaryHead(report, context.columns), ...nextLines(report, context)]
+  const verdict = [...nextLines(report, context), [], ...formatVerdict(report, context.columns)]
+  if (report.finishedBefore !== undefined) return verdict.slice(1)
   const results = createResults(report, context)
-  return [
-    ...formatSummaryHead(report, context.columns),
+  const lines = [
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
     ...formatSection('Missing', problemLines(report), context.columns),
@@ -35,8 +37,10 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
     ...formatSection('Fleet', fleetLines(report.fleet), context.columns),
     ...formatSection('Notes', warningLines(report), context.columns),
     ...writtenLines(report, context, results.namesFiles),
-    ...nextLines(report, context),
+    ...context.sinks,
+    ...verdict,
   ]
+  return lines[0]?.length === 0 ? lines.slice(1) : lines
 }
 
 const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
@@ -51,7 +55,7 @@ const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = 
 
 const UP_TO_DATE = ['Up to date', 'green'] as const
 
-const formatSummaryHead = (report: RunReport, columns: number): readonly TextLine[] => {
+const formatVerdict = (report: RunReport, columns: number): readonly TextLine[] => {
   const [word, style] = report.finishedBefore === undefined ? words[report.outcome] : UP_TO_DATE
   const [first = '', ...more] = wrap(`${word}: ${formatOutcome(report)}`, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): TextLine => [[line]])]
@@ -107,24 +111,18 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)
   const files = scripts.reduce((total, [, script]) => total + script.files, 0)
   const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
-  const names = areNamed ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
+  const names = areNamed || !context.isVerbose ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
   if (files === 0 && !context.isReportStored) return []
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
   const amount = `${isStopped ? 'at least ' : ''}${formatQuantity(files, 'file')}, ${formatBytes(size)}`
   const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; files of earlier runs are unchanged' : amount}`
-  const lines = [
-    ...(names.length > 0 ? [`  ${names.join(', ')}`] : []),
-    ...(context.isReportStored ? [`  ${REPORT_FILE} (the report of this run)`] : []),
-  ]
-  return [
-    [],
-    [['Written', 'bold'], [` to ${where}`]],
-    ...lines.flatMap((line) => wrap(line, context.columns)).map((line): TextLine => [[line]]),
-  ]
+  const [first = '', ...more] = wrap(`Written to ${where}${context.isReportStored ? `; report: ${REPORT_FILE}` : ''}`, context.columns)
+  const lines = [...more, ...(names.length > 0 ? wrap(`  ${names.join(', ')}`, context.columns) : [])]
+  return [[], [['Written', 'bold'], [first.slice('Written'.length)]], ...lines.map((line): TextLine => [[line]])]
 }
 
-const SIMULATED_NOTE = '  This data is simulated. To collect real data, set the addresses of a provider and another --out folder; see:'
+const SIMULATED_NOTE = 'This data is simulated; for real data and its settings: scripstream run --help'
 
 /** On one line, so that it can be copied. */
 const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
@@ -132,8 +130,7 @@ const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLin
 const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: SummaryContext): readonly TextLine[] => {
   if (report.finishedBefore !== undefined)
     return [...formatSection('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
-  if (report.outcome === 'complete')
-    return isSimulated ? [...formatSection('Next', [SIMULATED_NOTE], columns), command(['run', '--help'])] : []
+  if (report.outcome === 'complete') return isSimulated ? [[], ...wrap(SIMULATED_NOTE, columns).map((line): TextLine => [[line]])] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const hints = findHints(report).map((hint) => `  ${hint}`)
   const advice = {
