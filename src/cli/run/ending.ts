@@ -35,7 +35,7 @@ export const concludeRun = (ending: RunEnding, context: EndedRunContext): Observ
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
           const print = (): void => printEnding(ending, ended)
-          const printed$ = flags.quiet ? printIfNotWell(exitCode, context, print) : of(print())
+          const printed$ = flags.quiet ? printIfNotWell({ exitCode, run: ending.report?.run }, context, print) : of(print())
           return printed$.pipe(map(() => exitCode))
         }),
       ),

@@ -12,15 +12,18 @@ interface QuietContext {
   readonly dependencies: Dependencies
 }
 
-/** Prints nothing if the exit code is 0, otherwise the brief; `printSummary` if the folder cannot be read. */
+/** Prints nothing if the exit code is 0, otherwise the brief; `printSummary` if the folder does not tell about this run. */
 export const printIfNotWell = (
-  exitCode: number,
+  { exitCode, run }: { readonly exitCode: number; readonly run: string | undefined },
   { settings, io, dependencies }: QuietContext,
   printSummary: () => void,
 ): Observable<unknown> =>
   exitCode === 0
     ? of(undefined)
     : defer(() => collectBrief(settings, dependencies, { symbols: [], verify: false })).pipe(
-        map((brief) => printLines(briefLines(brief, readSize(io.stdout).columns), io.stdout)),
+        map((brief) => {
+          if (brief.run === run) printLines(briefLines(brief, readSize(io.stdout).columns), io.stdout)
+          else printSummary()
+        }),
         catchError(() => of(printSummary())),
       )
