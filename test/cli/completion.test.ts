@@ -55,7 +55,7 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
     ['scripstream wor', ['worker']],
     ['scripstream run --en', ['--engine']],
     ['scripstream worker --na', ['--name']],
-    ['scripstream worker --blobs sha', ['shared']],
+    ['scripstream worker --blobs sha', [name === 'fish' ? 'shared/' : 'shared']],
     ['scripstream run --fr', ['--fresh']],
     ['scripstream run --progress ', ['auto', 'bars', 'lines', 'none']],
     ['scripstream run --progress=ba', [name === 'bash' ? 'bars' : '--progress=bars']],
