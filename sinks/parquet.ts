@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { UsageError } from '../src/model/errors.js'
 import type { Table } from '../src/model/table.js'
 import { quoteText } from '../src/storage/duckdb.js'
-import { describeFileError, fileCalls, getErrorCode } from '../src/storage/file-system.js'
+import { createFolder, describeFileError, fileCalls, getErrorCode } from '../src/storage/file-system.js'
 import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
@@ -20,7 +20,7 @@ export const parquet = (dir: string, { streams }: ExportOptions): Export =>
   defineExport({ name: dir, streams }, async (exporting) => {
     const target = resolve(dir)
     const temporary = join(target, `.scripstream-${randomUUID()}.tmp`)
-    await withStorageErrors(dir, () => mkdir(temporary, { recursive: true }))
+    await withStorageErrors(dir, () => createFolder(temporary))
     try {
       await withStorageErrors(dir, async () => {
         for (const table of exporting.all) await restoreBackup(target, table)

@@ -1,5 +1,6 @@
 import * as files from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { formatError, StorageError } from '../model/errors.js'
 
@@ -26,6 +27,7 @@ export const getErrorCode = (error: unknown): string | undefined => {
 const CAUSES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
+  ENOENT: 'its folder does not exist or cannot be created',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
@@ -101,4 +103,21 @@ export const appendLine = async (path: string, line: string): Promise<void> => {
   } catch (error) {
     throw toStorageError(error, 'written', path)
   }
+}
+
+/** Creates a folder and those above it. Not Node's recursive `mkdir`, which never ends where the system forbids folders, as in `/proc`. */
+export const createFolder = async (path: string): Promise<void> => {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT' && dirname(path) !== path) {
+      await createFolder(dirname(path))
+      await mkdir(path).catch((again: unknown) => acceptFolder(path, again))
+    } else await acceptFolder(path, error)
+  }
+}
+
+/** Another process may have created the folder. */
+const acceptFolder = async (path: string, error: unknown): Promise<void> => {
+  if (getErrorCode(error) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error
 }

@@ -5,7 +5,7 @@ import type { StorageError } from '../model/errors.js'
 import type { RunRecord, Session, SessionRequest } from '../pipeline/session.js'
 import { REPORT_FILE } from '../pipeline/storage.js'
 import { type FolderRun, finishRun, leaveRun, replaceRecord } from './end-run.js'
-import { toStorageError } from './file-system.js'
+import { createFolder, toStorageError } from './file-system.js'
 import { createDeferredJournal, type OpenJournal, openJournal, readStoredItems } from './folder-journal.js'
 import { deleteTemporaryFiles, type KnownNames } from './folder-names.js'
 import {
@@ -53,7 +53,7 @@ interface SessionResources {
 
 const lockFolder = async (root: string, request: SessionRequest, { names, opened, onLost }: SessionResources): Promise<Session> => {
   const { folder: state, lock, part } = statePaths(root)
-  await mkdir(state, { recursive: true })
+  await createFolder(state)
   opened.push(await acquireLock(lock, Date.now(), { onLost }))
   await deleteTemporaryFiles(state)
   for (const folder of request.folders) names.list(join(root, folder), await deleteTemporaryFiles(join(root, folder)))

@@ -132,7 +132,13 @@ describe('two runs into one folder', () => {
     expect(second.code).toBe(1)
     expect(second.stderr).toMatch(/another run is using this folder: process \d+ on /)
     expect((await first).code).toBe(0)
-    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'previous', 'report.json', 'source.json'])
+    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
+      'complete.json',
+      'previous',
+      'report.json',
+      'runs.ndjson',
+      'source.json',
+    ])
     expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toMatchObject({ outcome: 'complete' })
   })
 })

@@ -69,6 +69,12 @@ describe('a run that gets a signal', () => {
     const again = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
-    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual(['complete.json', 'previous', 'report.json', 'source.json'])
+    expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
+      'complete.json',
+      'previous',
+      'report.json',
+      'runs.ndjson',
+      'source.json',
+    ])
   })
 })
