@@ -1,3 +1,4 @@
+import { isSignificant } from './drift.js'
 import type { Status } from './errors.js'
 import type { RunReport, ScriptReport } from './report.js'
 import { isRow } from './row.js'
@@ -39,7 +40,7 @@ export interface RunLogEntry extends Pick<RunReport, 'run' | 'asOf' | 'startedAt
 export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string, readonly string[] | 'all'>>): RunLogEntry => {
   const { run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error, scripts, drift = [] } = report
   const missing = Object.entries(failed).map(([name, items]) => [name, countFailed(items)] as const)
-  const unaccepted = drift.filter(({ accepted, rare }) => !accepted && !rare).length
+  const unaccepted = drift.filter(isSignificant).length
   return {
     ...{ run, asOf, startedAt, finishedAt, durationMs, outcome, stocks },
     ...(error === undefined ? {} : { error }),
@@ -66,7 +67,7 @@ const toLoggedScript = (script: ScriptReport): LoggedScript => {
   } as LoggedScript
 }
 
-/** Reads the entries; a line that a kill has cut, or that is none, is ignored. */
+/** Reads the entries; a line that a kill has cut, or that is not an entry, is ignored. */
 export const parseRunLog = (text: string): readonly RunLogEntry[] =>
   text.split('\n').flatMap((line) => {
     const entry = parseLine(line)

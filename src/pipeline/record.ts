@@ -100,13 +100,14 @@ export const reuseReport = (
   })
 
 const toReusedScript = (report: ScriptReport): ScriptReport => {
-  const script = report.outcome === 'partial' || report.outcome === 'failed' ? mended(report) : report
+  const script = report.outcome === 'partial' || report.outcome === 'failed' ? clearFailures(report) : report
   return { ...script, ...NOTHING_DONE, takenOver: totalOf(script.items) }
 }
 
 const NOTHING_DONE = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
 
-const mended = ({ error: _, causes: __, items, ...script }: ScriptReport): ScriptReport => {
+/** The script as if it had succeeded: a later run has fetched what it lacked. */
+const clearFailures = ({ error: _, causes: __, items, ...script }: ScriptReport): ScriptReport => {
   const { empty, skipped } = items
   const success = totalOf(items) - empty - skipped
   return { ...script, outcome: 'success', items: { success, empty, skipped, rate_limit: 0, error: 0 }, degraded: 0, problems: [] }

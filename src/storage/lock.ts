@@ -74,6 +74,7 @@ const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
   const holder = toLiveHolder(last, now)
   if (holder === undefined) return
   // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not expire before that date.
+  // Without the right to do so, the run is rejected all the same.
   if (holder.silentMs < -HEARTBEAT_MS) await utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
   throw new StorageError(describeLockConflict(holder))
 }

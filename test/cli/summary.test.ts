@@ -359,7 +359,7 @@ describe('the advice on a failure', () => {
     expect(hintsFor(causes, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])
   })
 
-  test.each(['schema', 'http_418', 'a-code-of-a-later-version'])('is nothing where nobody can tell: %s', (code) =>
+  test.each(['schema', 'http_418', 'a-code-of-a-later-version'])('gives no hint for the code %s', (code) =>
     expect(hintsFor([{ code, host: 'static' }])).toEqual([]),
   )
 

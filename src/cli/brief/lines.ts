@@ -1,8 +1,9 @@
 import type { Brief, Freshness, StockChanges } from '../../analysis/brief/brief.js'
 import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
+import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import type { Style, TextLine } from '../terminal/terminal.js'
+import type { TextLine } from '../terminal/terminal.js'
 import { clean, cut, padEnd, wrap } from '../terminal/text.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
@@ -14,17 +15,11 @@ export interface BriefPart {
 
 const STOCKS_SHOWN = 8
 const FINDINGS_SHOWN = 3
-const OUTCOMES: Readonly<Record<Brief['outcome'], readonly [word: string, style: Style]>> = {
-  complete: ['Complete', 'green'],
-  partial: ['Partial', 'yellow'],
-  interrupted: ['Interrupted', 'yellow'],
-  failed: ['Failed', 'red'],
-}
 
 /** The first line: what the run did. */
 export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession }: Brief): string =>
   [
-    `${OUTCOMES[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}`,
+    `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}`,
     newestSession === undefined ? '' : `, newest session ${newestSession}`,
     error === undefined ? ').' : `): ${clean(error)}`,
   ].join('')
@@ -80,7 +75,7 @@ const describeChange = ({ section, detail }: Change): string => `${section}: ${c
 
 /** For a terminal. */
 export const briefLines = (brief: Brief, columns: number): readonly TextLine[] => {
-  const [word, style] = OUTCOMES[brief.outcome]
+  const [word, style] = OUTCOME_WORDS[brief.outcome]
   const [head = '', ...more] = wrap(briefHead(brief), columns)
   return [
     [[word, style], [head.slice(word.length)]],

@@ -1,22 +1,14 @@
 import { UsageError } from '../../model/errors.js'
 import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
 import { formatMinute, toDay } from '../../model/trading-day.js'
+import { countLost } from '../run/problems.js'
+import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { renderTable, type Style, type TextLine } from '../terminal/terminal.js'
+import { renderTable, type TextLine } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
-
-const STYLES: Readonly<Record<RunLogEntry['outcome'], Style>> = {
-  complete: 'green',
-  partial: 'yellow',
-  interrupted: 'yellow',
-  failed: 'red',
-}
 
 const sum = (entry: RunLogEntry, figure: (script: LoggedScript) => number): number =>
   Object.values(entry.scripts).reduce((total, script) => total + figure(script), 0)
-
-const countLost = ({ items }: LoggedScript): number =>
-  Object.entries(items).reduce((total, [status, count]) => total + (['success', 'empty', 'skipped'].includes(status) ? 0 : count), 0)
 
 const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(startedAt))
 
@@ -29,7 +21,7 @@ export const logLines = (entries: readonly RunLogEntry[]): readonly TextLine[] =
     [
       { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
       { title: 'started', align: 'left', cell: started },
-      { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => STYLES[outcome] },
+      { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => OUTCOME_WORDS[outcome][1] },
       { title: 'took', align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
       { title: 'stocks', align: 'right', cell: ({ stocks }) => formatCount(stocks) },
       { title: 'requests', align: 'right', cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)) },
@@ -97,7 +89,7 @@ export const entryLines = (entry: RunLogEntry, columns: number): readonly TextLi
   ]
 }
 
-/** Two runs side by side: figures by stream, and the items that only one of them lacks. */
+/** Two runs side by side: the figures of each stream. */
 export const comparisonLines = (earlier: RunLogEntry, later: RunLogEntry): readonly TextLine[] => {
   const names = [...new Set([...Object.keys(earlier.scripts), ...Object.keys(later.scripts)])]
   const figures = (name: string, figure: (script: LoggedScript) => string): string =>

@@ -9,7 +9,7 @@ import { clean } from '../terminal/text.js'
 const KEYS_SHOWN = 5
 
 /** Number of items that a stream lost to any error. */
-export const countLost = ({ items }: ScriptReport): number =>
+export const countLost = ({ items }: Pick<ScriptReport, 'items'>): number =>
   Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
 
 export const countItems = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)

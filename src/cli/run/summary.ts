@@ -46,7 +46,8 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
 const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
   lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrap(line, columns)).map((line): TextLine => [[line]])]
 
-const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
+/** The word for an outcome, and its colour. */
+export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
   complete: ['Complete', 'green'],
   partial: ['Partial', 'yellow'],
   failed: ['Failed', 'red'],
@@ -56,7 +57,7 @@ const words: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = 
 const UP_TO_DATE = ['Up to date', 'green'] as const
 
 const formatVerdict = (report: RunReport, columns: number): readonly TextLine[] => {
-  const [word, style] = report.finishedBefore === undefined ? words[report.outcome] : UP_TO_DATE
+  const [word, style] = report.finishedBefore === undefined ? OUTCOME_WORDS[report.outcome] : UP_TO_DATE
   const [first = '', ...more] = wrap(`${word}: ${formatOutcome(report)}`, columns)
   return [[[word, style], [first.slice(word.length)]], ...more.map((line): TextLine => [[line]])]
 }

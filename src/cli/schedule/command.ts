@@ -3,6 +3,7 @@ import { Option } from 'commander'
 import { UsageError } from '../../model/errors.js'
 import { type AddCommand, succeed } from '../dependencies.js'
 import { exampleText } from '../options.js'
+import { resolveSettings } from '../provider.js'
 import { schedulers } from './entries.js'
 import type { DailyJob } from './job.js'
 
@@ -37,12 +38,7 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
     .action(({ print, at, out, config, exportTo }: ScheduleInput) =>
       act(
         succeed(() => {
-          const settings = dependencies.loadSettings({
-            flags: { out },
-            env: io.env,
-            streams: dependencies.streams,
-            ...(config === undefined ? {} : { configFile: config }),
-          })
+          const settings = resolveSettings({ out, config }, io, dependencies)
           const entry = schedulers[print]?.({
             program: [process.execPath, resolve(process.argv[1] ?? 'scripstream')],
             folder: process.cwd(),

@@ -15,7 +15,7 @@ export interface DailyJob {
 }
 
 export const INDIA_OFFSET_MINUTES = 330
-export const MINUTES_PER_DAY = 1_440
+const MINUTES_PER_DAY = 1_440
 
 export const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
