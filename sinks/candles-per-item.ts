@@ -33,7 +33,7 @@ const warnIfBehind =
     defer(() => {
       const newest = new Map<Day, number>()
       let known = 0
-      const count = ({ settled: { newest: day } }: SinkItem): void => {
+      const count = ({ outcome: { newest: day } }: SinkItem): void => {
         if (day !== undefined) newest.set(day, (newest.get(day) ?? 0) + 1)
         known += day === undefined ? -1 : 1
       }

@@ -1,7 +1,6 @@
 import { EMPTY, map, type Observable, tap } from 'rxjs'
-import { asBuffer } from '../src/model/bytes.js'
 import { RUN_LOG } from '../src/model/run-log.js'
-import { formatJson } from '../src/model/text.js'
+import { asBuffer, formatJson } from '../src/model/text.js'
 import { type Output, type TextFile, toFilePath } from '../src/pipeline/output.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
 import { type FileStore, filePerItem } from '../src/storage/file-store.js'
@@ -24,7 +23,8 @@ export const createStorage = (files: FileStore): Storage => ({
     const write: FileStore['write'] = (file, parts, asOf) => files.write(file, parts, asOf).pipe(tap(context.wrote))
     return createSink(output, context, { ...files, write })
   },
-  keep: (name, document): Observable<void> => files.write(toStatePath(name), [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
+  storeDocument: (name, document): Observable<void> =>
+    files.write(toStatePath(name), [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
   ...(files.append ? { logRun: (entry) => files.append?.(toStatePath(RUN_LOG), formatJson(entry)) ?? EMPTY } : {}),
 })
 

@@ -75,7 +75,7 @@ const createViews = async (
   const tables: Table[] = []
   for (const table of all) {
     if ((await folder.listFiles(table)).every(({ paths }) => paths.length === 0)) continue
-    await connection.run(`CREATE VIEW ${quoteName(table.name)} AS ${await buildSelect(table, folder, reading)}`)
+    await connection.run(`CREATE VIEW ${quoteName(table.name)} AS ${await buildSelect(table, folder, { reading })}`)
     tables.push(table)
   }
   return tables

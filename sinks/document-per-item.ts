@@ -11,7 +11,7 @@ import {
   type Observable,
   tap,
 } from 'rxjs'
-import { areTooManyEmpty, thresholds } from '../src/market/never-worse.js'
+import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import type { Row } from '../src/model/row.js'
 import { type DocumentPerItem, toFilePath } from '../src/pipeline/output.js'
 import type { SinkItem } from '../src/pipeline/session.js'
@@ -31,17 +31,17 @@ export const documentPerItem = (output: DocumentPerItem, context: SinkContext, f
     const document = output.document([...rows] as readonly Row[], item)
     return { file, write$: files.write(file, [`${JSON.stringify(document)}\n`], asOf) }
   })
-  return (kept$) => write(kept$.pipe(rejectManyEmpty(output, context, files)))
+  return (item$) => write(item$.pipe(rejectManyEmpty(output, context, files)))
 }
 
 /** Counts the items that answer nothing although they have a file, and refuses them at the end if they are too many. */
 const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: FileStore): MonoTypeOperatorFunction<SinkItem> => {
   const { exchange, accepts, refuse } = context
-  return (kept$) =>
+  return (item$) =>
     defer(() => {
       const empty: string[] = []
       let written = 0
-      const add = ({ settled: { item, status } }: SinkItem): void => {
+      const add = ({ outcome: { item, status } }: SinkItem): void => {
         if (status === 'success') written += 1
         else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
       }
@@ -53,7 +53,7 @@ const rejectManyEmpty = (output: DocumentPerItem, context: SinkContext, files: F
         tap(judge),
         ignoreElements(),
       )
-      return concat(kept$.pipe(tap(add)), check$)
+      return concat(item$.pipe(tap(add)), check$)
     })
 }
 

@@ -15,7 +15,7 @@ export {
   toFilePath,
 } from '../src/pipeline/output.js'
 export type {
-  CompleteRun,
+  EndedRun,
   Journal,
   JournalFacts,
   Remainder,

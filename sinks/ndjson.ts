@@ -42,7 +42,7 @@ export const ndjson =
   (writable: LineWriter): Sink =>
   (items$) =>
     items$.pipe(
-      concatMap((item) => concat(writeItem(writable, item.settled), of(item))),
+      concatMap((item) => concat(writeItem(writable, item.outcome), of(item))),
       takeUntil(isStream(writable) ? getStreamSignals(writable).failed$ : NEVER),
     )
 

@@ -1,27 +1,21 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
-import { CollectError, formatError, StorageError, UsageError } from '../src/model/errors.js'
+import { CollectError, StorageError, UsageError } from '../src/model/errors.js'
+import { requireOptional } from '../src/model/optional-package.js'
 import { createRedactor } from '../src/model/redact.js'
 import type { SqlType } from '../src/model/row-schema.js'
+import { describeNetworkError } from '../src/model/system-error.js'
 import { listColumns, type Table } from '../src/model/table.js'
 import { quoteName, quoteText } from '../src/storage/duckdb.js'
 import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
-/** Loads the package on demand. */
-const loadPostgres = async (): Promise<typeof import('postgres')> => {
-  try {
-    return (await import('postgres')).default
-  } catch (error) {
-    throw new UsageError('the PostgreSQL client is not installed; run npm install postgres', { cause: error })
-  }
-}
+/** Loads the package on demand. Not exported: its type is not there for an app that has not installed it. */
+const loadPostgres = (): typeof import('postgres') => requireOptional('postgres', 'the PostgreSQL client is not installed')
 
 /** @throws UsageError if the package is not installed */
-export const assertPostgresInstalled = async (): Promise<void> => {
-  await loadPostgres()
-}
+export const assertPostgresInstalled = (): void => void loadPostgres()
 
 /** Options of an export to PostgreSQL. */
 export interface PostgresOptions extends ExportOptions {
@@ -54,7 +48,7 @@ export const postgres = (url: string, { schema = 'scripstream', streams }: Postg
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
-      throw createWriteError(name, redact(formatError(error) || describeCode(error)))
+      throw createWriteError(name, redact(describeNetworkError(error) || describeCode(error)))
     } finally {
       await sql.end({ timeout: 1 })
     }
@@ -62,7 +56,7 @@ export const postgres = (url: string, { schema = 'scripstream', streams }: Postg
 }
 
 const connectPostgres = async (url: string): Promise<Sql> => {
-  const connect = await loadPostgres()
+  const connect = loadPostgres()
   const options = {
     max: 1,
     onnotice: () => undefined,

@@ -1,6 +1,5 @@
 import {
   AsyncSubject,
-  catchError,
   concat,
   defer,
   EMPTY,
@@ -15,13 +14,12 @@ import {
   type Subscription,
   switchMap,
   tap,
-  throwError,
 } from 'rxjs'
-import { areTooManyEmpty, thresholds } from '../src/market/never-worse.js'
-import { DamagedFileError } from '../src/model/errors.js'
+import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
+import { catchDamagedFile } from '../src/operators/catch-damaged-file.js'
 import { type RowsInOneFile, toFilePath } from '../src/pipeline/output.js'
 import type { SinkItem } from '../src/pipeline/session.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
@@ -52,7 +50,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
         return addRanks(files.records(file), listed).pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
       }),
-      mergeMap(({ rank, record }) => journal.carry(rank, record)),
+      mergeMap(({ rank, record }) => journal.carryOver(rank, record)),
     )
     const write$ = defer(() => files.write(file, encloseInArray(journal.takeRecords()), asOf))
     return concat(carriedOver$, write$).pipe(ignoreElements())
@@ -79,7 +77,7 @@ interface RankedRecord {
   readonly rank: number
 }
 
-const addResult = (results: StockResults, { settled: outcome }: SinkItem): void => {
+const addResult = (results: StockResults, { outcome }: SinkItem): void => {
   const { rank } = outcome.item
   if (isLost(outcome)) results.hasLost = true
   if (isAnswered(outcome)) results.answered.add(rank)
@@ -93,7 +91,7 @@ const hasManyEmpty = ({ empty }: StockResults, { accepts }: SinkContext): boolea
 const collectRanks = (earlier$: Observable<RankedRecord>): Observable<ReadonlySet<number>> =>
   earlier$.pipe(
     reduce((ranks, { rank }) => ranks.add(rank), new Set<number>()),
-    catchError((error: unknown) => (error instanceof DamagedFileError ? of(NO_RANKS) : throwError(() => error))),
+    catchDamagedFile(() => NO_RANKS),
   )
 
 /** Finds the stocks that had records and have none now, if they are so many that their records must stay; reports them. */

@@ -1,22 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import stripJsonComments from 'strip-json-comments'
-import type { z } from 'zod'
 import { limitNames } from './analysis/verify/finding.js'
 import { readEnvironment } from './model/environment.js'
 import { formatError, UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
-import {
-  builtInHosts,
-  environmentNames,
-  explainIssue,
-  Settings,
-  type SettingsInput,
-  toAddressSetting,
-  toAddressVariable,
-} from './model/settings.js'
-import { didYouMean } from './model/text.js'
+import { builtInHosts, environmentNames, Settings, type SettingsInput, toAddressSetting, toAddressVariable } from './model/settings.js'
+import { createSettingsError, findSettingsIssues, isAddress, type SettingsIssue } from './model/settings-issues.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
+import { describeFileError } from './storage/file-system.js'
 
 export const CONFIG_FILE = 'scripstream.config.json'
 
@@ -30,22 +22,42 @@ export interface SettingsSources {
   readonly streams: readonly StreamDefinition[]
 }
 
-/** The settings of one source; `formatName` formats the name of a setting there. */
+/** The settings of one source. */
 interface SettingsLayer {
   readonly values: Row
+  /** The place of a setting in it: the file, a variable or an option. */
+  readonly findPlace: (setting: string) => string
+  /** The name of a setting there. */
   readonly formatName: (setting: string) => string
 }
 
-/** The effective settings: flag > environment > file > default. @throws UsageError that names a wrong value, its source and the remedy */
-export const loadSettings = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): Settings => {
-  const layers = [
-    readFileLayer(configFile),
-    { values: readEnvironment(env, streams), formatName: formatVariable },
-    { values: flags, formatName: (setting: string) => `--${setting}` },
-  ]
-  for (const layer of layers) checkLayer(layer, streams)
+/** The effective settings: flag > environment > file > default. @throws UsageError that names each wrong value, its source and the remedy */
+export const loadSettings = (sources: SettingsSources): Settings => {
+  const layers = readLayers(sources)
+  const issues = layers.flatMap((layer) => findIssues(layer, sources.streams))
+  if (issues.length > 0) throw createSettingsError(issues)
   return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
 }
+
+const readLayers = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): readonly SettingsLayer[] => {
+  const formatFlag = (setting: string): string => `--${setting}`
+  return [
+    readFileLayer(configFile),
+    { values: readEnvironment(env, streams), findPlace: formatVariable, formatName: formatVariable },
+    { values: flags, findPlace: formatFlag, formatName: formatFlag },
+  ]
+}
+
+/** The place of each setting that is not its default: the file, a variable or an option. Settings with names have one place each. */
+export const findOrigins = (sources: SettingsSources): ReadonlyMap<string, string> =>
+  new Map(readLayers(sources).flatMap(({ values, findPlace }) => flattenSettings(values).map(([name]) => [name, findPlace(name)] as const)))
+
+/** Settings with their values, those with names one by one: `urls.news`, `workers.market-news`. */
+export const flattenSettings = (values: object): readonly (readonly [name: string, value: unknown])[] =>
+  Object.entries(values).flatMap(([name, value]) => {
+    if (isRow(value)) return Object.entries(value).map(([key, one]) => [`${name}.${key}`, one] as const)
+    return value === undefined ? [] : [[name, value] as const]
+  })
 
 /**
  * The absolute paths of the modules with streams of an app. They are found before the other settings are read, because those may name
@@ -67,67 +79,38 @@ const merge = (lower: Row, upper: Row): Row =>
     }),
   )
 
-const checkLayer = ({ values, formatName }: SettingsLayer, streams: readonly StreamDefinition[]): void => {
-  const issue = Settings.safeParse(values).error?.issues[0]
-  if (issue) {
-    const code = issue.code === 'unrecognized_keys' ? 'unknown-setting' : 'usage'
-    throw new UsageError(`${formatName(findSetting(issue, values))} ${describeIssue(issue, values)}`, { code })
-  }
+/** The problems of a layer, each with the place of the setting. */
+const findIssues = ({ values, formatName }: SettingsLayer, streams: readonly StreamDefinition[]): readonly SettingsIssue[] => {
   const streamNames = streams.map(({ name }) => name)
-  const known = [
-    ['workers', 'stream', streamNames],
-    ['timeoutsMs', 'stream', streamNames],
-    ['verify', 'check', limitNames],
-  ] as const
-  for (const [setting, what, names] of known) {
-    const unknown = Object.keys(isRow(values[setting]) ? values[setting] : {}).find((name) => !names.includes(name))
-    if (unknown === undefined) continue
-    const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
-    throw new UsageError(
-      `${formatName(setting)} names ${JSON.stringify(unknown)}, which is not a ${what}.${didYouMean(unknown, names)} ${plural}: ${names.join(', ')}`,
-    )
-  }
-}
-
-const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
-  const [setting = '', host] = path.map(String)
-  return isAddress(setting) && host !== undefined && isRow(values[setting]) ? `${setting}.${host}` : setting
-}
-
-/** Whether a setting contains base addresses. */
-const isAddress = (setting: unknown): boolean => setting === 'urls' || setting === 'hosts'
-
-const describeIssue = (issue: z.core.$ZodIssue, values: Row): string => {
-  if (issue.code === 'unrecognized_keys') {
-    const [first = ''] = issue.keys
-    return `has no setting ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}.${didYouMean(first, issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape))}`
-  }
-  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
-  const where =
-    issue.path.length > 1 && issue.code !== 'invalid_key' && !isAddress(issue.path[0]) ? ` (${issue.path.slice(1).join('.')})` : ''
-  return `is ${formatValue(given, String(issue.path[0]))}${where}: ${explainIssue(issue).replace(/^(Invalid|Too)/, (word) => word.toLowerCase())}`
-}
-
-/** A wrong value as text; values that may identify the user are not shown. */
-const formatValue = (given: unknown, setting: string): string => {
-  if (['headers', 'sheetId', 'asmTabId', 'gsmTabId'].includes(setting)) return 'wrong (value not shown)'
-  const text = JSON.stringify(given)
-  return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
+  const stream = { what: 'stream', names: streamNames }
+  const known = { workers: stream, timeoutsMs: stream, verify: { what: 'check', names: limitNames } }
+  return findSettingsIssues(values, known).map((issue) => ({ ...issue, message: `${formatName(issue.setting)} ${issue.message}` }))
 }
 
 const readFileLayer = (given: string | undefined): SettingsLayer => {
   const path = resolve(given ?? CONFIG_FILE)
-  const formatName = (setting: string): string => (setting === '' ? path : `${setting} in ${path}`)
+  const place = {
+    findPlace: () => given ?? CONFIG_FILE,
+    formatName: (setting: string) => (setting === '' ? path : `${setting} in ${path}`),
+  }
   try {
     // Comments become blanks, so that positions stay.
     const text = stripJsonComments(readFileSync(path, 'utf8').replace(/^\ufeff/, ''), { trailingCommas: true })
     const values = parseConfig(text)
     if (!isRow(values)) throw new Error('it must contain a JSON object')
-    return { values, formatName }
+    return { values: resolveWatchlists(values, dirname(path)), ...place }
   } catch (error) {
-    if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, formatName }
-    throw new UsageError(`cannot use the configuration file ${path}: ${formatError(error)}`)
+    if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, ...place }
+    throw new UsageError(`cannot use the configuration file ${path}: ${describeFileError(error, 'read')}`)
   }
+}
+
+/** The settings of a file with the paths of its watchlists relative to its folder. */
+const resolveWatchlists = (values: Row, folder: string): Row => {
+  if (!isRow(values.watchlists)) return values
+  const toAbsolute = (list: unknown): unknown =>
+    typeof list === 'string' && list.startsWith('@') ? `@${resolve(folder, list.slice(1))}` : list
+  return { ...values, watchlists: Object.fromEntries(Object.entries(values.watchlists).map(([name, list]) => [name, toAbsolute(list)])) }
 }
 
 /** Says where the file is not JSON, if that is known, without the part of it that Node's message quotes: that may be a secret. */
@@ -143,8 +126,8 @@ const parseConfig = (text: string): unknown => {
 }
 
 const formatVariable = (setting: string): string => {
-  const [group, host] = setting.split('.')
-  return isAddress(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[setting] ?? setting)
+  const [group = '', host] = setting.split('.')
+  return isAddress(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[group] ?? setting)
 }
 
 /** A row of the settings table in the README and `--help`. */

@@ -21,7 +21,7 @@ export {
 } from './http/endpoint.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
 export { assertSameIsin } from './market/identifiers.js'
-export { type RefusalCode, RefusedError } from './market/never-worse.js'
+export { type RefusalCode, RefusedError } from './market/refusal-policy.js'
 export type { Candle, Candles } from './model/candle.js'
 export {
   BadAnswerError,
@@ -42,10 +42,12 @@ export {
   ThrottledError,
   TransportError,
   type TransportReason,
+  type UsageCode,
   UsageError,
+  type UsageIssue,
   type Verdict,
 } from './model/errors.js'
-export type { BackoffReason, RunEvent, StreamStart } from './model/event.js'
+export type { BackoffReason, GiveUpReason, RunEvent, StreamStart } from './model/event.js'
 export type { CandleColumns, Random, SampleIndex, SampleMarket, SampleSplit, SampleStock } from './model/market.js'
 export {
   createResult,
@@ -68,6 +70,7 @@ export type {
   RunReport,
   ScriptOutcome,
   ScriptReport,
+  WrongSymbol,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
 export type { ColumnSource, SqlType, TableColumn } from './model/row-schema.js'

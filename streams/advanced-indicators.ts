@@ -65,9 +65,9 @@ const indicator = post({
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)
     if (stock === undefined || random.chance(0.03)) return { data: [] }
-    const line = (Indicator: string): Row => ({
+    const line = (Indicator: string, low = stock.Ltp * 0.8, high = stock.Ltp * 1.2): Row => ({
       Indicator,
-      Value: random.decimal(stock.Ltp * 0.8, stock.Ltp * 1.2),
+      Value: random.decimal(low, high),
       Action: random.pick(['Bullish', 'Bearish', 'Neutral']),
     })
     const averages = (kind: string): readonly Row[] => [5, 10, 20, 50, 100, 200].map((days) => line(`${days}-${kind}`))
@@ -76,7 +76,7 @@ const indicator = post({
         {
           EMA: averages('EMA'),
           SMA: averages('SMA'),
-          Indicator: [line('RSI(14)'), line('MACD(12,26)')],
+          Indicator: [line('RSI(14)', 20, 80), line('MACD(12,26)', -stock.Ltp / 50, stock.Ltp / 50)],
           Pivot: [
             { Classic: { PP: stock.Ltp, R1: random.decimal(stock.Ltp, stock.Ltp * 1.1), S1: random.decimal(stock.Ltp * 0.9, stock.Ltp) } },
           ],

@@ -137,6 +137,7 @@ export const companyFilings = defineStream({
           name: 'filings',
           about: 'filings with the exchange, newest first within a stock',
           lists: ['data'],
+          identity: ['news_id', 'news_date', 'caption', 'descriptor'],
           columns: [SYMBOL, Filing],
           position: 4,
         },

@@ -25,7 +25,11 @@ export const CorporateAction = row({
     required: true,
   }),
   RecDate: column(z.string(), { about: 'whoever holds the share on this day takes part', sql: ['record_date', 'DATE'] }),
-  Note: column(z.string(), { about: 'rupees a share, or the ratio', sql: 'note' }),
+  Note: column(z.string(), {
+    about: 'rupees a share, or the ratio',
+    sql: 'note',
+    further: [{ name: 'amount', type: 'DOUBLE', comment: 'rupees a share, such as a dividend; NULL for a ratio', from: { row: ['Note'] } }],
+  }),
   ActDate: z.string().optional(),
 })
 export interface CorporateAction extends RowOf<typeof CorporateAction> {}

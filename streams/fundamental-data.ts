@@ -63,6 +63,11 @@ const FIGURES: readonly TableColumn[] = [
     type: 'VARCHAR',
     convert: (value) => `split_part(${value}, '|', 1)`,
   },
+  {
+    ...newest('quarter_end', ['YEAR', 'Year'], 'last day of the newest quarter'),
+    type: 'DATE',
+    convert: (value) => `last_day(strptime(split_part(${value}, '|', 1) || '01', '%Y%m%d'))`,
+  },
   newest('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
   newest('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
   newest('eps', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
@@ -119,7 +124,8 @@ const sampleTable = (columns: number, figures: Readonly<Record<string, (column: 
 
 /** Figures of one company: profit, EBITDA and margin follow from the sales. */
 const sampleIncome = (random: Random, columns: number): Row => {
-  const sales = Array.from({ length: columns }, () => random.decimal(50, 9_000))
+  const size = random.decimal(50, 9_000)
+  const sales = Array.from({ length: columns }, () => Math.round(size * random.decimal(0.85, 1.15) * 100) / 100)
   const margin = random.decimal(2, 35)
   const share =
     (part: number) =>

@@ -12,8 +12,16 @@ export const PriceBandChange = row({
   Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
   Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
   'Security Name': column(z.string(), { about: 'name of the security', sql: 'name' }),
-  From: column(z.string(), { about: 'band before, percent or No Band', sql: 'from_band' }),
-  To: column(z.string(), { about: 'band from then on, percent or No Band', sql: 'to_band' }),
+  From: column(z.string(), {
+    about: 'band before, percent or No Band',
+    sql: 'from_band',
+    further: [{ name: 'from_percent', type: 'DOUBLE', comment: 'band before, percent; NULL if there was none', from: { row: ['From'] } }],
+  }),
+  To: column(z.string(), {
+    about: 'band from then on, percent or No Band',
+    sql: 'to_band',
+    further: [{ name: 'to_percent', type: 'DOUBLE', comment: 'band from then on, percent; NULL if there is none', from: { row: ['To'] } }],
+  }),
   'Sr. No': column(z.string().optional(), { about: 'position in the published list', sql: ['place', 'BIGINT'] }),
 })
 export interface PriceBandChange extends CsvRowOf<typeof PriceBandChange> {}

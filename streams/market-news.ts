@@ -121,6 +121,7 @@ export const marketNews = defineStream({
           name: 'news',
           about: 'latest news of each stock',
           lists: ['News'],
+          identity: ['PublishDate', 'Title'],
           columns: [...toDocumentColumns(StockRecord), NewsItem],
           position: 5,
         },

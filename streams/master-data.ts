@@ -1,4 +1,4 @@
-import { map, type Observable, of, switchMap } from 'rxjs'
+import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
@@ -9,8 +9,8 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { isRow, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
-import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { defineStream, MASTER, once, type Tools } from '../src/pipeline/define-stream.js'
+import { defineStream, MASTER, once } from '../src/pipeline/define-stream.js'
+import { MASTER_MAP, readStoredStocks } from '../src/pipeline/known-stocks.js'
 import { type CountedRows, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
 
 const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
@@ -47,7 +47,6 @@ const FIELDS = [
 ] as const
 
 const MAX_ROWS = 5000
-const MAP_FILE = 'master_isin_map.json'
 
 const master = post({
   name: 'master',
@@ -77,19 +76,20 @@ const master = post({
       const random = market.random('master', stock.ISIN)
       const figures = Object.fromEntries(FIELDS.slice(3, 12).map((field) => [field, random.chance(0.1) ? null : random.decimal(-20, 90)]))
       const flag = stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }
-      return { Isin: stock.ISIN, DispSym: stock.Name, Mcap: stock.Mcap, ...figures, Sym: stock.Symbol, Sid: Number(stock.Sid), ...flag }
+      return {
+        Isin: stock.ISIN,
+        DispSym: stock.Name,
+        Mcap: stock.Mcap,
+        ...figures,
+        DivYeild: random.decimal(0, 5),
+        Sym: stock.Symbol,
+        Sid: Number(stock.Sid),
+        ...flag,
+      }
     }),
     tot_rec: market.stocks.length,
   }),
 })
-
-/** The stocks of the stored list; none if it is missing or unreadable. */
-const readStoredStocks = ({ stored }: Tools): Observable<readonly Stock[]> =>
-  stored.document(MAP_FILE).pipe(
-    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
-    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
-    catchItemFailure(() => of([])),
-  )
 
 const toIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
 
@@ -121,7 +121,7 @@ export const masterData = defineStream({
         rejectTruncated(MAX_ROWS, tools),
         rejectShrunk(file, tools, { countRecords: (rows) => toStocks(rows.filter(isRow)).length }),
         switchMap((found) =>
-          readStoredStocks(tools).pipe(
+          readStoredStocks(tools.stored).pipe(
             map((earlier) => {
               const stocks = toStocks([...found.rows])
               const comparison = compareIdentifiers(earlier.map(toIdentifiers), stocks.map(toIdentifiers))
@@ -149,7 +149,7 @@ export const masterData = defineStream({
     },
     {
       shape: 'array-per-item',
-      file: MAP_FILE,
+      file: MASTER_MAP,
       select: toStocks,
       tables: [{ name: 'master', about: 'the list of all stocks, one row each', columns: [Stock], position: 1 }],
     },

@@ -85,7 +85,7 @@ describe('the command as it is built', () => {
     const loaded = files.flatMap(importsOf)
     expect(loaded).toContain('node:fs')
     expect(loaded.filter((target) => !target.startsWith('node:') && !target.startsWith('./'))).toEqual([])
-    expect(files.length).toBeLessThan(20)
+    expect(files.length).toBeLessThan(5)
     expect(sources).toEqual(
       expect.arrayContaining(['dist/src/cli/main.js', 'dist/streams/registry.js', 'node_modules/undici/lib/dispatcher/pool.js']),
     )

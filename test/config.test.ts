@@ -38,6 +38,7 @@ describe('settings', () => {
       out: './data',
       fetchOhlcv: true,
       forceUpdate: true,
+      history: true,
       newsLimit: 50,
       retries: 2,
       backoffMs: 500,
@@ -50,7 +51,9 @@ describe('settings', () => {
       timeoutsMs: {},
       headers: {},
       streams: [],
+      watchlists: {},
       verify: {},
+      notifyOn: 'failure',
     })
   })
 
@@ -227,9 +230,34 @@ describe('a wrong setting', () => {
   })
 })
 
+it('names all wrong settings of all sources at once, as text and as data', () => {
+  const configFile = fileOf({ newsLimit: 'many', newLimit: 5, retrys: 1, workers: { 'market-new': 1 }, urls: { news: 'x' } })
+  const wrong = { configFile, env: { FETCH_OHLCV: 'maybe', NEWS_LIMIT: '5' }, flags: { retries: -1 } }
+  const lines = complaintOf(wrong).split('\n')
+  const starts = [
+    '7 settings are wrong:',
+    `urls.news in ${configFile} is "x": `,
+    `newsLimit in ${configFile} is "many": `,
+    `${configFile} has no setting "newLimit". Did you mean newsLimit?`,
+    `${configFile} has no setting "retrys". Did you mean retries?`,
+    `workers in ${configFile} names "market-new", which is not a stream. Did you mean market-news?`,
+    'FETCH_OHLCV is "maybe": must be true or false',
+    '--retries is -1: ',
+  ]
+  expect(lines.map((line, index) => line.slice(0, starts[index]?.length))).toEqual(starts)
+  expect(() => load(wrong)).toThrow(
+    expect.objectContaining({
+      issues: ['urls.news', 'newsLimit', 'newLimit', 'retrys', 'workers', 'fetchOhlcv', 'retries'].map((path, index) => ({
+        path,
+        message: lines[index + 1],
+      })),
+    }),
+  )
+})
+
 describe('a configuration file', () => {
   it('that was named must exist', () => {
-    expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(/\/nowhere\/scripstream\.json.*(no such file|ENOENT)/)
+    expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(/\/nowhere\/scripstream\.json.*it does not exist/)
   })
 
   it.each(['', '{', 'newsLimit: 5', '[]', 'null', '7'])('must hold a JSON object, not %j', (content) => {

@@ -9,6 +9,7 @@ const pages = [
   'CONTRIBUTING.md',
   'src/cli/README.md',
   'src/analysis/README.md',
+  'src/analysis/tables/README.md',
   'src/pipeline/README.md',
   'src/fleet/README.md',
   'src/limiter/README.md',

@@ -1,15 +1,17 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DamagedFileError, StorageError, UsageError } from '../model/errors.js'
-import type { RunReport } from '../model/report.js'
+import { firstValueFrom } from 'rxjs'
+import { folder } from '../../sinks/folder.js'
+import { createUnknownSymbolsError, describeWrongSymbol, resolveSymbols } from '../market/symbols.js'
+import { DamagedFileError, StorageError } from '../model/errors.js'
+import type { RunReport, WrongSymbol } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
-import { findClosest } from '../model/text.js'
+import { MASTER_MAP, readKnownStocks } from '../pipeline/known-stocks.js'
+import type { RunOptions } from '../pipeline/run-options.js'
 import { getErrorCode, readStateDocument, toStorageError } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
-
-const MASTER_MAP = 'master_isin_map.json'
 
 /** @throws StorageError with the remedy if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
@@ -40,17 +42,57 @@ export const readStocks = async (root: string): Promise<readonly Stock[]> => {
   )
 }
 
-/** The given symbols in the spelling of the master list. @throws UsageError for an unknown symbol */
-export const resolveSymbols = (symbols: readonly string[], stocks: readonly Stock[]): ReadonlySet<string> => {
-  const byCapitals = new Map(stocks.map(({ Symbol: symbol }) => [symbol.toUpperCase(), symbol]))
-  return new Set(
-    symbols.map((symbol) => {
-      const listed = byCapitals.get(symbol.toUpperCase())
-      if (listed !== undefined) return listed
-      const meant = findClosest(symbol, [...byCapitals.values()])
-      throw new UsageError(
-        `unknown symbol: ${JSON.stringify(symbol)} is not in the master list${meant === undefined ? '' : `. Did you mean ${meant}?`}`,
-      )
-    }),
-  )
+/** Those of some symbols that stocks had earlier, and the present symbols of these stocks. */
+export const findRenames = async (
+  root: string,
+  stocks: readonly Stock[],
+  symbols: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const listed = new Set(stocks.map(({ Symbol: symbol }) => symbol))
+  const unlisted = [...new Set(symbols)].filter((symbol) => !listed.has(symbol))
+  if (unlisted.length === 0) return new Map()
+  const { earlier } = await firstValueFrom(readKnownStocks(folder(root).stored, unlisted))
+  return new Map(resolveSymbols(unlisted, stocks, earlier).wrong.flatMap(({ given, now }) => (now === undefined ? [] : [[given, now]])))
 }
+
+/** Stocks as `RunOptions` names them. */
+export interface SymbolOptions {
+  readonly symbols?: readonly string[] | undefined
+  /** Whether symbols that are not listed are an error (default), or a note. */
+  readonly wrongSymbols?: RunOptions['wrongSymbols']
+}
+
+export interface FolderSymbols {
+  /** The symbols of the stocks; undefined for all. */
+  readonly wanted: ReadonlySet<string> | undefined
+  /** Symbols that are not listed, or that have changed. */
+  readonly wrong: readonly WrongSymbol[]
+}
+
+/**
+ * The stocks that symbols mean in a folder; see `RunOptions.symbols`. `gone` are stocks that are no longer listed.
+ * @throws UsageError for an unknown symbol, unless wrong symbols are only reported
+ */
+export const selectFolderSymbols = async (
+  root: string,
+  { symbols, wrongSymbols = 'reject' }: SymbolOptions,
+  { stocks, gone = [] }: { readonly stocks: readonly Stock[]; readonly gone?: readonly Stock[] },
+): Promise<FolderSymbols> => {
+  if (symbols === undefined) return { wanted: undefined, wrong: [] }
+  const { earlier } = await firstValueFrom(readKnownStocks(folder(root).stored, symbols))
+  const now = resolveSymbols(symbols, stocks, earlier)
+  const unknown = now.wrong.filter((wrong) => wrong.now === undefined)
+  const before = resolveSymbols(
+    unknown.map(({ given }) => given),
+    gone,
+  )
+  const isNowhere = ({ given }: WrongSymbol): boolean => before.wrong.some((one) => one.given === given)
+  const wrong = now.wrong.filter((one) => one.now !== undefined || isNowhere(one))
+  const nowhere = unknown.filter(isNowhere)
+  if (nowhere.length > 0 && (wrongSymbols === 'reject' || nowhere.length === symbols.length)) throw createUnknownSymbolsError(nowhere)
+  return { wanted: new Set([...now.symbols, ...before.symbols]), wrong }
+}
+
+/** A note for each of the wrong symbols that is not listed. */
+export const describeUnlisted = ({ wrong }: FolderSymbols): readonly string[] =>
+  wrong.filter(({ now }) => now === undefined).map((one) => `not listed: ${describeWrongSymbol(one)}`)

@@ -3,22 +3,32 @@ import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
 import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
-import type { Table } from '../model/table.js'
-import { type DuckDb, openDuckDb, quoteList, quoteName, toQueryError } from '../storage/duckdb.js'
+import type { Columned, Table } from '../model/table.js'
+import type { Day } from '../model/trading-day.js'
+import { type DuckDb, openDuckDb, quoteList, quoteName } from '../storage/duckdb.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
-import { buildSelect } from '../storage/table-views.js'
+import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
+import { explainQueryError } from './query-errors.js'
+import { listPaths, prepareRelations } from './relations.js'
+import { listViews } from './tables/index.js'
 
 /** What is queried. */
 export interface Source {
   /** The output folder. */
   readonly out: string
   readonly tables: readonly Table[]
+  /** Bytes of candle files from which on a copy of them in Parquet is kept in the folder and used; none without it. */
+  readonly cacheFrom?: number | undefined
+  /** Tables are read as they stood on this day; now if absent. */
+  readonly asOf?: Day | undefined
 }
 
 /** A running statement. */
 export interface QueryResult {
   /** Its rows, streamed. */
   readonly result: DuckDBResult
+  /** The recorded day that answers a query as of a day, if a table needed one. */
+  readonly usedDay?: Day
   readonly close: () => void
 }
 
@@ -31,29 +41,30 @@ export interface QueryResult {
  */
 export const runQuery = async (
   sql: string,
-  { out, tables }: Source,
+  { out, tables, cacheFrom, asOf }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
   const folder = await openFolder(out)
   const duck = await openDuckDb({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
   onBegin(() => duck.connection.interrupt())
+  const all: readonly Columned[] = [...tables, ...listViews(tables), ...listHistoryTables(tables)]
+  let used: readonly Columned[] = []
   try {
-    const statement = await checkStatement(duck.connection, sql, tables)
-    const selects = await Promise.all(statement.tables.map(async (table) => [table, await buildSelect(table, folder)] as const))
-    const files = await listPaths(statement.tables, folder)
+    const statement = await checkStatement(duck.connection, sql, all)
+    used = statement.used
+    const { files, selects, usedDay } = await prepareRelations(duck.connection, statement.tables, { tables, folder, cacheFrom, asOf })
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(folder, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
-    for (const [table, select] of selects) await createView(duck, table, select)
-    return { result: await duck.connection.stream(statement.sql), close: duck.close }
+    await duck.connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
+    for (const [relation, select] of selects) await createView(duck, relation, select)
+    const result = await duck.connection.stream(statement.sql)
+    return { result, close: duck.close, ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
     duck.close()
-    throw toQueryError(error)
+    throw explainQueryError(error, { all, used })
   }
 }
-
-const listPaths = async (some: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
-  (await Promise.all(some.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
 
 /** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
 const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> =>
@@ -66,15 +77,17 @@ const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]):
   await connection.run('SET lock_configuration = true')
 }
 
-const createView = async ({ connection }: DuckDb, { name }: Table, select: string): Promise<void> => {
-  await connection.run(`CREATE VIEW ${quoteName(name)} AS ${select}`)
+const createView = async ({ connection }: DuckDb, { name }: Pick<Columned, 'name'>, select: string): Promise<void> => {
+  await connection.run(`CREATE VIEW ${name.split('.').map(quoteName).join('.')} AS ${select}`)
 }
 
 /** A read-only statement. */
 interface Statement {
   readonly sql: string
   /** The tables that it may use. */
-  readonly tables: readonly Table[]
+  readonly tables: readonly Columned[]
+  /** The tables that it names. */
+  readonly used: readonly Columned[]
 }
 
 const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?)/i
@@ -95,7 +108,7 @@ const TABLE_FUNCTIONS = [
  *
  * @throws UsageError for any other statement
  */
-export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Table[]): Promise<Statement> => {
+export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Columned[]): Promise<Statement> => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
   const result = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [query])
@@ -110,9 +123,13 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
   const unknown = names.tables.filter((name) => !names.common.includes(name) && !tables.some((table) => table.name === name))
   const file = unknown.find((name) => /\W/.test(name))
   if (file !== undefined) throw new UsageError(`${file} is not a table: ${HINT}`)
-  // Views of all tables are needed to list them, and for DuckDB's "did you mean".
+  // Views of all tables but the days of each are needed to list them, and for DuckDB's "did you mean".
   const needsAll = names.listsTables || unknown.length > 0 || names.functions.some((name) => /^(duckdb|pragma)_/.test(name))
-  return { sql: explain ? `${explain[1]} ${query}` : sql, tables: needsAll ? all : tables }
+  return {
+    sql: explain ? `${explain[1]} ${query}` : sql,
+    tables: needsAll ? all.filter((one) => tables.includes(one) || !('table' in one)) : tables,
+    used: tables,
+  }
 }
 
 /** Parses DuckDB's syntax tree, and collects the names in it. */
@@ -121,13 +138,16 @@ const parseTree = (text: string) => {
   const tree = JSON.parse(text, (key, node: unknown) => {
     if (!isRow(node)) return node
     if (node.type === 'TABLE_FUNCTION') names.functions.push(String((node.function as Row).function_name).toLowerCase())
-    if (node.type === 'BASE_TABLE') names.tables.push(String(node.table_name).toLowerCase())
+    if (node.type === 'BASE_TABLE') names.tables.push(toTableName(node))
     if (node.type === 'SHOW_REF' && !isRow(node.query)) names.listsTables = true
     if (key === 'cte_map') for (const { key: name } of node.map as readonly Row[]) names.common.push(String(name).toLowerCase())
     return node
   }) as Row
   return { tree, names }
 }
+
+const toTableName = ({ schema_name: schema, table_name: name }: Row): string =>
+  `${schema === HISTORY_SCHEMA ? `${HISTORY_SCHEMA}.` : ''}${String(name)}`.toLowerCase()
 
 const createRefusal = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
   // DuckDB's parser throws an error with the position.

@@ -10,12 +10,20 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 // The same depth as the unbundled command, so that both find package.json by the same relative path.
 const FOLDER = join(ROOT, 'dist/bundle/cli')
 
-/** The undici index loads clients, caches and mocks; a run uses only the pool. */
+/** The undici index loads clients, caches and mocks; a run uses only the pool, and `import()` asks for the agent of a proxy. */
+const PROXY_AGENT = join(ROOT, 'node_modules/undici/proxy-agent-only.js')
 const poolOnly = {
   name: 'pool-only',
+  resolveId: {
+    filter: { id: /^undici$/ },
+    handler: (_source, _importer, { kind }) => (kind === 'dynamic-import' ? PROXY_AGENT : undefined),
+  },
   load: {
-    filter: { id: /[\\/]node_modules[\\/]undici[\\/]index\.js$/ },
-    handler: () => "exports.Pool = require('./lib/dispatcher/pool')\nexports.buildConnector = require('./lib/core/connect')\n",
+    filter: { id: /[\\/]node_modules[\\/]undici[\\/](index|proxy-agent-only)\.js$/ },
+    handler: (id) =>
+      id === PROXY_AGENT
+        ? "require('./lib/dispatcher/dispatcher').prototype.connect = require('./lib/api/api-connect')\nexports.ProxyAgent = require('./lib/dispatcher/proxy-agent')\n"
+        : "exports.Pool = require('./lib/dispatcher/pool')\nexports.buildConnector = require('./lib/core/connect')\n",
   },
 }
 
@@ -48,7 +56,11 @@ const buildBundle = () =>
     // Node resolves rxjs to its CommonJS build, which cannot be tree-shaken.
     resolve: { alias: { rxjs: join(ROOT, 'node_modules/rxjs/dist/esm/index.js') } },
     plugins: [poolOnly, lateSegmenter],
-    output: { dir: FOLDER, format: 'esm', chunkFileNames: '[name].js', cleanDir: true },
+    // One chunk of all that every command loads, instead of one for each set of commands that share modules.
+    output: {
+      ...{ dir: FOLDER, format: 'esm', chunkFileNames: '[name].js', cleanDir: true },
+      codeSplitting: { groups: [{ name: 'common', tags: ['$initial'] }] },
+    },
     logLevel: 'warn',
   })
 

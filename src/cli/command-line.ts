@@ -27,10 +27,13 @@ export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
 
 /**
  * A command as typed in a POSIX shell, without the credentials of an address: before its host (up to the last `@`, because a password may
- * have unescaped characters) or in its query.
+ * have unescaped characters) or in its query. What `--notify` names may be a secret as a whole.
  */
 export const formatCommandLine = (args: readonly string[]): string =>
-  ['scripstream', ...args.map((arg) => quote(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(' ')
+  ['scripstream', ...hideNotify(args).map((arg) => quote(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(' ')
+
+const hideNotify = (args: readonly string[]): readonly string[] =>
+  args.map((arg, index) => (args[index - 1] === '--notify' ? '…' : arg.replace(/^--notify=.*/s, '--notify=…')))
 
 const SECRET_PARAMETER = /([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*/gi
 

@@ -7,7 +7,7 @@ import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Storage } from '../pipeline/storage.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
-import type { ExitSignal } from './signals.js'
+import type { ExitSignal, JobSignal } from './signals.js'
 import type { TerminalStream } from './terminal/terminal.js'
 
 /** The process as commands see it; they use nothing else of it. */
@@ -20,6 +20,9 @@ export interface ProcessIo {
   /** The clock and the timers. */
   readonly scheduler: SchedulerLike
   readonly signal$: Observable<ExitSignal>
+  readonly jobSignal$: Observable<JobSignal>
+  /** Stops the process as Ctrl+Z does, until it is continued. */
+  readonly suspend: () => void
   /** Ends the process at once. */
   readonly exit: (code: number) => void
 }
@@ -32,9 +35,11 @@ export interface Dependencies {
   readonly optionalPackages: readonly string[]
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: SettingsSources) => Settings
+  /** The place of each setting that is not its default. */
+  readonly findOrigins: (sources: SettingsSources) => ReadonlyMap<string, string>
   readonly createCollector: (options: CollectorOptions) => Collector
   /** The output folder, for documents of a run as a whole. */
-  readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'keep'>
+  readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'storeDocument'>
   /** Loaded only if a fleet is used. */
   readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>

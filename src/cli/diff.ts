@@ -1,17 +1,21 @@
 import { defer, map, type Observable } from 'rxjs'
 import { type Change, SECTIONS, type Section, sectionNames } from '../analysis/diff/change.js'
 import type { Difference } from '../analysis/diff/diff.js'
-import { formatMinute } from '../model/trading-day.js'
+import { UsageError } from '../model/errors.js'
+import { type Day, formatMinute } from '../model/trading-day.js'
 import type { AddCommand, Command } from './dependencies.js'
-import { exampleText, namesOption, readSymbols } from './options.js'
+import { checkDay, dayOption, exampleText, namesOption } from './options.js'
 import { resolveSettings } from './provider.js'
+import { readSymbols, symbolsOption } from './symbols.js'
 import { formatCount, formatQuantity } from './terminal/format.js'
 import { printJson, printLines } from './terminal/print.js'
-import { readSize, type TextLine } from './terminal/terminal.js'
+import { readSize, type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
 const examples = [
   ['scripstream diff', 'what the last run into ./data changed'],
+  ['scripstream diff --since 2026-02-02', 'what changed since that day'],
+  ['scripstream diff 2026-02-02 2026-02-09', 'what changed between two recorded days'],
   ['scripstream diff --only surveillance,bands,circuits', 'only these kinds of changes'],
   ['scripstream diff --symbols @watchlist.txt', 'only the stocks of a watchlist'],
   ['scripstream run && scripstream diff --json > changes.json', 'the daily run, then its changes as JSON'],
@@ -35,32 +39,51 @@ export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('diff')
     .description('Shows what the last run changed: listings, surveillance, bands, circuits, deals, filings.')
+    .argument('[day]', 'compare this recorded day (YYYY-MM-DD) ...')
+    .argument('[other]', '... with this later one')
+    .addOption(dayOption('--since <day>', 'compare this recorded day with the present'))
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(
       namesOption('--only', 'only these kinds of changes', { what: 'kind', known: sectionNames, listedBy: '"scripstream diff --help"' }),
     )
-    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
+    .addOption(symbolsOption())
     .option('--json', 'print all changes as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + sectionsText() + DIFF_EXIT_CODES)
-    .action((flags: DiffFlags) => act(diffCommand(flags, io, dependencies)))
+    .action((day: string | undefined, other: string | undefined, flags: DiffFlags) =>
+      act(diffCommand({ ...flags, day, other }, io, dependencies)),
+    )
 }
 
 interface DiffFlags {
   readonly out?: string
   readonly config?: string
   readonly only?: readonly Section[]
-  readonly symbols?: readonly string[]
+  readonly symbols?: string
   readonly json?: boolean
+  readonly since?: string
+  readonly day?: string | undefined
+  readonly other?: string | undefined
+}
+
+/** The days to compare; undefined for the last run. */
+const readDays = ({ since, day, other }: DiffFlags): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
+  if (day === undefined) return since === undefined ? undefined : { since }
+  if (since !== undefined) throw new UsageError('diff: give two days or --since, not both')
+  if (other === undefined) throw new UsageError(`diff: ${day} needs a second day; to compare it with the present: --since ${day}`)
+  return { since: checkDay('diff', day), until: checkDay('diff', other) }
 }
 
 /** Prints the changes of the last run of a folder, and emits the exit code. */
-const diffCommand: Command<DiffFlags> = ({ out, config, only, symbols, json = false }, { stdout, env }, dependencies) =>
+const diffCommand: Command<DiffFlags> = (flags, { stdout, env }, dependencies) =>
   defer((): Observable<number> => {
-    const settings = resolveSettings({ out, config }, { env }, dependencies)
+    const { only, symbols, json = false } = flags
+    const days = readDays(flags)
+    const settings = resolveSettings({ out: flags.out, config: flags.config }, { env }, dependencies)
     return defer(async () => {
-      const { diff } = await import('./folder-readers.js')
-      return diff(settings.out, { exchange: settings.exchange, only, symbols })
+      const { diff, diffDays } = await import('./folder-readers.js')
+      const options = { exchange: settings.exchange, only, ...readSymbols(symbols, settings) }
+      return days === undefined ? diff(settings.out, options) : diffDays(settings.out, { ...options, ...days })
     }).pipe(
       map((difference) => {
         if (json) printJson(difference, stdout)
@@ -76,7 +99,7 @@ const MAX_CHANGES_SHOWN = 8
 /** Formats the changes for people: kind by kind, the first few of each. */
 const changeLines = (difference: Difference, columns: number): readonly TextLine[] => {
   const { folder, run, asOf, since, counts, changes, notes } = difference
-  const plain = (text: string): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line]])
+  const plain = (text: string): readonly TextLine[] => wrapLines(text, columns)
   if (since === null) {
     const why = run === undefined ? 'no run has finished here yet' : `run ${run} is the first here, or earlier runs were not recorded`
     return plain(`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`)
@@ -84,7 +107,8 @@ const changeLines = (difference: Difference, columns: number): readonly TextLine
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
   const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')
   const asOfText = (instant: string | undefined): string => (instant === undefined ? '' : `, as of ${formatMinute(Date.parse(instant))}`)
-  const what = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
+  const runs = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
+  const what = since.day === undefined ? runs : `${difference.day ?? 'now'} compared with ${since.day}`
   return [
     ...plain(`${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
     ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),
@@ -100,10 +124,5 @@ const sectionLines = (section: Section, changes: readonly Change[], columns: num
     ...own.slice(0, MAX_CHANGES_SHOWN).map(({ symbol, detail }) => `  ${clean(symbol)}: ${clean(detail)}`),
     ...(rest > 0 ? [`  and ${formatCount(rest)} more (--json shows all)`] : []),
   ]
-  const [title = '', ...more] = wrap(`${section}: ${SECTIONS[section]}`, columns)
-  return [
-    [],
-    [[section, 'bold'], [title.slice(section.length)]],
-    ...[...more, ...lines.flatMap((line) => wrap(line, columns))].map((line): TextLine => [[line]]),
-  ]
+  return [[], ...wrapTitled([section, 'bold'], `: ${SECTIONS[section]}`, columns), ...lines.flatMap((line) => wrapLines(line, columns))]
 }

@@ -101,7 +101,7 @@ const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, io, dependenci
         const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
         if (fresh.length === 0) return of(['Nothing to accept: the last run found no new changes.'])
         const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
-        return storage.keep(DRIFT_ACCEPTED_FILE, [...known, ...fresh]).pipe(map(() => acceptedLines(fresh, drift)))
+        return storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh]).pipe(map(() => acceptedLines(fresh, drift)))
       }),
       map((lines) => {
         printTexts(lines, io)

@@ -1,5 +1,9 @@
 // Modules that read a whole output folder, imported only by their commands: a run starts faster without them.
 export { createBrief } from '../analysis/brief/brief.js'
 export { diff } from '../analysis/diff/diff.js'
+export { diffDays } from '../analysis/diff/diff-days.js'
+export { describeHistory } from '../analysis/history/describe-history.js'
 export { readReport } from '../analysis/output-folder.js'
+export { readStockView } from '../analysis/stock-view.js'
 export { verify } from '../analysis/verify/verify.js'
+export { pruneHistory } from '../storage/history/history-folder.js'

@@ -2,8 +2,10 @@ import { CollectError, errorCodes, formatError, refusals, UsageError } from '../
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { toAddressVariable } from '../model/settings.js'
 import type { ProcessIo } from './dependencies.js'
+import { describeInstall } from './install.js'
 import { countItems } from './run/problems.js'
-import { clean } from './terminal/text.js'
+import { readSize } from './terminal/terminal.js'
+import { clean, wrap } from './terminal/text.js'
 
 /** The HTTP statuses with advice of their own. */
 type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'
@@ -30,9 +32,10 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
     `${services} sends HTML instead of data: it blocks you or requires a login, or ${addresses} points to a web site.`,
   dns: (services, addresses) => `${services} is not found in the DNS; check the host name in ${addresses}, and the DNS of this machine.`,
   connect: (services, addresses) =>
-    `${services} cannot be reached; check ${addresses}, the network, the firewall, and whether the service is up.`,
-  tls: (services) =>
-    `The certificate of ${services} is not trusted; check the clock of this machine, or set NODE_EXTRA_CA_CERTS for your own authority.`,
+    `${services} cannot be reached; check ${addresses}, the network, the firewall, the proxy, and whether the service is up.`,
+  tls: (services, addresses) =>
+    `The TLS connection to ${services} fails; check ${addresses}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.`,
+  proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
   deadline: (services) => `${services} is too slow; set higher "timeoutsMs" or fewer "workers".`,
   shrink: refused('shrink'),
   count: refused('count'),
@@ -43,9 +46,10 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   http_5xx: (services) => `${services} has a server error (5xx); run again later.`,
   http_404: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
   'damaged-file': () => 'Move the damaged file away and run again, or fetch everything again with --fresh.',
-  'missing-setting': () => 'To try it without a provider: scripstream run --simulate',
+  'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
   'unknown-setting': () => '"scripstream run --help" shows all settings.',
   'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
+  'unknown-query': () => '"scripstream query --examples" lists saved and worked statements.',
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
   'http_<other>': noHint,
@@ -56,7 +60,8 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'other-stock': noHint,
   truncated: noHint,
   slow: noHint,
-  reset: noHint,
+  reset: (services, addresses) =>
+    `${services} closes connections without an answer; if its port expects TLS, ${addresses} must start with https.`,
   protocol: noHint,
   too_large: noHint,
   fd: noHint,
@@ -64,6 +69,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'no-answer': noHint,
   storage: noHint,
   usage: noHint,
+  'missing-package': noHint,
 }
 
 const toKind = (code: string): string => {
@@ -106,7 +112,9 @@ export const listErrorCodes = (): readonly (readonly [code: string, meaning: str
 /** Prints an error and what to do about it, an unexpected one with its stack, and returns the exit code. */
 export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
   const text =
-    error instanceof CollectError ? error.message : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
+    error instanceof CollectError
+      ? adaptInstall(error)
+      : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
   const [first = '', ...more] = text.split('\n')
   const hint = error instanceof CollectError ? findHint(error) : undefined
   const lines = [
@@ -114,9 +122,19 @@ export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>
     ...more.map((line) => `  ${readIndent(line)}${clean(line)}`),
     ...(hint === undefined ? [] : [`  ${hint}`]),
   ]
-  stderr.write(`${lines.join('\n')}\n`)
+  const { columns } = readSize(stderr)
+  // A `^` points at a position in the line above. In a log, each line stays whole.
+  const isWhole = (index: number): boolean =>
+    stderr.isTTY !== true || [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
+  stderr.write(`${lines.flatMap((line, index) => (isWhole(index) ? [line] : wrap(line, columns))).join('\n')}\n`)
   return error instanceof UsageError ? 2 : 1
 }
+
+/** The library does not know how the command was installed. */
+const adaptInstall = ({ code, message }: CollectError): string =>
+  code === 'missing-package'
+    ? message.replace(/npm install ([^\n]+)$/, (_, packages: string) => describeInstall(packages.split(' ')))
+    : message
 
 /** The leading blanks of a line: a `^` may point at a position in the line above. */
 const readIndent = (line: string): string => /^ */.exec(line)?.[0] ?? ''

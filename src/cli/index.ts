@@ -6,6 +6,7 @@ import { addDoctor } from './doctor/command.js'
 import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
 import { addGraph } from './graph.js'
+import { addHistory } from './history/command.js'
 import { addInit } from './init.js'
 import { addList } from './list.js'
 import { addLog } from './log/command.js'
@@ -13,6 +14,7 @@ import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
 import { addSchedule } from './schedule/command.js'
+import { addShow } from './show/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
 import { addVerify } from './verify/command.js'
@@ -23,12 +25,14 @@ export const commands: readonly AddCommand[] = [
   addRun,
   addStream,
   addQuery,
+  addShow,
   addExport,
   addVerify,
   addDiff,
   addDrift,
   addBrief,
   addLog,
+  addHistory,
   addInit,
   addDoctor,
   addPlan,

@@ -4,6 +4,7 @@ import { CONFIG_FILE, type SettingRow } from '../config.js'
 import { readEnvironment } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
+import { describeFileError } from '../storage/file-system.js'
 import { type AddCommand, succeed } from './dependencies.js'
 import { exampleText } from './options.js'
 import { printLines } from './terminal/print.js'
@@ -45,7 +46,7 @@ const writeNewFile = (path: string, text: string): void => {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') throw new UsageError(`${path} exists and was not changed; delete it first, or choose another file with --config`)
-    throw new UsageError(`${path} cannot be written (${code}); choose another file with --config`)
+    throw new UsageError(`${path} cannot be written: ${describeFileError(error)}; choose another file with --config`)
   }
 }
 
@@ -58,12 +59,16 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   workers: '{ "market-news": 15 }',
   timeoutsMs: '{ "market-news": 10000 }',
   headers: '{ "authorization": "Bearer …" }',
+  watchlists: '{ "mine": ["TCS", "INFY"], "banks": "@banks.txt" }',
   verify: '{ "large-moves": 500 }',
+  notify: '"https://…"',
+  notifySecret: '"a long random text"',
+  logFile: '"./scripstream.log"',
 }
 
 /**
  * A settings file with every setting: its description, its variable, and its default or an example as a comment. Values of variables are
- * set in it, except headers, which may be secret. `origins` are the rows of those.
+ * set in it, except headers and notifications, which may be secret. `origins` are the rows of those.
  */
 export const configTemplate = (
   rows: readonly SettingRow[],
@@ -72,7 +77,7 @@ export const configTemplate = (
   const readValue = ({ name }: SettingRow): unknown => {
     const [setting = '', host] = name.split('.')
     const value = values[setting]
-    if (setting === 'headers' || setting === 'hosts') return undefined
+    if (['headers', 'hosts', 'notify', 'notifySecret'].includes(setting)) return undefined
     return host === undefined ? value : isRow(value) ? value[host] : undefined
   }
   const entry = (row: SettingRow, indent: string): readonly string[] => {

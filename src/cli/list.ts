@@ -5,8 +5,7 @@ import { exampleText } from './options.js'
 import { groupByPhase, listOutputFiles } from './streams.js'
 import { formatQuantity } from './terminal/format.js'
 import { printJson, printLines } from './terminal/print.js'
-import { readSize, type TextLine } from './terminal/terminal.js'
-import { wrap } from './terminal/text.js'
+import { readSize, type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
 
 const examples = [
   ['scripstream list', 'every stream with its endpoints and files'],
@@ -35,7 +34,7 @@ export const addList: AddCommand = (program, { io, dependencies, act }) => {
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
   groupByPhase(streams).flatMap(({ title, note, members }, index) => [
     ...(index === 0 ? [] : [[]]),
-    [[title, 'bold'] as const, [` (${note})`, 'dim'] as const],
+    ...wrapTitled([title, 'bold'], ` (${note})`, columns, 'dim'),
     ...members.flatMap((stream) => entryLines(stream, columns)),
   ])
 
@@ -52,7 +51,7 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
     ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
     `writes ${listOutputFiles(stream).join(', ')}`,
   ]
-  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrap(`      ${detail}`, columns)).map((line): TextLine => [[line]])]
+  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrapLines(`      ${detail}`, columns))]
 }
 
 /** All streams for programs. */

@@ -5,15 +5,18 @@ import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { streams } from '../../streams/registry.js'
 import { createCollector } from '../collector.js'
-import { loadSettings, settingRows } from '../config.js'
+import { findOrigins, loadSettings, settingRows } from '../config.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import { runProgram } from './program.js'
-import { listenToSignals } from './signals.js'
+import { listenToJobControl, listenToSignals } from './signals.js'
 import { ignoreBrokenPipe, showCursor } from './terminal/terminal.js'
 
 // V8 sees the first thousands of items wait, and then allocates the objects of all items in the old generation, where they stay until the
 // next major GC: three times the memory, and twice the time for small answers.
 setFlagsFromString('--no-allocation-site-pretenuring')
+// The next major GC begins when the heap is three times the live data: on a machine with much memory V8 would wait longer. It lowers the
+// peak of a whole run by an eighth (265 to 235 MB), with the same CPU time.
+setFlagsFromString('--heap-growing-percent=200')
 
 const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -26,6 +29,7 @@ const dependencies: Dependencies = {
   optionalPackages: Object.keys(peerDependenciesMeta),
   settingRows,
   loadSettings,
+  findOrigins,
   createCollector,
   fleet: () => import('../fleet/index.js'),
   // Loaded on demand: a run on a real provider saves 20 ms.
@@ -57,6 +61,8 @@ const main = (): void => {
     env: process.env,
     scheduler: asyncScheduler,
     signal$: listenToSignals(process),
+    jobSignal$: listenToJobControl(process),
+    suspend: () => void process.kill(process.pid, 'SIGSTOP'),
     exit: (code) => {
       end(code)
       process.exit()

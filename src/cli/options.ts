@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import { z } from 'zod'
-import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
+import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
+import { explainIssue } from '../model/settings.js'
 import { findClosest } from '../model/text.js'
 import { toInstant } from '../model/trading-day.js'
+import { describeFileError } from '../storage/file-system.js'
 
 const MAX_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
@@ -15,10 +17,13 @@ export const integerOption = (flags: string, text: string, [min, max]: readonly 
 
 /** An option that takes a day. */
 export const dayOption = (flags: string, text: string): Option =>
-  new Option(flags, text).argParser((value) => {
-    if (DayText.safeParse(value).success) return value
-    throw new UsageError(`${flags.replace(/ .*/, '')}: invalid date ${quoteValue(value)}; use YYYY-MM-DD`)
-  })
+  new Option(flags, text).argParser((value) => checkDay(flags.replace(/ .*/, ''), value))
+
+/** A day as it was typed; `what` names the option or command. @throws UsageError if it is none */
+export const checkDay = (what: string, value: string): string => {
+  if (DayText.safeParse(value).success) return value
+  throw new UsageError(`${what}: invalid date ${quoteValue(value)}; use YYYY-MM-DD`)
+}
 
 /** An option that takes a number of stocks. */
 export const stocksOption = (flags: string, text: string): Option => integerOption(flags, text, [1, MAX_STOCKS])
@@ -69,14 +74,6 @@ export const readDuration = (flag: string, text: string, max: number): number =>
   return ms
 }
 
-/** The symbols of `--symbols`, each once: `A,B`, or `@FILE` with one per line or separated by commas; `#` starts a comment. */
-export const readSymbols = (text: string): readonly string[] => {
-  const symbols = text.startsWith('@') ? readText(text.slice(1), '--symbols').replace(/#.*$/gm, '').split(/[\n,]/) : text.split(',')
-  const named = trimDistinct(symbols)
-  if (named.length === 0) throw new UsageError(`--symbols: no symbol in ${quoteValue(text)}; use A,B or @FILE`)
-  return named
-}
-
 /** The valid names of an option, and the command that lists them. */
 interface ValidNames {
   readonly what: string
@@ -115,8 +112,9 @@ export const readInteger = (flag: string, text: string, min: number, max: number
 /** The checked content of a JSON file that a flag names. */
 export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
   const checked = schema.safeParse(parseJsonFile(flag, path))
-  if (!checked.success) throw new UsageError(`${flag}: ${path} has invalid content\n${z.prettifyError(checked.error)}`)
-  return checked.data
+  if (checked.success) return checked.data
+  const lines = checked.error.issues.map((issue) => [issue.path.join('.'), explainIssue(issue)].filter((part) => part !== '').join(' '))
+  throw new UsageError([`${flag}: ${path} has invalid content`, ...lines].join('\n'))
 }
 
 const parseJsonFile = (flag: string, path: string): unknown => {
@@ -133,11 +131,12 @@ export const readText = (path: string, flag: string): string => {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
-    throw new UsageError(`${flag}: the file ${quoteValue(path)} cannot be read: ${formatError(error)}`)
+    throw new UsageError(`${flag}: the file ${quoteValue(path)} cannot be read: ${describeFileError(error, 'read')}`)
   }
 }
 
-const trimDistinct = (texts: readonly string[]): readonly string[] => [
+/** The texts without blanks around them, each once; empty ones are left out. */
+export const trimDistinct = (texts: readonly string[]): readonly string[] => [
   ...new Set(texts.map((text) => text.trim()).filter((text) => text !== '')),
 ]
 

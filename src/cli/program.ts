@@ -6,6 +6,7 @@ import { printError } from './hints.js'
 import { commands } from './index.js'
 import { exampleText } from './options.js'
 import { readSize } from './terminal/terminal.js'
+import { foldHelp } from './terminal/text.js'
 
 const examples = [
   ['scripstream run --simulate', 'all streams on simulated data, no setup needed'],
@@ -53,8 +54,8 @@ export const createProgram = (context: CommandContext): Command => {
     // The descriptions say what an option without its value means.
     .configureHelp({ optionDescription: (option) => new Help().optionDescription(option).replace(/ \(preset: .*\)$/, '') })
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
+      writeOut: (text) => void io.stdout.write(foldHelp(text, readSize(io.stdout).columns)),
+      writeErr: (text) => void io.stderr.write(foldHelp(text, readSize(io.stderr).columns)),
       getOutHelpWidth: () => readSize(io.stdout).columns,
       getErrHelpWidth: () => readSize(io.stderr).columns,
     })

@@ -1,8 +1,11 @@
 import { concatMap, defer, finalize, from, type Observable } from 'rxjs'
+import type { SettingsSources } from '../config.js'
 import { findMisspeltVariables } from '../model/environment.js'
+import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
+import { statFile } from '../storage/file-system.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
-import { clean } from './terminal/text.js'
+import { printWarning } from './terminal/print.js'
 
 /** The provider of a command: the configured one, or the simulator. */
 export interface ProviderChoice {
@@ -21,26 +24,45 @@ interface Provider {
 /** Delay of each simulated answer: a run stays short, but its progress is visible. */
 export const SIMULATED_LATENCY_MS = 40
 
-/** The settings of a command; flags take precedence. */
-export const resolveSettings = (
-  {
-    config,
-    out,
-    patience,
-  }: { readonly config?: string | undefined; readonly out?: string | undefined; readonly patience?: number | undefined },
+/** Options with the name of a setting. */
+const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile'] as const
+
+interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
+  readonly config?: string | undefined
+  readonly patience?: number | undefined
+  readonly history?: boolean | undefined
+}
+
+const listSources = (
+  { config, patience, history, ...flags }: SettingFlags,
   { env }: Pick<ProcessIo, 'env'>,
-  { loadSettings, streams }: Dependencies,
-): Settings =>
-  loadSettings({
-    flags: { ...(out === undefined ? {} : { out }), ...(patience === undefined ? {} : { downMs: patience }) },
-    env,
-    ...(config === undefined ? {} : { configFile: config }),
-    streams,
-  })
+  { streams }: Pick<Dependencies, 'streams'>,
+): SettingsSources => ({
+  flags: {
+    ...Object.fromEntries(SETTING_FLAGS.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]))),
+    ...(patience === undefined ? {} : { downMs: patience }),
+    // The option only switches it off: its absence must not overrule the settings.
+    ...(history === false ? { history } : {}),
+  },
+  env,
+  ...(config === undefined ? {} : { configFile: config }),
+  streams,
+})
+
+/** The settings of a command; flags take precedence. @throws UsageError also if the output folder is a file */
+export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Settings => {
+  const settings = dependencies.loadSettings(listSources(flags, io, dependencies))
+  if (statFile(settings.out)) throw new UsageError(`${settings.out} is a file; choose a folder with --out`)
+  return settings
+}
+
+/** The place of each setting of a command that is not its default. */
+export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): ReadonlyMap<string, string> =>
+  dependencies.findOrigins(listSources(flags, io, dependencies))
 
 /** Warns about environment variables that look like misspelt ones of ours. */
 export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {
-  for (const line of findMisspeltVariables(env, streams)) stderr.write(`warning: ${clean(line)}\n`)
+  for (const line of findMisspeltVariables(env, streams)) printWarning(line, stderr)
 }
 
 /** Uses the configured provider, or runs the simulator as long as `use` needs it. */

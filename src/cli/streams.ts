@@ -1,5 +1,7 @@
-import type { Phase, StreamDefinition } from '../pipeline/define-stream.js'
+import type { Settings } from '../model/settings.js'
+import { MASTER, type Phase, type StreamDefinition } from '../pipeline/define-stream.js'
 import { toFilePath } from '../pipeline/output.js'
+import type { StreamForecast } from './terminal/overall.js'
 
 interface PhaseText {
   readonly phase: Phase
@@ -10,8 +12,8 @@ interface PhaseText {
 /** The phases in their order, with the texts for people. */
 const phaseTexts: readonly PhaseText[] = [
   { phase: 'core', title: 'phase 1: core', note: 'one after the other' },
-  { phase: 'enrichment', title: 'phase 2: enrichment', note: 'side by side' },
-  { phase: 'candles', title: 'phase 2.5: candles', note: 'side by side with phase 2, if FETCH_OHLCV' },
+  { phase: 'enrichment', title: 'phase 2: enrichment', note: 'in parallel' },
+  { phase: 'candles', title: 'phase 2.5: candles', note: 'in parallel with phase 2, unless FETCH_OHLCV is false' },
 ]
 
 export interface PhaseGroup<Member = StreamDefinition> extends PhaseText {
@@ -33,3 +35,12 @@ export const listOutputFiles = ({ outputs, work }: Pick<StreamDefinition, 'outpu
   )
   return [...new Set(named)]
 }
+
+/** What is known of the streams before a run. */
+export const forecastStreams = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): readonly StreamForecast[] =>
+  streams.map(({ name, phase, workers, work: { of, parts } }) => ({
+    name,
+    isSequential: phase === 'core',
+    workers: settings.workers[name] ?? workers,
+    items: of === undefined ? parts.length : of === MASTER ? 'stocks' : undefined,
+  }))

@@ -23,7 +23,7 @@ import { FLEET_ENV, type FleetFlags, resolveFleet, rethrowAsUsageError } from '.
 import { blobsOption, engineOption, exampleText, integerOption, volatileOption } from './options.js'
 import { resolveSettings, warnOfMisspeltVariables } from './provider.js'
 import { formatQuantity } from './terminal/format.js'
-import { clean } from './terminal/text.js'
+import { formatText } from './terminal/print.js'
 
 interface WorkerFlags extends FleetFlags {
   readonly name?: string
@@ -67,7 +67,7 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
     if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
     warnOfMisspeltVariables(io, dependencies)
     const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
-    const say = (text: string): void => void io.stderr.write(`${clean(text)}\n`)
+    const say = (text: string): void => void io.stderr.write(formatText(text, io.stderr))
     const signal$ = io.signal$.pipe(share())
     let signals = 0
     const listening = signal$.subscribe(() => {
@@ -89,7 +89,7 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
           stop: signal$,
         }).pipe(share())
         const items$ = news$.pipe(
-          filter(({ type }) => type === 'settled'),
+          filter(({ type }) => type === 'item-finished'),
           scan((items) => items + 1, 0),
         )
         const periodic$ = items$.pipe(throttleTime(COUNT_INTERVAL_MS, io.scheduler, { leading: false, trailing: true }))

@@ -15,7 +15,7 @@ export const collectMarket = async (settings: SettingsInput, print: (line: strin
 
 const printEvent = (event: RunEvent, print: (line: string) => void): void => {
   if (event.type === 'master-read') print(`${event.stocks} stocks`)
-  if (event.type === 'host-held') print(`waiting for ${event.hosts.join(', ')}`)
+  if (event.type === 'host-paused') print(`waiting for ${event.hosts.join(', ')}`)
   if (event.type === 'stream-finished') print(`${event.stream}: ${event.outcome}`)
 }
 

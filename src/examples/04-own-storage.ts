@@ -23,15 +23,15 @@ export const postTo =
  */
 export const webhook = (post: Post): Storage => {
   const sink = (output: Output, { wrote }: SinkContext) =>
-    concatMap((kept: SinkItem): Observable<SinkItem> => {
-      const { item, status, rows } = kept.settled
-      if (status !== 'success') return of(kept)
+    concatMap((finished: SinkItem): Observable<SinkItem> => {
+      const { item, status, rows } = finished.outcome
+      if (status !== 'success') return of(finished)
       const text = JSON.stringify({ file: output.file, item: item.key, rows: [...rows] })
       return post(text).pipe(
         catchError(({ message }: Error) => throwError(() => new StorageError(`${item.key} cannot be posted: ${message}`))),
         map(() => {
           wrote(text.length)
-          return kept
+          return finished
         }),
       )
     })

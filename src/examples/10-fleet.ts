@@ -20,7 +20,7 @@ const version = '1.0.0'
 export const work = (meeting: Meeting, print: (line: string) => void, stop: Observable<unknown>): void => {
   fleetWorker({ ...meeting, version, streams, headers: {}, name: workerName(), stop }).subscribe({
     next: (news) => {
-      if (news.type !== 'settled') print(news.type === 'run' ? 'works for a run' : `works for the fleet at ${news.shown}`)
+      if (news.type !== 'item-finished') print(news.type === 'run' ? 'works for a run' : `works for the fleet at ${news.shown}`)
     },
     error: ({ message }: Error) => print(message),
     complete: () => print('has ended its work'),

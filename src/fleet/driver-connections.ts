@@ -67,8 +67,8 @@ const emitBackoff = ({ address, ms }: HostBackoff, run: RunServices): void => {
   if (affected.length === 0) return
   run.emit(
     ms > 0
-      ? { type: 'host-held', at, hosts: affected, why: 'refuses', since: at, until: at + ms }
-      : { type: 'host-open', at, hosts: affected },
+      ? { type: 'host-paused', at, hosts: affected, why: 'refuses', since: at, until: at + ms }
+      : { type: 'host-resumed', at, hosts: affected },
   )
 }
 

@@ -43,7 +43,7 @@ export const runItemJob = (
     const requeued$ = new Subject<never>()
     const warnings: string[] = []
     const emit = (event: RunEvent): void => {
-      if (event.type === 'noticed') warnings.push(workerRun.redact(event.text))
+      if (event.type === 'warning') warnings.push(workerRun.redact(event.text))
       const [requests, retries, rateLimited] = unreported.requestCounts
       if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]
       if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
@@ -103,18 +103,18 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
   forEndpoint: (endpoint) => {
     const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)
-    const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>, asker: ScheduleOptions): Observable<T> => {
+    const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>, options: ScheduleOptions): Observable<T> => {
       if (isFinal)
         return throwError(() => new HostClosedError('rate_limit', '429: the provider has rate-limited the whole fleet for too long'))
       requeue()
-      return timer(Math.ceil(ms)).pipe(mergeMap(() => scheduleOnFleet(attempt$, asker)))
+      return timer(Math.ceil(ms)).pipe(mergeMap(() => scheduleOnFleet(attempt$, options)))
     }
-    const scheduleOnFleet = <T>(attempt$: Observable<T>, asker: ScheduleOptions): Observable<T> =>
+    const scheduleOnFleet = <T>(attempt$: Observable<T>, options: ScheduleOptions): Observable<T> =>
       defer(() => {
         checkStall()
         const backoff = backoffs.find(address)
-        if (backoff.ms > 0) return retryLater(backoff, attempt$, asker)
-        return limiter.schedule(attempt$, asker).pipe(
+        if (backoff.ms > 0) return retryLater(backoff, attempt$, options)
+        return limiter.schedule(attempt$, options).pipe(
           tap(() => backoffs.onServed(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof ThrottledError)) return throwError(() => error)
@@ -123,8 +123,8 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
                 if (next.ms <= 0) return throwError(() => error)
                 // After a final refusal the queues are not paused: their items fail at once.
                 return next.isFinal
-                  ? retryLater(next, attempt$, asker)
-                  : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$, asker)))
+                  ? retryLater(next, attempt$, options)
+                  : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$, options)))
               }),
             )
           }),

@@ -67,7 +67,7 @@ const reportOutcome = (
   emitTimes(requested, 'requested')
   emitTimes(retried, 'retried')
   emitTimes(rateLimited, 'rate-limited')
-  for (const text of warnings) run.emit({ type: 'noticed', stream, text })
+  for (const text of warnings) run.emit({ type: 'warning', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }
 

@@ -2,6 +2,7 @@ import type { Job, Queue, QueueEvents, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { interval } from 'rxjs'
 import { formatError } from '../model/errors.js'
+import { getOrAdd } from '../model/map.js'
 import { ignoreError } from './ignore-error.js'
 import type { FleetAddress } from './options.js'
 import type { ItemJobData, WorkerOutcome } from './outcome.js'
@@ -58,16 +59,9 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
   }
   return {
     prefix,
-    queue: (stream) => {
-      const queue = queues.get(stream) ?? ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_EVENTS } } }))
-      queues.set(stream, queue)
-      return queue
-    },
-    events: (stream) => {
-      const queueEvents = events.get(stream) ?? ignoreErrors(new bullmq.QueueEvents(stream, base))
-      events.set(stream, queueEvents)
-      return queueEvents
-    },
+    queue: (stream) =>
+      getOrAdd(queues, stream, () => ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_EVENTS } } }))),
+    events: (stream) => getOrAdd(events, stream, () => ignoreErrors(new bullmq.QueueEvents(stream, base))),
     worker: (queue, process, options) => {
       const worker = ignoreErrors(
         new bullmq.Worker(queue, (job, token = '') => process(job, token), {

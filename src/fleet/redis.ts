@@ -1,6 +1,7 @@
-import { createRequire } from 'node:module'
 import type { Redis } from 'ioredis'
 import { StorageError, UsageError } from '../model/errors.js'
+import { requireOptional } from '../model/optional-package.js'
+import { describeNetworkError } from '../model/system-error.js'
 import { ignoreError } from './ignore-error.js'
 import type { FleetAddress, FleetOptions } from './options.js'
 
@@ -56,7 +57,7 @@ export const connectToRedis = async (
 const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis'], allowVolatile: boolean): Promise<void> => {
   const redis = new Client(url, { ...CLIENT_OPTIONS, maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true })
   let cause = ''
-  redis.on('error', ({ message }: Error) => (cause = message))
+  redis.on('error', (error: Error) => (cause = describeNetworkError(error)))
   try {
     await redis.connect()
     const info = parseInfo(await redis.info())
@@ -98,15 +99,11 @@ export interface Packages {
   readonly Redis: typeof import('ioredis').Redis
 }
 
-// `import()` would scan hundreds of CommonJS files for export names first, which takes 50 % longer.
-const require = createRequire(import.meta.url)
+const MISSING = 'a fleet needs two packages that are not installed'
+const VERSIONS = 'bullmq@6.7.0 ioredis@6.0.0'
 
 /** @throws UsageError if a package is not installed */
 export const loadPackages = async (): Promise<Packages> => {
-  try {
-    const { Redis } = require('ioredis') as typeof import('ioredis')
-    return { bullmq: require('bullmq') as Packages['bullmq'], Redis }
-  } catch (error) {
-    throw new UsageError('a fleet needs two packages that are not installed: npm install bullmq@6.7.0 ioredis@6.0.0', { cause: error })
-  }
+  const { Redis } = requireOptional<typeof import('ioredis')>('ioredis', MISSING, VERSIONS)
+  return { bullmq: requireOptional('bullmq', MISSING, VERSIONS), Redis }
 }

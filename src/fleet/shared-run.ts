@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { refusalCodes } from '../market/never-worse.js'
+import { refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
 import { Settings } from '../model/settings.js'
 import { toFilePath } from '../pipeline/output.js'
@@ -15,7 +15,7 @@ import { ignoreError } from './ignore-error.js'
 
 const RUN_FILE = 'run.json'
 
-/** The facts of a run that workers need. The file contains no header values: each machine has its own credentials. */
+/** The facts of a run that workers need. The file contains no header values and no notification: each machine has its own credentials. */
 const RunFacts = z.object({
   run: z.string(),
   asOf: z.number(),
@@ -29,7 +29,8 @@ export type RunFacts = Readonly<z.output<typeof RunFacts>>
 interface RunDescription extends Pick<RunFacts, 'run' | 'asOf' | 'accept' | 'settings'> {}
 
 export const writeRunFile = ({ settings, ...run }: RunDescription, blobs: BlobStore): Promise<void> => {
-  const facts: RunFacts = { ...run, settings: { ...settings, headers: {} }, headers: Object.keys(settings.headers) }
+  const { notify: _notify, notifySecret: _secret, ...shared } = settings
+  const facts: RunFacts = { ...run, settings: { ...shared, headers: {} }, headers: Object.keys(settings.headers) }
   return blobs.write(`${run.run}/${RUN_FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
 

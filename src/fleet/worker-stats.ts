@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { interval, type Subscription } from 'rxjs'
+import { getOrAdd } from '../model/map.js'
 import type { FleetMember, FleetState } from '../model/report.js'
 import type { RunServices } from '../pipeline/run.js'
 import { ignoreError } from './ignore-error.js'
@@ -20,11 +21,7 @@ export interface WorkerStats {
 export const createWorkerStats = (now: () => number): WorkerStats => {
   const workers = new Map<string, { items: number; readonly since: number }>()
   let stalled = 0
-  const findOrAdd = (name: string) => {
-    const known = workers.get(name) ?? { items: 0, since: now() }
-    workers.set(name, known)
-    return known
-  }
+  const findOrAdd = (name: string) => getOrAdd(workers, name, () => ({ items: 0, since: now() }))
   return {
     countItem: (name) => {
       findOrAdd(name).items += 1

@@ -32,7 +32,7 @@ export interface WorkerOptions extends FleetOptions {
 export type WorkerNews =
   | { readonly type: 'joined'; readonly name: string; readonly shown: string }
   | { readonly type: 'run'; readonly run: string }
-  | { readonly type: 'settled'; readonly stream: string }
+  | { readonly type: 'item-finished'; readonly stream: string }
 
 /** A unique name: host and process id. */
 export const workerName = (): string => `${hostname()}-${process.pid}`
@@ -116,7 +116,7 @@ const connectWorker = async (
     lost$: new Subject(),
     activeJobs: 0,
     openRun: createRunOpener({ runs, streams, backoffs, onRun: (run) => report({ type: 'run', run }), fail }),
-    onFinished: (stream) => report({ type: 'settled', stream }),
+    onFinished: (stream) => report({ type: 'item-finished', stream }),
     disconnect: async () => {
       stallDetector.stop()
       backoffs.close()

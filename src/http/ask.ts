@@ -3,6 +3,7 @@ import type { HostLimiter } from '../limiter/host-limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { createTransfer } from '../limiter/network-link.js'
 import { BadAnswerError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
+import { getOrAdd } from '../model/map.js'
 import { findAddress, type Settings, toAddressSetting } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
@@ -84,14 +85,11 @@ interface PreparedEndpoint {
 /** Returns the request builder and the limiter of an endpoint; each is created once. */
 const createPreparer = ({ settings, limiters, timeoutMs }: AskDependencies): ((endpoint: AnyEndpoint) => PreparedEndpoint) => {
   const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
-  return (endpoint) => {
-    const target = prepared.get(endpoint) ?? {
+  return (endpoint) =>
+    getOrAdd(prepared, endpoint, () => ({
       request: createRequestBuilder(endpoint, settings, timeoutMs),
       limiter: limiters.forEndpoint(endpoint),
-    }
-    prepared.set(endpoint, target)
-    return target
-  }
+    }))
 }
 
 /** Sends the request once, with the timeouts of an attempt. A complete reply releases the worker before it is decoded. */

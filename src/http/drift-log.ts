@@ -1,21 +1,10 @@
 import type { Drift } from '../model/report.js'
-import { isRow, type Row } from '../model/row.js'
-import type { LackingField } from './presence.js'
-import { describeKind, joinPath, type KnownField, type ShapeNode, toKindBit } from './shape-node.js'
+import { omitUndefined, type Row } from '../model/row.js'
+import { describeKind, isWrongKind, joinPath, type KnownField, type ShapeNode } from './shape-node.js'
 
 /** Per endpoint: a record with names such as dates would add an entry for each answer. */
 const MAX_ENTRIES = 40
 const MAX_NAME_LENGTH = 80
-
-/** The records at one path of the answer, with the layouts seen there. */
-type Node = ShapeNode<FieldLayout>
-
-/** The field names of a record in their order, with what the schema says of each, and the drift of such a record. */
-export interface FieldLayout {
-  readonly names: readonly string[]
-  readonly fields: readonly (KnownField<FieldLayout> | undefined)[]
-  readonly drifts: readonly DriftEntry[]
-}
 
 /** One difference from the declared shape, and how often it was seen. */
 export interface DriftEntry extends Pick<Drift, 'kind' | 'field' | 'expected' | 'seen' | 'required' | 'example'> {
@@ -24,7 +13,7 @@ export interface DriftEntry extends Pick<Drift, 'kind' | 'field' | 'expected' | 
   records: number
   /** The number of the last answer with it. */
   last: number
-  readonly node: Node
+  readonly node: ShapeNode
 }
 
 type DriftFacts = Omit<DriftEntry, 'answers' | 'records' | 'last' | 'example'>
@@ -40,7 +29,7 @@ export interface DriftLog {
 
 export const createDriftLog = (): DriftLog => ({ entries: new Map(), answer: 0, item: '' })
 
-export const toDriftFacts = (node: Node, kind: Drift['kind'], { name, expected, isRequired }: KnownField<FieldLayout>): DriftFacts => ({
+export const toDriftFacts = (node: ShapeNode, kind: Drift['kind'], { name, expected, isRequired }: KnownField): DriftFacts => ({
   ...{ kind, field: joinPath(node, name), expected, node },
   ...(isRequired ? { required: true } : {}),
 })
@@ -77,9 +66,7 @@ export const toDrift = (
   { stream, endpoint, asExpected }: DriftSource,
 ): Drift => ({
   ...{ stream, endpoint, kind, field: field.slice(0, MAX_NAME_LENGTH) },
-  ...(expected === undefined ? {} : { expected }),
-  ...(seen === undefined ? {} : { seen }),
-  ...(required ? { required } : {}),
+  ...omitUndefined({ expected, seen, required }),
   ...{
     answers,
     of: Math.max(node.answers, answers) + asExpected,
@@ -89,76 +76,27 @@ export const toDrift = (
   },
 })
 
+/** The drift of a field that (nearly) all answers lack. */
 export const toLackingDrift = (
-  { field, path, kind, lacking, answers, lackingRecords, records, example }: LackingField<FieldLayout>,
+  node: ShapeNode,
+  { name, expected, isRequired, absence }: KnownField,
   { stream, endpoint, asExpected }: DriftSource,
 ): Drift => ({
-  ...{ stream, endpoint, kind, field: path.slice(0, MAX_NAME_LENGTH), expected: field.expected },
-  ...(field.isRequired ? { required: true } : {}),
-  ...{ answers: lacking, of: answers + asExpected, records: lackingRecords, ofRecords: records + asExpected, example },
+  ...{ stream, endpoint, kind: absence.isNull ? 'null' : 'gone', field: joinPath(node, name).slice(0, MAX_NAME_LENGTH), expected },
+  ...(isRequired ? { required: true } : {}),
+  ...{ answers: absence.answers, of: node.answers + asExpected, records: absence.records, ofRecords: node.records + asExpected },
+  example: absence.example,
 })
 
-const MAX_LAYOUTS = 200
-
-/** Checks the first, the middle and the last record of a list, or a single record. */
-export const checkSample = (log: DriftLog, node: Node, value: unknown): void => {
-  if (!Array.isArray(value)) checkValue(log, node, value)
-  else if (value.length > 0) {
-    checkValue(log, node, value[0])
-    if (value.length > 2) checkValue(log, node, value[value.length >> 1])
-    if (value.length > 1) checkValue(log, node, value[value.length - 1])
+/** Compares the fields of a record with those of its node. */
+export const checkRecord = (log: DriftLog, node: ShapeNode, row: Row): void => {
+  for (const name in row) {
+    const value = row[name]
+    const field = node.known.get(name)
+    if (field === undefined) countRecords(log, findEntry(log, { kind: 'new', field: joinPath(node, name), node }))
+    else if (isWrongKind(value, field)) countWrongKind(log, toDriftFacts(node, 'type', field), value)
   }
-}
-
-const checkValue = (log: DriftLog, node: Node, value: unknown): void => {
-  if (isRow(value)) checkRecord(log, node, value)
-  else if (value !== null) countWrongKind(log, { field: node.path, expected: 'record', node }, value)
-}
-
-const checkRecord = (log: DriftLog, node: Node, row: Row): void => {
-  if (node.last !== log.answer) {
-    node.last = log.answer
-    node.answers += 1
-  }
-  node.records += 1
-  const layout = matchesLayout(row, node.usual) ? node.usual : findLayout(log, node, Object.keys(row))
-  node.usual = layout
-  const { names, fields, drifts } = layout
-  for (let index = 0; index < names.length; index += 1) {
-    const field = fields[index]
-    if (field === undefined) continue
-    const value = row[field.name]
-    const bit = toKindBit(value)
-    if ((bit & ~field.mask) !== 0) countWrongKind(log, toDriftFacts(node, 'type', field), value)
-    else if (field.inner !== undefined && bit !== 0) checkSample(log, field.inner, value)
-  }
-  for (const entry of drifts) countRecords(log, entry)
-}
-
-const matchesLayout = (row: Row, layout: FieldLayout | undefined): layout is FieldLayout => {
-  if (layout === undefined) return false
-  let index = 0
-  for (const name in row) if (layout.names[index++] !== name) return false
-  return index === layout.names.length
-}
-
-const findLayout = (log: DriftLog, node: Node, names: readonly string[]): FieldLayout => {
-  const key = names.join('\n')
-  const known = node.layouts.get(key)
-  if (known) return known
-  const layout = createLayout(log, node, names)
-  if (node.layouts.size >= MAX_LAYOUTS) node.layouts.clear()
-  node.layouts.set(key, layout)
-  return layout
-}
-
-const createLayout = (log: DriftLog, node: Node, names: readonly string[]): FieldLayout => {
-  const fields = names.map((name) => node.known.get(name))
-  const fresh = names.filter((_, index) => fields[index] === undefined)
-  const missing = [...node.known.values()].filter(({ name, isExpected, isUsual }) => isExpected && !isUsual && !names.includes(name))
-  const drifts = [
-    ...fresh.map((name) => findEntry(log, { kind: 'new', field: joinPath(node, name), node })),
-    ...missing.map((field) => findEntry(log, toDriftFacts(node, 'gone', field))),
-  ].filter((entry) => entry !== undefined)
-  return { names, fields, drifts }
+  for (const field of node.known.values())
+    if (field.isExpected && !field.isUsual && !Object.hasOwn(row, field.name))
+      countRecords(log, findEntry(log, toDriftFacts(node, 'gone', field)))
 }

@@ -1,21 +1,31 @@
 import type { z } from 'zod'
+import { getOrAdd } from '../model/map.js'
 import type { Drift } from '../model/report.js'
+import { isRow } from '../model/row.js'
 import {
-  checkSample,
+  checkRecord,
   countRecords,
   countWrongKind,
   createDriftLog,
   type DriftLog,
-  type FieldLayout,
   findEntry,
   toDrift,
   toDriftFacts,
   toLackingDrift,
 } from './drift-log.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
-import { createPresenceCheck } from './presence.js'
-import { createRequiredFieldCheck, type FieldProblem, formatFieldProblem, type RequiredFieldPolicy } from './required-fields.js'
-import { compileShape, toKindBit } from './shape-node.js'
+import { countAbsence, listLacking } from './presence.js'
+import { type FieldProblem, findProblem, formatFieldProblem, type RequiredFieldPolicy } from './required-fields.js'
+import {
+  collectRecords,
+  compileShape,
+  isWrongKind,
+  type KnownField,
+  listNodes,
+  type NodeRecords,
+  type ShapeNode,
+  takeEnds,
+} from './shape-node.js'
 
 /** Compares the answers of one endpoint with its declared shape. */
 export interface ShapeWatch {
@@ -33,19 +43,16 @@ interface WatchedEndpoint {
 
 /** Creates the drift check of one endpoint. */
 const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, policy?: RequiredFieldPolicy) => {
-  const { mask, expected, root } = compileShape<FieldLayout>(shape)
-  const presence = createPresenceCheck(root)
-  const findProblems = policy && createRequiredFieldCheck(root, policy.rules)
+  const { mask, expected, root } = compileShape(shape)
+  const nodes = listNodes(root)
   const log = createDriftLog()
   let asExpected = 0
 
-  const inspect: AnswerInspector = (value) => {
+  const inspect: AnswerInspector = (answer) => {
     log.answer += 1
-    const bit = toKindBit(value)
-    if ((bit & ~mask) !== 0) countWrongKind(log, { field: 'the answer', expected, node: root }, value)
-    else if (bit !== 0) checkSample(log, root, value)
-    presence.observe(value, log.item)
-    for (const problem of findProblems?.(value) ?? []) {
+    if (isWrongKind(answer, { mask })) return countWrongKind(log, { field: 'the answer', expected, node: root }, answer)
+    const problems = checkNode(root, [answer], { answer, log, policy })
+    for (const problem of problems) {
       countProblem(log, problem)
       if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
     }
@@ -63,14 +70,45 @@ const createShapeWatch = ({ stream, endpoint, shape }: WatchedEndpoint, policy?:
     const source = { stream, endpoint, asExpected }
     return [
       ...[...log.entries.values()].map((entry) => toDrift(entry, source)),
-      ...presence.list(asExpected).map((lacking) => toLackingDrift(lacking, source)),
+      ...nodes.flatMap((node) => listLacking(node, asExpected).map((field) => toLackingDrift(node, field, source))),
     ]
   }
   return { watch, listDrifts }
 }
 
+interface CheckedAnswer {
+  readonly answer: unknown
+  readonly log: DriftLog
+  readonly policy: RequiredFieldPolicy | undefined
+}
+
+/** Checks the records of an answer at one node and all nodes below it. Returns the faults of required fields. */
+const checkNode = (node: ShapeNode, values: readonly unknown[], checked: CheckedAnswer): readonly FieldProblem[] => {
+  const { answer, log, policy } = checked
+  const elements = values.flatMap((value) => (Array.isArray(value) ? takeEnds(value) : [value]))
+  const sample = elements.filter(isRow)
+  for (const element of elements)
+    if (!isRow(element) && element !== null) countWrongKind(log, { field: node.path, expected: 'record', node }, element)
+  if (sample.length === 0) return []
+  node.answers += 1
+  node.records += sample.length
+  for (const row of sample) checkRecord(log, node, row)
+  let all: NodeRecords['sample'] | undefined
+  const records: NodeRecords = { sample, readAll: () => (all ??= collectRecords(answer, node.steps)) }
+  return [...node.known.values()].flatMap((field) => {
+    countAbsence(field, records, log.item)
+    const problem = policy && field.isRequired ? findProblem(node, field, records, policy.rules) : undefined
+    const inner = field.inner && checkNode(field.inner, listInner(sample, field), checked)
+    return [...(problem === undefined ? [] : [problem]), ...(inner ?? [])]
+  })
+}
+
+/** The values of a field that are of its kind. */
+const listInner = (sample: NodeRecords['sample'], field: KnownField): readonly unknown[] =>
+  sample.map((row) => row[field.name]).filter((value) => value !== null && value !== undefined && !isWrongKind(value, field))
+
 /** Counts the faults of a required field that the check of the records does not count. */
-const countProblem = (log: DriftLog, { fault, field, node, sampleSize }: FieldProblem<FieldLayout>): void => {
+const countProblem = (log: DriftLog, { fault, field, node, sampleSize }: FieldProblem): void => {
   if (fault === 'null' || fault === 'format' || (fault === 'gone' && !field.isExpected))
     countRecords(log, findEntry(log, toDriftFacts(node, fault, field)), sampleSize)
 }
@@ -89,30 +127,24 @@ const MAX_REPORTED = 48
 
 /** Without a policy for required fields, drift is recorded and no answer is refused. */
 export const createDriftWatch = (policy?: RequiredFieldPolicy): DriftWatch => {
-  const watched: (() => readonly Drift[])[] = []
-  const streams = new Map<string, ReturnType<DriftWatch['forStream']>>()
+  const streams = new Map<string, Map<AnyEndpoint, ReturnType<typeof createShapeWatch>>>()
   const byProcess = new Map<string, readonly Drift[]>()
   return {
     forStream: (stream) => {
-      const existing = streams.get(stream)
-      if (existing) return existing
-      const watches = new Map<AnyEndpoint, ShapeWatch>()
-      const watchEndpoint = (endpoint: AnyEndpoint): ShapeWatch | undefined => {
-        const known = watches.get(endpoint)
-        if (known || endpoint.shape === undefined) return known
-        const { watch, listDrifts } = createShapeWatch({ stream, endpoint: endpoint.name, shape: endpoint.shape }, policy)
-        watches.set(endpoint, watch)
-        watched.push(listDrifts)
-        return watch
+      const watches = getOrAdd(streams, stream, () => new Map())
+      return (endpoint) => {
+        const { name, shape } = endpoint
+        return shape && getOrAdd(watches, endpoint, () => createShapeWatch({ stream, endpoint: name, shape }, policy)).watch
       }
-      streams.set(stream, watchEndpoint)
-      return watchEndpoint
     },
     add: (source, seen) => {
       if (sumAnswers(seen) >= sumAnswers(byProcess.get(source) ?? [])) byProcess.set(source, seen)
     },
     listDrifts: () =>
-      mergeDrifts([...watched.flatMap((list) => list()), ...[...byProcess.values()].flat()])
+      mergeDrifts([
+        ...[...streams.values()].flatMap((watches) => [...watches.values()].flatMap(({ listDrifts }) => listDrifts())),
+        ...[...byProcess.values()].flat(),
+      ])
         .sort((one, other) => other.answers - one.answers)
         .slice(0, MAX_REPORTED),
   }

@@ -9,7 +9,7 @@ export interface Receiver {
   fail(error: TransportError): void
 }
 
-/** What sends requests one by one. */
+/** Sends requests one by one. */
 export interface Sender {
   /** Sends one request, without following a redirect. The returned function cancels it. */
   readonly dispatch: (request: HttpRequest, receiver: Receiver) => () => void

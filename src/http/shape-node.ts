@@ -1,10 +1,12 @@
 import type { z } from 'zod'
 import { describeField, type FieldDescription } from '../model/field-description.js'
+import { isRow, type Row } from '../model/row.js'
 import type { Kind } from '../model/row-schema.js'
 
 const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16 }
 
-export interface KnownField<Layout> {
+/** A field that the schema declares, and what the answers of the run had in it. */
+export interface KnownField {
   readonly name: string
   readonly mask: number
   readonly expected: string
@@ -15,59 +17,79 @@ export interface KnownField<Layout> {
   readonly isRequired: boolean
   readonly mayBeNull: boolean
   readonly format: 'day' | 'millis' | undefined
-  readonly inner: ShapeNode<Layout> | undefined
+  readonly inner: ShapeNode | undefined
+  readonly absence: Absence
+  /** Answers with a fault in it, if it is required; and how many of them were consecutive up to the latest answer. */
+  faulty: number
+  faultyInARow: number
+}
+
+/** The answers in which no record had a field. */
+export interface Absence {
+  answers: number
+  /** Records of their samples, and all their records. */
+  records: number
+  readCompletely: number
+  /** The field was present, but without a value. */
+  isNull: boolean
+  example: string
 }
 
 /** The records at one path of the answer. */
-export interface ShapeNode<Layout> {
+export interface ShapeNode {
   readonly path: string
-  readonly known: ReadonlyMap<string, KnownField<Layout>>
+  /** The names of the fields that lead to it. */
+  readonly steps: readonly string[]
+  readonly known: ReadonlyMap<string, KnownField>
   /** Answers that had one. */
   answers: number
   /** Records checked. */
   records: number
-  last: number
-  /** A cache by the order of field names: nearly all records at one path have the same. */
-  readonly layouts: Map<string, Layout>
-  usual: Layout | undefined
 }
 
-/** What an answer is, and the records in it. */
-export interface AnswerShape<Layout> {
-  readonly mask: number
-  readonly expected: string
-  readonly root: ShapeNode<Layout>
+/** The records of one answer at a node: first, middle and last of each list, and all of them if the sample is not enough. */
+export interface NodeRecords {
+  readonly sample: readonly Row[]
+  readonly readAll: () => readonly Row[]
 }
 
-/** Compiles the schema of an answer. */
-export const compileShape = <Layout>(schema: z.core.$ZodType): AnswerShape<Layout> => {
+/** Compiles the schema of an answer: what the answer is, and the records in it. */
+export const compileShape = (schema: z.core.$ZodType) => {
   const description = describeField(schema)
-  return { mask: toMask(description.kinds), expected: description.expected, root: createShapeNode('', description) }
+  return { mask: toMask(description.kinds), expected: description.expected, root: createShapeNode([], '', description) }
 }
 
-const createShapeNode = <Layout>(path: string, { kinds, fields = {} }: FieldDescription): ShapeNode<Layout> => {
+const createShapeNode = (steps: readonly string[], path: string, { kinds, fields = {} }: FieldDescription): ShapeNode => {
   const own = kinds.includes('list') ? `${path}[]` : path
-  const node = { path: own, answers: 0, records: 0, last: 0, layouts: new Map<string, Layout>(), usual: undefined }
-  const known = Object.entries(fields).map(([name, schema]) => toKnownField<Layout>(node, name, describeField(schema)))
+  const node = { steps, path: own, answers: 0, records: 0 }
+  const known = Object.entries(fields).map(([name, schema]) => toKnownField(node, name, describeField(schema)))
   return { ...node, known: new Map(known.map((field) => [field.name, field])) }
 }
 
-const toKnownField = <Layout>(node: { readonly path: string }, name: string, field: FieldDescription): KnownField<Layout> => {
+const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, field: FieldDescription): KnownField => {
   const { usual, required, key, format } = field.facts
   return {
     ...{ name, mask: toMask(field.kinds), expected: field.expected },
     ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
     ...{ isRequired: required === true, mayBeNull: key !== true, format },
-    inner: field.fields && createShapeNode<Layout>(joinPath(node, name), field),
+    inner: field.fields && createShapeNode([...node.steps, name], joinPath(node, name), field),
+    absence: { answers: 0, records: 0, readCompletely: 0, isNull: false, example: '' },
+    ...{ faulty: 0, faultyInARow: 0 },
   }
 }
+
+/** A node and all below it. */
+export const listNodes = (node: ShapeNode): readonly ShapeNode[] => [
+  node,
+  ...[...node.known.values()].flatMap(({ inner }) => (inner === undefined ? [] : listNodes(inner))),
+]
 
 const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
 
 export const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 /** The kind of a value as one bit of a mask; no bit for null, which is always allowed. */
-export const toKindBit = (value: unknown): number => {
+const toKindBit = (value: unknown): number => {
   switch (typeof value) {
     case 'string':
       return BITS.text
@@ -80,10 +102,22 @@ export const toKindBit = (value: unknown): number => {
   }
 }
 
+export const isWrongKind = (value: unknown, { mask }: { readonly mask: number }): boolean => (toKindBit(value) & ~mask) !== 0
+
 /** Whether the field may only be a list or a record. */
 export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0
 
 export const describeKind = (value: unknown): string => {
   const bit = toKindBit(value)
   return Object.entries(BITS).find(([, own]) => own === bit)?.[0] ?? 'nothing'
+}
+
+/** The first, the middle and the last element of a list. */
+export const takeEnds = (list: readonly unknown[]): readonly unknown[] =>
+  list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)]
+
+/** Collects all records at the end of a path of names; each step may be a list or a single record. */
+export const collectRecords = (value: unknown, [step, ...further]: readonly string[]): readonly Row[] => {
+  const here = [value].flat().filter(isRow)
+  return step === undefined ? here : here.flatMap((record) => collectRecords(record[step], further))
 }

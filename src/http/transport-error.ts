@@ -1,4 +1,6 @@
-import { formatError, TransportError, type TransportReason } from '../model/errors.js'
+import { TransportError, type TransportReason } from '../model/errors.js'
+import { describeNetworkError } from '../model/system-error.js'
+import { type NetworkProxy, toProxyError } from './proxy.js'
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
   ECONNREFUSED: 'connect',
@@ -18,13 +20,17 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   ENFILE: 'fd',
 }
 
-/** Converts an error of undici. `hasBegun`: part of the response had arrived. */
-export const toTransportError = (error: unknown, hasBegun: boolean): TransportError => {
+/** Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went through it. */
+export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): TransportError => {
   if (error instanceof TransportError) return error
+  const refused = proxy && toProxyError(error, proxy)
+  if (refused) return refused
   const code = (error as { readonly code?: unknown }).code
   const reason = toTransportReason(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
   const advice = reason === 'fd' ? ': too many open files; raise the limit with `ulimit -n`, or use fewer workers' : ''
-  return new TransportError(reason, formatError(error) + advice, { cause: error, hasBegun })
+  // A connection is to the proxy: a host behind it that is unreachable is the proxy's answer.
+  const where = proxy && (reason === 'connect' || reason === 'dns') ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: ` : ''
+  return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })
 }
 
 const toTransportReason = (code: string, name: string, hasBegun: boolean): TransportReason => {

@@ -30,6 +30,13 @@ export interface HttpReply {
 /** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
 export type Transport = (request: HttpRequest) => Observable<HttpReply>
 
+/** Open connections. */
+export interface Connections {
+  readonly send: Transport
+  /** Closes every socket at once; requests in flight error. */
+  readonly close: () => void
+}
+
 /** Returns the request that follows a redirect, or nothing if the reply is the answer. The first request is hop 0. */
 export type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
 

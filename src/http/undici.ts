@@ -1,19 +1,13 @@
 import { Socket } from 'node:net'
-import { asyncScheduler } from 'rxjs'
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import { asyncScheduler, concatMap, defer } from 'rxjs'
+import { buildConnector, type Dispatcher, Pool, type ProxyAgent } from 'undici'
 import type { Transfer } from '../operators/deadline.js'
 import { type BodyBudget, type BodyShare, createBodyBudget, MAX_BODY_BYTES, unpack } from './body-budget.js'
 import { skipContinue } from './interim.js'
+import { findProxy, hasProxy, type NetworkProxy } from './proxy.js'
 import { createTimeSlicer, type Receiver, type Sender, sendAndFollow } from './send-and-follow.js'
-import type { HttpRequest, Redirect, Transport } from './transport.js'
-import { type ReplyHeaders, toHttpReply } from './transport.js'
+import { type Connections, type HttpRequest, type Redirect, type ReplyHeaders, type Transport, toHttpReply } from './transport.js'
 import { toTransportError } from './transport-error.js'
-
-export interface Connections {
-  readonly send: Transport
-  /** Closes every socket at once; requests in flight error. */
-  readonly close: () => void
-}
 
 const CONNECT_TIMEOUT_MS = 5_000
 
@@ -21,51 +15,81 @@ export interface ConnectionOptions {
   readonly redirect?: Redirect
   /** The maximum of connections by origin; other origins are unbounded. */
   readonly maxConnections?: ReadonlyMap<string, number>
+  /** Names the proxies. Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Opens keep-alive connections, one pool per origin. */
-export const openConnections = ({ redirect = () => undefined, maxConnections = new Map() }: ConnectionOptions = {}): Connections => {
-  const { findTarget, close } = createTargets(maxConnections)
+/** Opens keep-alive connections, one pool per origin, through the proxies of the environment. */
+export const openConnections = ({
+  redirect = () => undefined,
+  maxConnections = new Map(),
+  env = process.env,
+}: ConnectionOptions = {}): Connections => {
+  let createProxyAgent: typeof ProxyAgent | undefined
+  const { findTarget, close } = createTargets(maxConnections, (origin, options) => {
+    const proxy = createProxyAgent && findProxy(origin, env)
+    return { origin, proxy, agent: createProxyAgent && proxy ? openProxied(createProxyAgent, proxy, options) : new Pool(origin, options) }
+  })
   const sender: Sender = {
     dispatch: (request, receiver) => dispatch(findTarget(request), request, receiver),
     redirect,
     schedule: createTimeSlicer(),
   }
-  return { send: (request) => sendAndFollow(request, sender), close }
+  const send: Transport = (request) => sendAndFollow(request, sender)
+  if (!hasProxy(env)) return { send, close }
+  // Loaded on demand: most machines need no proxy.
+  const load = async (): Promise<void> => {
+    createProxyAgent ??= (await import('undici')).ProxyAgent
+  }
+  return { send: (request) => defer(load).pipe(concatMap(() => send(request))), close }
 }
+
+/** What requests to an origin go through: a pool, or the agent of a proxy. */
+interface Route {
+  readonly origin: string
+  readonly agent: Dispatcher
+  readonly proxy: NetworkProxy | undefined
+}
+
+/** Tunnels https; requests of plain http name the whole address, because many proxies tunnel to port 443 only. */
+const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect: _, ...options }: Pool.Options): ProxyAgent =>
+  new Agent({
+    ...{ ...options, uri: url, proxyTunnel: false, proxyTls: { timeout: CONNECT_TIMEOUT_MS } },
+    factory: (origin, given) => new Pool(origin, { ...options, ...given }),
+  })
 
 /** The destination of a request, cached: most requests of a stream share one address. */
 interface RequestTarget {
-  readonly pool: Pool
+  readonly route: Route
   readonly path: string
   readonly budget: BodyBudget
 }
 
 /** Finds the destination of each request; opens a pool for each new origin. */
-const createTargets = (maxConnections: ReadonlyMap<string, number>) => {
-  const pools = new Map<string, Pool>()
+const createTargets = (maxConnections: ReadonlyMap<string, number>, open: (origin: string, options: Pool.Options) => Route) => {
+  const routes = new Map<string, Route>()
   const targets = new Map<string, RequestTarget>()
   const { connect, abandon } = createConnector()
   const budget = createBodyBudget()
-  const findPool = (origin: string): Pool => {
-    const pool =
-      pools.get(origin) ??
-      new Pool(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: MAX_BODY_BYTES })
-    pools.set(origin, pool)
-    return pool
+  const findRoute = (origin: string): Route => {
+    const route =
+      routes.get(origin) ??
+      open(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: MAX_BODY_BYTES })
+    routes.set(origin, route)
+    return route
   }
   const findTarget = ({ method, url: address }: HttpRequest): RequestTarget => {
     const known = targets.get(address)
     if (known) return known
     const url = new URL(address)
-    const target = { pool: findPool(url.origin), path: `${url.pathname}${url.search}`, budget }
+    const target = { route: findRoute(url.origin), path: `${url.pathname}${url.search}`, budget }
     // Only POSTs share addresses; each GET may have its own.
     if (method === 'POST') targets.set(address, target)
     return target
   }
   const close = (): void => {
-    for (const pool of pools.values()) void pool.destroy()
-    pools.clear()
+    for (const { agent } of routes.values()) void agent.destroy()
+    routes.clear()
     targets.clear()
     abandon()
   }
@@ -96,6 +120,7 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
 interface Exchange {
   readonly transfer: Transfer
   readonly receiver: Receiver
+  readonly proxy: NetworkProxy | undefined
   isOver: boolean
   controller: Dispatcher.DispatchController | undefined
   status: number
@@ -104,11 +129,14 @@ interface Exchange {
 }
 
 /** Uses undici's handler interface: an AbortSignal per request would add half of the request's CPU cost. */
-const dispatch = ({ pool, path, budget }: RequestTarget, request: HttpRequest, receiver: Receiver): (() => void) => {
-  const { method, headers, body = null, timeoutMs, transfer = { bytesAt: 0 } } = request
-  const exchange: Exchange = { transfer, receiver, isOver: false, controller: undefined, status: 0, headers: {}, chunks: [] }
+const dispatch = ({ route, path, budget }: RequestTarget, request: HttpRequest, receiver: Receiver): (() => void) => {
+  const { origin, agent, proxy } = route
+  const { method, body = null, timeoutMs, transfer = { bytesAt: 0 } } = request
+  // The agent of a proxy adds a header.
+  const headers = proxy ? { ...request.headers } : request.headers
+  const exchange: Exchange = { transfer, receiver, proxy, isOver: false, controller: undefined, status: 0, headers: {}, chunks: [] }
   const share = budget.open({ pause: () => pauseReading(exchange), resume: () => resumeReading(exchange) })
-  pool.dispatch({ path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, createHandler(exchange, share))
+  agent.dispatch({ origin, path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, createHandler(exchange, share))
   return () => {
     share.release()
     if (exchange.isOver) return
@@ -165,7 +193,7 @@ const finish = (exchange: Exchange, share: BodyShare, error: unknown, body?: Buf
   else receiver.reply(toHttpReply(status, headers, body ?? Buffer.alloc(0)), share.release)
 }
 
-const fail = ({ receiver, status }: Exchange, share: BodyShare, error: unknown): void => {
+const fail = ({ receiver, status, proxy }: Exchange, share: BodyShare, error: unknown): void => {
   share.release()
-  receiver.fail(toTransportError(error, status !== 0))
+  receiver.fail(toTransportError(error, status !== 0, proxy))
 }

@@ -1,5 +1,6 @@
 import { asyncScheduler, type Observable } from 'rxjs'
 import type { BackoffReason } from '../model/event.js'
+import { getOrAdd } from '../model/map.js'
 import type { LimiterSettings } from './backoff.js'
 import { createLimiter, type Limiter } from './limiter.js'
 import { hasTrouble, type LimiterState, toBackoffStatus } from './limiter-state.js'
@@ -78,11 +79,7 @@ export const createHostLimiters = (
     return createHostLimiter(host, limiter)
   }
   return {
-    forEndpoint: (endpoint) => {
-      const limiter = limiters.get(endpoint) ?? createForEndpoint(endpoint)
-      limiters.set(endpoint, limiter)
-      return limiter
-    },
+    forEndpoint: (endpoint) => getOrAdd(limiters, endpoint, () => createForEndpoint(endpoint)),
     warnings: () => summaries.flatMap((summarize) => summarize()),
   }
 }
@@ -126,7 +123,7 @@ const createHostSummary = (name: string) => {
     toWarnings(host: LimiterState, now: number): readonly string[] {
       const ongoing = host.backoff?.why === 'down' && host.backoff.attempts > 0 ? now - host.backoff.since : 0
       const rate = lowestRate === Number.POSITIVE_INFINITY ? '' : `; the lowest rate was ${Number(lowestRate.toPrecision(2))} requests/s`
-      const suffix = ongoing > 0 ? ' and has not recovered' : ''
+      const suffix = ongoing > 0 ? ', and has not recovered' : ''
       return [
         ...(backoffs > 0 ? [`${name} refused requests (429, or pages instead of data); backed off ${formatTimes(backoffs)}${rate}`] : []),
         ...(outages > 0 ? [`${name} was down ${formatTimes(outages)}, ${Math.round((downMs + ongoing) / 1_000)} s in total${suffix}`] : []),

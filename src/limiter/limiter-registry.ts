@@ -1,3 +1,4 @@
+import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
 import { type BackoffStatus, createHostLimiters, type HostLimiter, type HostLimiters } from './host-limiter.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
@@ -23,12 +24,12 @@ export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => 
   const link = createNetworkLink()
   const findLimiters = (host: Host): HostLimiters => {
     const address = toHostAddress(settings, host)
-    const known = all.get(address)
-    if (known) return known.limiters
-    const sharing = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-    const limiters = createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(sharing, status, endpoint) })
-    all.set(address, { host, limiters })
-    return limiters
+    const sharing = (): readonly Host[] => listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
+    const create = () => ({
+      host,
+      limiters: createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(sharing(), status, endpoint) }),
+    })
+    return getOrAdd(all, address, create).limiters
   }
   return {
     forEndpoint: ({ host, name }) => findLimiters(host).forEndpoint(name),

@@ -7,6 +7,8 @@ import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, initialLi
 export interface QueuedRequest {
   /** The request was admitted: send it now. */
   readonly start: (permit: Permit) => void
+  /** Called before a request that has waited is sent; `false` if it has left the queue instead. */
+  readonly mayStart?: () => boolean
   /** The host was given up: fail the request. */
   readonly reject: (error: HostClosedError) => void
   /** The caller has another source: fail at once while the circuit is open. */
@@ -125,8 +127,8 @@ const admitQueued = (state: QueueState): void => {
       break
     }
     state.queue.delete(next)
-    if (typeof delay === 'number') send(state, next)
-    else next.reject(delay)
+    if (typeof delay !== 'number') next.reject(delay)
+    else if (next.mayStart?.() ?? true) send(state, next)
   }
   state.isAdmitting = false
 }

@@ -20,24 +20,30 @@ export const acquireBoth = <T>(
   work: (permits: Permits, subscriber: Subscriber<T>) => void,
 ): Observable<T> =>
   new Observable((subscriber) => {
+    const reject = (error: HostClosedError): void => subscriber.error(error)
+    const acquireEndpoint = (): void => subscriber.add(endpoint.acquire({ failFast, start: acquireHost, reject }))
     const acquireHost = (endpointPermit: Permit): void => {
-      let isSent = false
+      let isWaiting = true
       const releaseUnsent = (): void => {
-        if (!isSent) endpoint.release(endpointPermit, { signal: inconclusive, item, isOneItemEnough: false })
-        isSent = true
+        if (isWaiting) endpoint.release(endpointPermit, { signal: inconclusive, item, isOneItemEnough: false })
+        isWaiting = false
       }
       const start = (hostPermit: Permit): void => {
-        isSent = true
+        isWaiting = false
         work([endpointPermit, hostPermit], subscriber)
       }
-      const reject = (error: HostClosedError): void => {
+      // The endpoint may have refused another request while this one waited for the host.
+      const mayStart = (): boolean => {
+        const { generation, backoff } = endpoint.state()
+        if (backoff === undefined || generation === endpointPermit.generation) return true
         releaseUnsent()
-        subscriber.error(error)
+        acquireEndpoint()
+        return false
       }
-      subscriber.add(host.acquire({ failFast, start, reject }))
-      if (!isSent) subscriber.add(releaseUnsent)
+      subscriber.add(host.acquire({ failFast, start, mayStart, reject }))
+      if (isWaiting) subscriber.add(releaseUnsent)
     }
-    subscriber.add(endpoint.acquire({ failFast, start: acquireHost, reject: (error) => subscriber.error(error) }))
+    acquireEndpoint()
   })
 
 /** What the limiter needs to know of a request. */

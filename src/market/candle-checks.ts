@@ -1,7 +1,8 @@
 import type { Candle } from '../model/candle.js'
+import { formatThousands } from '../model/text.js'
 import { addDays, type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { type CandleArrays, candleAt, toDayNumber } from './candle-file.js'
-import { thresholds } from './never-worse.js'
+import { thresholds } from './refusal-policy.js'
 
 const DAY_SECONDS = 86_400
 
@@ -130,5 +131,3 @@ export const describeLag = (newest: ReadonlyMap<Day, number>, now: number): stri
   const which = behind === all ? 'all' : `${formatThousands(behind)} of`
   return `${which} ${formatThousands(all)} series end before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
 }
-
-const formatThousands = (count: number): string => count.toLocaleString('en-US')

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { json } from '../http/answer.js'
 import { post } from '../http/endpoint.js'
-import { asBuffer } from '../model/bytes.js'
 import { type Candle, type Candles, createCsvCandles, MAX_EPOCH_SECONDS } from '../model/candle.js'
 import { BadAnswerError } from '../model/errors.js'
 import { column, row } from '../model/row-schema.js'
+import { asBuffer } from '../model/text.js'
 
 const required = <S extends z.ZodType>(schema: S): S => column(schema, { usual: true, required: true })
 const EmptyList = z.array(z.unknown()).length(0)

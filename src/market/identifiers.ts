@@ -1,6 +1,7 @@
 import { BadAnswerError } from '../model/errors.js'
+import { getOrAdd } from '../model/map.js'
 import { type Row, readText } from '../model/row.js'
-import { type RefusalCode, thresholds } from './never-worse.js'
+import { type RefusalCode, thresholds } from './refusal-policy.js'
 
 /** The names that a list has for one of its entries, such as symbol, ISIN and Sid. An empty one is unknown and is not compared. */
 export type Identifiers = Readonly<Record<string, string>>
@@ -24,12 +25,7 @@ interface Comparison {
 /** Compares the identifiers of two lists, independent of their order. */
 export const compareIdentifiers = (earlier: readonly Identifiers[], present: readonly Identifiers[]): Comparison => {
   const index = new Map<string, Identifiers[]>()
-  for (const entry of present)
-    for (const key of listKeys(entry)) {
-      const known = index.get(key)
-      if (known) known.push(entry)
-      else index.set(key, [entry])
-    }
+  for (const entry of present) for (const key of listKeys(entry)) getOrAdd(index, key, () => []).push(entry)
   const matches = earlier.filter((before) => listKeys(before).length > 0).map((before) => ({ before, now: findClosest(before, index) }))
   const pairs = matches.flatMap(({ before, now }) => (now === undefined ? [] : [{ before, now }]))
   return {

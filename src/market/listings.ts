@@ -1,3 +1,4 @@
+import { groupBy } from '../model/map.js'
 import { type Stock, toStockItems } from '../model/stock.js'
 
 /** A listed stock with the name of its files. */
@@ -66,7 +67,7 @@ const matchListings = (earlier: readonly Listing[], present: readonly Listing[])
 
 /** The stocks of both lists with the same key, if exactly one stock of each list has it. */
 const findPairs = (of: (listing: Listing) => string, earlier: readonly Listing[], present: readonly Listing[]): readonly Pair[] => {
-  const [were, are] = [groupBy(of, earlier), groupBy(of, present)]
+  const [were, are] = [groupBy(earlier, of), groupBy(present, of)]
   return [...were].flatMap(([key, [before, otherBefore]]) => {
     const [now, otherNow] = are.get(key) ?? []
     return before && now && !otherBefore && !otherNow ? [{ before, now }] : []
@@ -88,7 +89,7 @@ const describeFileChanges = (
   present: readonly Listing[],
   { same, renamed, reissued }: Matches,
 ): readonly string[] => {
-  const sharing = groupBy(getSymbol, present)
+  const sharing = groupBy(present, getSymbol)
   const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
   const matched = new Map([...same, ...reissued].map(({ before, now }) => [now, before]))
   const origins = new Map([...matched, ...renamed.map(({ before, now }) => [now, before] as const)])
@@ -120,14 +121,4 @@ export const formatSentence = (kind: string, entries: readonly string[], consequ
   if (entries.length === 0) return []
   const more = entries.length > MAX_SHOWN ? `, and ${entries.length - MAX_SHOWN} more` : ''
   return [`${kind}: ${entries.slice(0, MAX_SHOWN).join(', ')}${more}; ${consequence}`]
-}
-
-const groupBy = (of: (listing: Listing) => string, listings: readonly Listing[]): ReadonlyMap<string, readonly Listing[]> => {
-  const groups = new Map<string, Listing[]>()
-  for (const listing of listings) {
-    const group = groups.get(of(listing))
-    if (group) group.push(listing)
-    else groups.set(of(listing), [listing])
-  }
-  return groups
 }

@@ -1,5 +1,5 @@
 import { concat, concatMap, EMPTY, expand, map, type Observable, of, throwError } from 'rxjs'
-import { RefusedError, thresholds } from './never-worse.js'
+import { RefusedError, thresholds } from './refusal-policy.js'
 
 /** One page of an answer: its rows, and the total that it states for the list (0 if it states none). */
 export interface Page<R> {

@@ -38,6 +38,8 @@ export interface FailedResponse {
 export interface FailedExchange {
   readonly request?: FailedRequest | undefined
   readonly response?: FailedResponse | undefined
+  /** Whether the same request may succeed later; default: what the class of the error says. */
+  readonly isTemporary?: boolean | undefined
 }
 
 /** Why a request failed, and at which service. */
@@ -51,6 +53,19 @@ export interface FailureOptions extends ErrorOptions, FailedExchange {
   readonly causes?: readonly FailureCause[]
 }
 
+/** One of the things that are wrong. */
+export interface UsageIssue {
+  /** The setting, such as `newsLimit` or `urls.news`. */
+  readonly path: string
+  /** What is wrong, where, and what to do. */
+  readonly message: string
+}
+
+export interface UsageOptions<Code> extends ErrorOptions {
+  readonly code?: Code
+  readonly issues?: readonly UsageIssue[]
+}
+
 /** The base class of all expected failures. Any other error is a bug and stops the run. */
 export abstract class CollectError extends Error {
   abstract readonly verdict: Verdict
@@ -58,22 +73,23 @@ export abstract class CollectError extends Error {
   /** The kind of failure, for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
   abstract readonly code: ErrorCode
   /** Whether the same request may succeed later: the host was down, slow or overloaded. */
-  isTemporary = false
+  readonly isTemporary: boolean
   readonly request: FailedRequest | undefined
   readonly response: FailedResponse | undefined
 
   readonly #causes: readonly FailureCause[] | undefined
 
-  constructor(message: string, { request, response, causes, ...options }: FailureOptions = {}) {
+  constructor(message: string, { request, response, causes, isTemporary = false, ...options }: FailureOptions = {}) {
     super(message, options)
     this.request = request
     this.response = response
+    this.isTemporary = isTemporary
     this.#causes = causes
   }
 
   static override readonly [Symbol.hasInstance] = isInstance
 
-  /** The same failure with its request and reply. A class that a request can fail with constructs a new error. */
+  /** The same failure with its request and reply, as a new error. A class that a request can fail with constructs a new error. */
   during(_exchange: FailedExchange): CollectError {
     return this
   }

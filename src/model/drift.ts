@@ -1,5 +1,5 @@
 import type { Drift } from './report.js'
-import { isRow, readText } from './row.js'
+import { isRow, omitUndefined, readText } from './row.js'
 
 /** The document beside the report that lists the accepted drift. */
 export const DRIFT_ACCEPTED_FILE = 'drift-accepted.json'
@@ -7,10 +7,8 @@ export const DRIFT_ACCEPTED_FILE = 'drift-accepted.json'
 /** The fields that identify a drift; its counts do not. */
 export type DriftName = Pick<Drift, 'stream' | 'endpoint' | 'kind' | 'field' | 'seen'>
 
-export const toDriftName = ({ stream, endpoint, kind, field, seen }: Drift): DriftName => ({
-  ...{ stream, endpoint, kind, field },
-  ...(seen === undefined ? {} : { seen }),
-})
+export const toDriftName = ({ stream, endpoint, kind, field, seen }: Drift): DriftName =>
+  omitUndefined({ stream, endpoint, kind, field, seen })
 
 const toDriftKey = ({ stream, endpoint, kind, field, seen }: Partial<DriftName>): string =>
   [stream, endpoint, kind, field, seen].map((part) => readText(part)).join('\n')

@@ -32,7 +32,7 @@ const defaults: Row = Settings.parse({})
 /** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
 const parseValue = (setting: string, text: string): unknown => {
   const usual = defaults[setting]
-  if (setting === 'headers') return parseJson(text)
+  if (setting === 'headers' || setting === 'watchlists') return parseJson(text)
   if (setting === 'streams') return splitTrimmed(text, ',')
   if (typeof usual === 'boolean') return parseBoolean(text)
   if (typeof usual === 'number') return parseNumber(text)
@@ -70,6 +70,7 @@ export const findMisspeltVariables = (env: Environment, streams: Streams): reado
     ...listStreamHosts(streams).map(toAddressVariable),
     'SCRIPSTREAM_ENGINE',
     'SCRIPSTREAM_BLOBS',
+    'SCRIPSTREAM_NOTIFY_TEXT',
   ]
   return Object.keys(env)
     .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))

@@ -24,6 +24,7 @@ export const errorCodes = {
   connect: 'no connection to the host',
   dns: 'the host name is unknown',
   tls: 'the certificate or the handshake is invalid',
+  proxy: 'the proxy of this network refused the request',
   reset: 'the connection was closed before the answer',
   protocol: 'the reply is not valid HTTP',
   too_large: 'the answer is too large',
@@ -37,7 +38,9 @@ export const errorCodes = {
   'missing-setting': 'a setting that the selected streams need is not set',
   'unknown-setting': 'a setting of this name does not exist',
   'no-outputs': 'the folder has no outputs of a run',
+  'unknown-query': 'no saved or worked statement has this name',
   'unknown-run': 'a worker does not find the run in its shared folder',
+  'missing-package': 'an optional package is not installed',
   'volatile-redis': 'the Redis of a fleet may lose data',
 } as const
 
@@ -45,4 +48,26 @@ export const errorCodes = {
 export type ErrorCode = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${number}`
 
 /** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
-export type TransportReason = 'deadline' | 'slow' | 'connect' | 'dns' | 'tls' | 'reset' | 'truncated' | 'protocol' | 'too_large' | 'fd'
+export type TransportReason =
+  | 'deadline'
+  | 'slow'
+  | 'connect'
+  | 'dns'
+  | 'tls'
+  | 'proxy'
+  | 'reset'
+  | 'truncated'
+  | 'protocol'
+  | 'too_large'
+  | 'fd'
+
+/** What kind of wrong use it is. */
+export type UsageCode =
+  | 'usage'
+  | 'missing-setting'
+  | 'unknown-setting'
+  | 'no-outputs'
+  | 'unknown-query'
+  | 'unknown-run'
+  | 'missing-package'
+  | 'volatile-redis'

@@ -1,8 +1,16 @@
-import { CollectError, type FailedExchange, type FailureOptions, type Status, type Verdict } from './collect-error.js'
-import type { ErrorCode, TransportReason } from './error-codes.js'
+import {
+  CollectError,
+  type FailedExchange,
+  type FailureOptions,
+  type Status,
+  type UsageIssue,
+  type UsageOptions,
+  type Verdict,
+} from './collect-error.js'
+import type { ErrorCode, TransportReason, UsageCode } from './error-codes.js'
 
 export * from './collect-error.js'
-export { type ErrorCode, errorCodes, refusals, type TransportReason } from './error-codes.js'
+export { type ErrorCode, errorCodes, refusals, type TransportReason, type UsageCode } from './error-codes.js'
 
 /** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
 export class ThrottledError extends CollectError {
@@ -10,14 +18,13 @@ export class ThrottledError extends CollectError {
   readonly verdict = 'wait'
   readonly status = 'rate_limit'
   readonly code = 'rate_limit'
-  override isTemporary = true
 
   /** @param retryAfterMs the pause in the reply's `Retry-After`, if it is valid */
   constructor(
     readonly retryAfterMs: number | undefined,
     exchange?: FailedExchange,
   ) {
-    super('the provider answered 429: rate limited', exchange)
+    super('the provider answered 429: rate limited', { isTemporary: true, ...exchange })
   }
 
   override during(exchange: FailedExchange): ThrottledError {
@@ -34,7 +41,6 @@ export class HttpError extends CollectError {
   readonly verdict: Verdict
   readonly status: Status
   override readonly code: `http_${number}`
-  override isTemporary: boolean
 
   /** @param retryAfterMs the pause in the reply's `Retry-After`, if it is valid */
   constructor(
@@ -42,9 +48,8 @@ export class HttpError extends CollectError {
     readonly retryAfterMs?: number,
     exchange?: FailedExchange,
   ) {
-    super(`the provider answered ${statusCode}`, exchange)
-    this.isTemporary = TEMPORARY_STATUSES.has(statusCode)
-    this.verdict = this.isTemporary || statusCode >= 500 ? 'retry' : 'give-up'
+    super(`the provider answered ${statusCode}`, { isTemporary: TEMPORARY_STATUSES.has(statusCode), ...exchange })
+    this.verdict = TEMPORARY_STATUSES.has(statusCode) || statusCode >= 500 ? 'retry' : 'give-up'
     this.status = `http_${statusCode}`
     this.code = this.status
   }
@@ -59,14 +64,13 @@ export class HostClosedError extends CollectError {
   override readonly name = 'HostClosedError'
   readonly verdict = 'give-up'
   readonly code: 'rate_limit' | 'host-down'
-  override isTemporary = true
 
   constructor(
     readonly status: 'rate_limit' | 'error',
     message: string,
     options?: FailureOptions,
   ) {
-    super(message, options)
+    super(message, { isTemporary: true, ...options })
     this.code = status === 'rate_limit' ? status : 'host-down'
   }
 }
@@ -77,7 +81,10 @@ export class HostDownError extends CollectError {
   readonly verdict = 'await-host'
   readonly status = 'error'
   readonly code = 'host-down'
-  override isTemporary = true
+
+  constructor(message: string, options?: FailureOptions) {
+    super(message, { isTemporary: true, ...options })
+  }
 }
 
 /** A request to an unreachable host waits until the host is back or given up: the request itself is not at fault. */
@@ -86,6 +93,7 @@ const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   connect: 'wait',
   dns: 'wait',
   tls: 'give-up',
+  proxy: 'give-up',
   too_large: 'give-up',
   fd: 'stop',
 }
@@ -96,7 +104,6 @@ export class TransportError extends CollectError {
   readonly verdict: Verdict
   readonly status = 'error'
   readonly code: TransportReason
-  override isTemporary: boolean
   /** Whether part of a reply had arrived. */
   readonly hasBegun: boolean
 
@@ -105,10 +112,10 @@ export class TransportError extends CollectError {
     readonly detail: string,
     { hasBegun = false, ...options }: FailureOptions & { readonly hasBegun?: boolean } = {},
   ) {
-    super(`${reason}: ${detail}`, options)
+    const verdict = VERDICTS[reason] ?? 'retry'
+    super(`${reason}: ${detail}`, { isTemporary: verdict === 'retry' || verdict === 'wait', ...options })
     this.hasBegun = hasBegun
-    this.verdict = VERDICTS[reason] ?? 'retry'
-    this.isTemporary = this.verdict === 'retry' || this.verdict === 'wait'
+    this.verdict = verdict
     this.code = reason
   }
 
@@ -123,16 +130,14 @@ export class BadAnswerError extends CollectError {
   readonly verdict = 'retry'
   readonly status = 'error'
   readonly code: BadAnswerError['reason']
-  override isTemporary: boolean
 
   constructor(
     readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'other-stock' | 'truncated',
     readonly detail: string,
     exchange?: FailedExchange,
   ) {
-    super(`${reason}: ${detail}`, exchange)
+    super(`${reason}: ${detail}`, { isTemporary: reason !== 'schema' && reason !== 'other-stock', ...exchange })
     this.code = reason
-    this.isTemporary = reason !== 'schema' && reason !== 'other-stock'
   }
 
   override during(exchange: FailedExchange): BadAnswerError {
@@ -147,14 +152,12 @@ export class NothingAnsweredError extends CollectError {
   readonly status = 'error'
   /** The code of all failures, or `no-answer` if they differ. */
   readonly code: ErrorCode
-  override isTemporary: boolean
 
   /** @param failures the failure of each alternative; temporary if one of them is */
   constructor(message: string, failures: readonly Pick<CollectError, 'code' | 'isTemporary' | 'causes'>[] = []) {
-    super(message, { causes: failures.flatMap(({ causes }) => causes) })
+    super(message, { causes: failures.flatMap(({ causes }) => causes), isTemporary: failures.some(({ isTemporary }) => isTemporary) })
     const [code = 'no-answer', ...others] = new Set(failures.map((failure) => failure.code))
     this.code = others.length === 0 ? code : 'no-answer'
-    this.isTemporary = failures.some((failure) => failure.isTemporary)
   }
 }
 
@@ -184,10 +187,13 @@ export class UsageError extends CollectError {
   override readonly name = 'UsageError'
   readonly verdict = 'stop'
   readonly status = 'error'
-  readonly code: 'usage' | 'missing-setting' | 'unknown-setting' | 'no-outputs' | 'unknown-run' | 'volatile-redis'
+  readonly code: UsageCode
+  /** Each wrong setting; empty if the error is about something else. */
+  readonly issues: readonly UsageIssue[]
 
-  constructor(message: string, { code = 'usage', ...options }: ErrorOptions & { readonly code?: UsageError['code'] } = {}) {
+  constructor(message: string, { code = 'usage', issues = [], ...options }: UsageOptions<UsageCode> = {}) {
     super(message, options)
     this.code = code
+    this.issues = issues
   }
 }

@@ -1,6 +1,9 @@
 import type { FailureCause, Status } from './errors.js'
-import type { FleetState, RunReport, ScriptOutcome } from './report.js'
+import type { FleetState, RunReport, ScriptOutcome, WrongSymbol } from './report.js'
 import type { Host } from './settings.js'
+
+/** Why an unfinished run is not resumed: by request, or because this field of it differs. */
+export type GiveUpReason = 'fresh' | 'version' | 'instant' | 'settings' | 'selection'
 
 /** What happens in a run. The report is the sum of these events. `at` is in epoch milliseconds. */
 export type RunEvent =
@@ -13,19 +16,21 @@ export type RunEvent =
       readonly isContinued?: boolean
       /** Whether the requested run ended before with items missing: this one requests only those. */
       readonly isRemainder?: boolean
-      /** An unfinished run of another configuration or day, which can no longer be resumed. */
-      readonly givenUp?: string
+      /** An unfinished run that is not resumed, and why. */
+      readonly givenUp?: { readonly run: string; readonly reason: GiveUpReason }
       /** Why a complete run is not reused: this file has changed since. */
       readonly changed?: string
       readonly streams: readonly StreamStart[]
     }
   | { readonly type: 'master-read'; readonly stocks: number }
+  /** Symbols of `RunOptions.symbols` that are not listed, or that have changed. */
+  | { readonly type: 'wrong-symbols'; readonly symbols: readonly WrongSymbol[] }
   | { readonly type: 'stream-started'; readonly at: number; readonly stream: string }
   /** How many items the stream has; follows `stream-started` as soon as it is known. */
   | { readonly type: 'items-known'; readonly stream: string; readonly total: number }
   | { readonly type: 'requested' | 'retried' | 'rate-limited'; readonly stream: string }
   | {
-      readonly type: 'settled'
+      readonly type: 'item-finished'
       readonly stream: string
       readonly item: string
       readonly status: Status
@@ -49,7 +54,7 @@ export type RunEvent =
    * the same base address back off together.
    */
   | {
-      readonly type: 'host-held'
+      readonly type: 'host-paused'
       readonly at: number
       readonly hosts: readonly Host[]
       readonly endpoint?: string
@@ -59,13 +64,13 @@ export type RunEvent =
       readonly giveUpAt?: number
     }
   /** A host, or an endpoint, works again after a back-off or an outage. */
-  | { readonly type: 'host-open'; readonly at: number; readonly hosts: readonly Host[]; readonly endpoint?: string }
+  | { readonly type: 'host-resumed'; readonly at: number; readonly hosts: readonly Host[]; readonly endpoint?: string }
   /** The workers of the run, once a second; only in a fleet. */
   | { readonly type: 'fleet'; readonly at: number; readonly fleet: FleetState }
   /** A file was written, or was up to date. */
   | { readonly type: 'stored'; readonly stream: string; readonly bytes: number }
   /** A warning that is no failure: skipped rows, a symbol that is not listed. */
-  | { readonly type: 'noticed'; readonly stream: string; readonly text: string; readonly code?: string }
+  | { readonly type: 'warning'; readonly stream: string; readonly text: string; readonly code?: string }
   | {
       readonly type: 'stream-finished'
       readonly at: number

@@ -14,10 +14,10 @@ const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
  * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and URL-encoded), and the credentials
  * and queries of any address.
  */
-export const createRedactor = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '' }: Partial<Settings>): Redact => {
+export const createRedactor = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '', notifySecret = '' }: Partial<Settings>): Redact => {
   const values = Object.values(headers ?? {})
   const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= PREFIX_LENGTH)
-  const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId]
+  const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId, notifySecret]
     .flatMap((secret) => [secret, secret.replace(/\s+/g, ' ').trim(), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
     .filter(({ length }) => length >= MIN_SECRET_LENGTH)
   // Longest first: if one secret starts with another, replacing the shorter one would leave the rest visible.

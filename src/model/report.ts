@@ -30,6 +30,16 @@ export interface RewrittenFile {
   readonly reason: string
 }
 
+/** A symbol given to a run that is not the symbol of a listed stock. */
+export interface WrongSymbol {
+  /** As it was given. */
+  readonly given: string
+  /** The symbol that the same stock has now; the run fetched it. */
+  readonly now?: string
+  /** What it may mean. Absent if the stock is known. */
+  readonly near?: readonly string[]
+}
+
 /** The result of one stream in a run. */
 export interface ScriptReport {
   readonly outcome: ScriptOutcome
@@ -120,6 +130,8 @@ export interface RunReport {
   /** Stocks in the run: the whole master list, or those that `--symbols` selects. */
   readonly stocks: number
   readonly scripts: Readonly<Record<string, ScriptReport>>
+  /** Symbols of `RunOptions.symbols` that are not listed, or that have changed; the run is partial then. Absent if there is none. */
+  readonly wrongSymbols?: readonly WrongSymbol[]
   /**
    * What is missing in the stored outputs after this run, from this and earlier runs: how many items of each stream failed, or may lack
    * records, when they were last requested, or `all`. `.scripstream/failed.json` names them. Absent if nothing is missing.

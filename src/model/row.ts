@@ -27,6 +27,14 @@ export const Rows = z.looseObject({ data: RecordList.nullable() })
 /** The envelope of an endpoint that may omit `data`. */
 export const MaybeRows = z.looseObject({ data: RecordList.nullish() })
 
+/** A copy without the fields that are undefined: in documents and events, such a field is absent. */
+export const omitUndefined = <const T extends object>(fields: T): OmitUndefined<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as OmitUndefined<T>
+
+type OmitUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
 /** A field as trimmed text; empty if it is neither text nor a number. */
 export const readText = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''

@@ -10,7 +10,9 @@ import type {
   RunReport,
   ScriptOutcome,
   ScriptReport,
+  WrongSymbol,
 } from './report.js'
+import { omitUndefined } from './row.js'
 
 const MAX_FAILURES = 10
 const MAX_WARNINGS = 5
@@ -68,6 +70,7 @@ export const createRunStats = (): RunStats => {
   const streams = new Map<string, StreamStats>()
   let run = { id: '', asOf: 0, startedAt: 0 }
   let stocks = 0
+  let wrongSymbols: readonly WrongSymbol[] = []
   let fleet: FleetState | undefined
 
   return {
@@ -76,6 +79,7 @@ export const createRunStats = (): RunStats => {
         run = { id: event.run, asOf: event.asOf, startedAt: event.at }
         for (const { name, state } of event.streams) streams.set(name, new StreamStats(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
+      else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
       else if (event.type === 'fleet') fleet = event.fleet
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
@@ -90,11 +94,11 @@ export const createRunStats = (): RunStats => {
         startedAt: new Date(run.startedAt).toISOString(),
         finishedAt: new Date(finishedAt).toISOString(),
         durationMs: finishedAt - run.startedAt,
-        outcome: end?.outcome ?? deriveOutcome([...streams.values()]),
+        outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome([...streams.values()])),
         stocks,
         scripts,
-        ...(fleet === undefined ? {} : { fleet }),
-        ...(end?.error === undefined ? {} : { error: end.error }),
+        ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
+        ...omitUndefined({ fleet, error: end?.error }),
       }
     },
   }
@@ -119,7 +123,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
     case 'rate-limited':
       stats.rateLimited += 1
       break
-    case 'settled':
+    case 'item-finished':
       stats.finished += 1
       if (event.isTakenOver) stats.takenOver += 1
       stats.items[event.status] = (stats.items[event.status] ?? 0) + 1
@@ -139,7 +143,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       stats.files += 1
       stats.bytes += event.bytes
       break
-    case 'noticed':
+    case 'warning':
       if (event.code === undefined) addProblem(stats.warnings, MAX_WARNINGS, { reason: event.text })
       else {
         stats.refusals += 1
@@ -154,11 +158,8 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
   }
 }
 
-const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'settled' }, reason: string): Problem => ({
-  ...{ item, status },
-  ...(code === undefined ? {} : { code }),
-  reason,
-})
+const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'item-finished' }, reason: string): Problem =>
+  omitUndefined({ item, status, code, reason })
 
 const addCauses = ({ causes }: StreamStats, { code, causes: found }: Pick<ItemOutcome, 'code' | 'causes'>): void => {
   const reported: readonly ReportedCause[] = found ?? (code === undefined ? [] : [{ code }])
@@ -191,6 +192,5 @@ const createScriptReport = (stats: StreamStats, now: number): ScriptReport => ({
   problems: [...stats.failures, ...stats.warnings],
   ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
   ...(stats.causes.size === 0 ? {} : { causes: [...stats.causes.values()] }),
-  ...(stats.error === undefined ? {} : { error: stats.error }),
-  ...(stats.state === 'waiting' ? { error: NOT_STARTED } : {}),
+  ...omitUndefined({ error: stats.state === 'waiting' ? NOT_STARTED : stats.error }),
 })

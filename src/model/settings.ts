@@ -24,6 +24,11 @@ const integerSchema = (least: number, most: number) => {
 }
 const booleanSchema = z.boolean({ error: 'must be true or false' })
 
+const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
+
+/** When a notification is sent; each one includes the ones before. */
+export const NOTIFY_CONDITIONS = ['failure', 'change', 'always'] as const
+
 /** All settings. `--help` and the README show the descriptions. */
 export const Settings = z.strictObject({
   urls: z.partialRecord(z.enum(builtInHosts), BaseUrl).default({}).describe('base address of each service; may include a path'),
@@ -40,6 +45,7 @@ export const Settings = z.strictObject({
   out: z.string().min(1).default('./data').describe('output folder'),
   fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
+  history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
   backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
@@ -63,24 +69,66 @@ export const Settings = z.strictObject({
     .default({})
     .describe('request headers that are added to the default ones or replace them'),
   streams: z
-    .union([
-      z
-        .string()
-        .min(1)
-        .transform((path) => [path]),
-      z.array(z.string().min(1)),
-    ])
+    .union(
+      [
+        z
+          .string()
+          .min(1)
+          .transform((path) => [path]),
+        z.array(z.string().min(1)),
+      ],
+      'must be a path or a list of paths',
+    )
     .default([])
     .describe('modules with streams of your own, for the command; a path in the file is relative to the file'),
+  watchlists: z
+    .record(
+      z.string().regex(/^[\w-]+$/, 'is not a name; use letters, digits, _ and -'),
+      z.union([z.array(z.string().min(1)).min(1), z.string().regex(/^@./s, LIST_OR_FILE)], { error: LIST_OR_FILE }),
+    )
+    .default({})
+    .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line, relative to the settings file'),
   verify: z
     .record(z.string(), integerSchema(0, 1_000_000))
     .default({})
     .describe('allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check'),
+  notify: z
+    .string()
+    .refine(
+      (target) => target.trim() !== '' && (!/^https?:/i.test(target) || URL.canParse(target)),
+      'is neither a command nor an http(s) address',
+    )
+    .optional()
+    .describe('command, or http(s) address, that receives a notification when a run ends'),
+  notifyOn: z
+    .enum(NOTIFY_CONDITIONS, { error: `must be ${NOTIFY_CONDITIONS.join(', ')}` })
+    .default('failure')
+    .describe('when: `failure`, also on a `change` (of the watchlist, if there is one), or `always`'),
+  notifySecret: z
+    .string()
+    .min(8, 'must have at least 8 characters')
+    .optional()
+    .describe('secret that signs what is posted to the address in `notify`'),
+  logFile: z.string().min(1).optional().describe('file to which runs also write their log, with rotation: 5 files of 10 MB'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
-/** What is wrong with a setting; for a wrong name in a record, what is wrong with the name. */
-export const explainIssue = (issue: z.core.$ZodIssue): string =>
-  (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message
+/** The types of JSON in plain words. */
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  ...{ string: 'a text', number: 'a number', boolean: 'true or false' },
+  ...{ array: 'a list', object: 'an object', record: 'an object', tuple: 'a list' },
+}
+
+/** What is wrong with a value, in our words where the schema has none of its own; for a wrong name in a record, what is wrong with the name. */
+export const explainIssue = (issue: z.core.$ZodIssue): string => {
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
+  if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+  if (!/^(Invalid|Too) /.test(issue.message)) return issue.message
+  if (issue.code === 'invalid_type') return `must be ${TYPE_WORDS[issue.expected] ?? `of the type ${issue.expected}`}`
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
+  if (issue.code === 'too_small') return issue.origin === 'string' ? 'must not be empty' : `must be ${issue.minimum} or more`
+  if (issue.code === 'too_big') return `must be ${issue.maximum} or less`
+  return issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())
+}
 
 /** Settings as the user gives them; absent ones get their defaults. */
 export type SettingsInput = z.input<typeof Settings>
@@ -112,6 +160,7 @@ export const environmentNames: Readonly<Record<string, string>> = {
   out: 'SCRIPSTREAM_OUT',
   fetchOhlcv: 'FETCH_OHLCV',
   forceUpdate: 'FORCE_UPDATE',
+  history: 'SCRIPSTREAM_HISTORY',
   newsLimit: 'NEWS_LIMIT',
   retries: 'SCRIPSTREAM_RETRIES',
   backoffMs: 'SCRIPSTREAM_BACKOFF_MS',
@@ -124,5 +173,10 @@ export const environmentNames: Readonly<Record<string, string>> = {
   timeoutsMs: 'SCRIPSTREAM_TIMEOUTS_MS',
   headers: 'SCRIPSTREAM_HEADERS',
   streams: 'SCRIPSTREAM_STREAMS',
+  watchlists: 'SCRIPSTREAM_WATCHLISTS',
   verify: 'SCRIPSTREAM_VERIFY',
+  notify: 'SCRIPSTREAM_NOTIFY',
+  notifyOn: 'SCRIPSTREAM_NOTIFY_ON',
+  notifySecret: 'SCRIPSTREAM_NOTIFY_SECRET',
+  logFile: 'SCRIPSTREAM_LOG_FILE',
 }

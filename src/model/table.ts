@@ -15,6 +15,8 @@ export interface TableFacts {
   readonly elsewhere?: readonly string[]
   /** Columns that identify a row; of rows with the same key the last in the file wins. */
   readonly key?: readonly string[]
+  /** Keys of a record whose texts identify it in its file, so that the history knows when it appeared. */
+  readonly identity?: readonly string[]
   /** Its position in the list of tables; tables without one come last. */
   readonly position?: number
 }
@@ -27,7 +29,7 @@ export interface TableFiles {
 }
 
 /** The definition of one table. `view.ts` makes SQL of it, the sinks make database tables. */
-export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' | 'key'> {
+export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' | 'key' | 'identity'> {
   /** What a row is. */
   readonly comment: string
   /** The file format: a JSON array, one JSON document, CSV with any header, or CSV of candles. */
@@ -72,8 +74,15 @@ export interface ShownColumn {
   readonly comment: string
 }
 
+/** A table, or a view that is computed from tables. */
+export interface Columned {
+  readonly name: string
+  readonly shape: Table['shape'] | 'view'
+  readonly columns: readonly ShownColumn[]
+}
+
 /** All columns of a table, including `extra`. */
-export const listColumns = ({ shape, columns }: Table): readonly ShownColumn[] => [
+export const listColumns = ({ shape, columns }: Columned): readonly ShownColumn[] => [
   ...columns.map(({ name, type, comment }) => ({ name, type, comment })),
-  ...(shape === 'candles' ? [] : [EXTRA]),
+  ...(shape === 'candles' || shape === 'view' ? [] : [EXTRA]),
 ]

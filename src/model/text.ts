@@ -62,3 +62,10 @@ export const stripBrackets = (reason: string): string => reason.replace(BRACKETS
 
 /** Quoted texts inside the brackets may contain brackets themselves. */
 const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g
+
+/** The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types of Node. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** `2,775`. */
+export const formatThousands = (count: number): string => count.toLocaleString('en-US')

@@ -43,11 +43,13 @@ export const deadline =
         const now = asyncScheduler.now()
         const totalLeft = startedAt + totalMs - now
         const idleLeft = Math.min(idleMs, Math.max(startedAt, transfer?.bytesAt ?? 0) + idleMs - now)
-        if (totalLeft <= 0) fail(`no whole answer within ${totalMs} ms`)
-        else if (idleLeft <= 0) fail(`no byte for ${idleMs} ms`)
+        if (totalLeft <= 0) fail(`no whole answer within ${formatMs(totalMs)}`)
+        else if (idleLeft <= 0) fail(`no byte for ${formatMs(idleMs)}`)
         else this.schedule(undefined, Math.min(totalLeft, idleLeft))
       }
       const timer = asyncScheduler.schedule(check, Math.min(idleMs, totalMs))
       subscriber.add(timer)
       source$.pipe(tap(() => timer.unsubscribe())).subscribe(subscriber)
     })
+
+const formatMs = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`)

@@ -30,19 +30,18 @@ export const retryFailures =
       let failures = 0
       let refusals = 0
       let originalError: unknown
-      let isTemporary = false
+      let wasTemporary = false
       return attempt$.pipe(
         retry({
           delay: (error: unknown) => {
             const verdict = error instanceof CollectError ? error.verdict : 'stop'
-            // Without the outage there would have been more retries, so the last failure counts as temporary too.
-            if (error instanceof CollectError && verdict === 'retry') isTemporary = error.isTemporary ||= isTemporary
+            if (error instanceof CollectError && verdict === 'retry') wasTemporary ||= error.isTemporary
             if (error instanceof HostDownError) originalError = error.cause
             if (verdict === 'await-host') return of(0)
             const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
             if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
             const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
-            if (!isAllowed) return throwError(() => error)
+            if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
             if (verdict === 'wait') {
               const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
               return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, refusals, policy))
@@ -54,3 +53,10 @@ export const retryFailures =
         }),
       )
     })
+
+/** Without the outage there would have been more retries, so the last failure counts as temporary too. */
+const markTemporary = (error: unknown): unknown => {
+  if (!(error instanceof CollectError) || error.verdict !== 'retry' || error.isTemporary) return error
+  const { request, response } = error
+  return error.during({ request, response, isTemporary: true })
+}

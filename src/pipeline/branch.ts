@@ -14,12 +14,12 @@ import {
   single,
   tap,
 } from 'rxjs'
-import { thresholds } from '../market/never-worse.js'
+import { thresholds } from '../market/refusal-policy.js'
 import { NothingAnsweredError } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
-import type { Row } from '../model/row.js'
+import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/text.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { secondPass } from '../operators/second-pass.js'
@@ -72,7 +72,7 @@ const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
     // A stopping run begins no further item, and its streams do not complete: a stream that completes counts as finished.
     const hasRoom = (): boolean => !run.activity.isStopping() && activeItems.count() < workers + MAX_BACKLOG
-    const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.settled)
+    const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
     return run.executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
   }
   const again = (items: readonly Item[]): Observable<ItemOutcome> =>
@@ -84,19 +84,19 @@ const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
       }),
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
-  const warn = (text: string): void => run.emit({ type: 'noticed', stream: stream.name, text })
+  const warn = (text: string): void => run.emit({ type: 'warning', stream: stream.name, text })
   const store = storeItems(stream, { journal, activeItems, run })
   return item$.pipe(
     pass(most, false),
     tap({ complete: () => run.passes.endFirstPass(stream) }),
-    secondPass((settled) => deferToSecondPass(settled, activeItems), again),
-    tap((settled) => emitOutcome(stream, settled, { emit: run.emit, isTakenOver: journal.findStored(settled.item) !== undefined })),
+    secondPass((outcome) => deferToSecondPass(outcome, activeItems), again),
+    tap((outcome) => emitOutcome(stream, outcome, { emit: run.emit, isTakenOver: journal.findStored(outcome.item) !== undefined })),
     // The offer subscribes first: it must receive a failure before that failure unsubscribes the other two.
-    connect((settled$) =>
+    connect((outcome$) =>
       forkJoin([
-        settled$.pipe(offerItems(stream, warn, run)),
-        settled$.pipe(toStreamOutcome(stream)),
-        settled$.pipe(run.wrapStore?.(store) ?? store),
+        outcome$.pipe(offerItems(stream, warn, run)),
+        outcome$.pipe(toStreamOutcome(stream)),
+        outcome$.pipe(run.wrapStore?.(store) ?? store),
       ]),
     ),
     map(([, verdict]) => verdict),
@@ -117,15 +117,9 @@ const emitOutcome = (
   { item, status, degraded, remark, reason, code, causes, isTemporary }: ItemOutcome,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
-  const why = {
-    ...(degraded === undefined ? {} : { degraded }),
-    ...(remark === undefined ? {} : { remark }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(code === undefined ? {} : { code }),
-    ...(causes === undefined ? {} : { causes }),
-    ...(isTemporary ? { isTemporary } : {}),
-  }
-  emit({ type: 'settled', stream: name, item: item.key, status, ...(isTakenOver ? { isTakenOver } : {}), ...why })
+  const why = omitUndefined({ degraded, remark, reason, code, causes })
+  const is = { ...(isTakenOver ? { isTakenOver } : {}), ...(isTemporary ? { isTemporary } : {}) }
+  emit({ type: 'item-finished', stream: name, item: item.key, status, ...is, ...why })
 }
 
 /** Offers all rows to dependent streams once every item has finished. If an item was lost, those streams get the failure instead. */
@@ -136,12 +130,12 @@ const offerItems = (
 ): OperatorFunction<ItemOutcome, unknown> => {
   const offer = run.offered.get(name)
   if (offers === undefined || offer === undefined) return () => of(undefined)
-  const gather = (all: readonly unknown[], settled: ItemOutcome): readonly unknown[] => {
-    if (isLost(settled)) throw new NothingAnsweredError(`${name}, the source of this stream, failed: ${describeReason(settled)}`)
-    return [...all, ...settled.rows]
+  const gather = (all: readonly unknown[], outcome: ItemOutcome): readonly unknown[] => {
+    if (isLost(outcome)) throw new NothingAnsweredError(`${name}, the source of this stream, failed: ${describeReason(outcome)}`)
+    return [...all, ...outcome.rows]
   }
-  return (settled$) =>
-    settled$.pipe(
+  return (outcome$) =>
+    outcome$.pipe(
       reduce(gather, []),
       map((rows) => offers(rows as readonly Row[], warn)),
       // Not `tap(offer)`: tap would call the `subscribe` of the subject as a callback.
@@ -156,8 +150,8 @@ const offerItems = (
  */
 const toStreamOutcome =
   ({ work }: StreamDefinition): OperatorFunction<ItemOutcome, StreamOutcome> =>
-  (settled$) =>
-    settled$.pipe(
+  (outcome$) =>
+    outcome$.pipe(
       reduce(countOutcome, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [] }),
       map(({ all, lost, degraded, empty, reasons }) => {
         if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
@@ -177,12 +171,12 @@ interface OutcomeCounts {
   readonly reasons: readonly string[]
 }
 
-const countOutcome = ({ all, lost, degraded, empty, reasons }: OutcomeCounts, settled: ItemOutcome): OutcomeCounts => {
-  const isEmpty = settled.status === 'empty'
-  const isPartly = settled.degraded !== undefined
-  if (!isLost(settled) && !(isEmpty && isPartly))
+const countOutcome = ({ all, lost, degraded, empty, reasons }: OutcomeCounts, outcome: ItemOutcome): OutcomeCounts => {
+  const isEmpty = outcome.status === 'empty'
+  const isPartly = outcome.degraded !== undefined
+  if (!isLost(outcome) && !(isEmpty && isPartly))
     return { all: all + 1, lost, degraded: degraded + (isPartly ? 1 : 0), empty: empty + (isEmpty ? 1 : 0), reasons }
-  const reason = describeReason(settled)
+  const reason = describeReason(outcome)
   const isKnown = reasons.length > 4 || reasons.some((other) => stripBrackets(other) === stripBrackets(reason))
   return { all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] }
 }

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs'
 import type { Ask } from '../http/ask.js'
 import type { AnyEndpoint } from '../http/endpoint.js'
-import type { RefusalCode } from '../market/never-worse.js'
+import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'

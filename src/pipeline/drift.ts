@@ -1,11 +1,11 @@
-import { catchError, map, type Observable, of, throwError } from 'rxjs'
+import { map, type Observable, of } from 'rxjs'
 import { createDriftWatch, type DriftWatch } from '../http/drift.js'
-import { type RefusalCode, RefusedError, thresholds } from '../market/never-worse.js'
+import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
-import { DamagedFileError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
+import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import type { PlannedStream } from './plan.js'
 import type { RunServices } from './run.js'
 import { toStatePath } from './storage.js'
@@ -25,18 +25,22 @@ export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: rea
 /** The name of a resumed run among the processes that report drift. No worker has it. */
 const EARLIER = '\0earlier'
 
-const KEPT_EVERY = 20
+const SAVE_EVERY = 20
 
 /** Stores the drift found so far for the run that may resume this one: when a stream ends, and after every few items. */
-export const driftKeeper = ({ drift, session }: Pick<RunServices, 'drift' | 'session'>, redact: Redact): ((event: RunEvent) => void) => {
+export const createDriftSaver = (
+  { drift, session }: Pick<RunServices, 'drift' | 'session'>,
+  redact: Redact,
+): ((event: RunEvent) => void) => {
   let items = 0
   return ({ type }) => {
-    if (type === 'settled') items += 1
-    if (type === 'stream-finished' || (type === 'settled' && items % KEPT_EVERY === 0)) session.noteDrift?.(foundIn(drift, redact))
+    if (type === 'item-finished') items += 1
+    if (type === 'stream-finished' || (type === 'item-finished' && items % SAVE_EVERY === 0))
+      session.saveDrift?.(listRedacted(drift, redact))
   }
 }
 
-const foundIn = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
+const listRedacted = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
   drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 
 interface DriftContext {
@@ -50,12 +54,12 @@ export const addDrift = (
   { drift, storage, session, accept }: Pick<RunServices, 'drift' | 'storage' | 'session' | 'accept'>,
   { plan, redact }: DriftContext,
 ): Observable<RunReport> => {
-  const found = foundIn(drift, redact)
-  session.noteDrift?.(found)
+  const found = listRedacted(drift, redact)
+  session.saveDrift?.(found)
   if (found.length === 0) return of(report)
   const lists = new Set(plan.filter(({ stream }) => stream.work.of === undefined).map(({ stream }) => stream.name))
   return storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)).pipe(
-    catchError((error: unknown) => (error instanceof DamagedFileError ? of(undefined) : throwError(() => error))),
+    catchDamagedFile(() => undefined),
     map((document) => {
       const isKnown = createDriftMatcher(document)
       const judged = found.map(

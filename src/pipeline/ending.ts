@@ -17,30 +17,31 @@ import {
   throwError,
   timer,
 } from 'rxjs'
-import { DamagedFileError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { RunReport } from '../model/report.js'
 import { toRunLogEntry } from '../model/run-log.js'
 import type { RunStats } from '../model/run-stats.js'
+import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { addDrift } from './drift.js'
 import { assumeAllFailed, computeFailedItems, FAILED_ITEMS, type FailedItems, type FinishedRun, parseFailedItems } from './failed-items.js'
 import { CriticalFailureError } from './graph.js'
 import type { PlannedStream } from './plan.js'
 import type { Activity, RunServices } from './run.js'
+import { selectListed } from './select-items.js'
 import type { Session } from './session.js'
 import { type Storage, toStatePath } from './storage.js'
 
 const MAX_DRAIN_MS = 5_000
 
 /** Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is stored. */
-const updateFailedItems = ({ stored, keep }: Storage, ended: FinishedRun): Observable<FailedItems> =>
+const updateFailedItems = ({ stored, storeDocument }: Storage, ended: FinishedRun): Observable<FailedItems> =>
   stored.document(toStatePath(FAILED_ITEMS)).pipe(
-    catchError((error: unknown) => (error instanceof DamagedFileError ? of(assumeAllFailed(ended.plan)) : throwError(() => error))),
+    catchDamagedFile(() => assumeAllFailed(ended.plan)),
     concatMap((document) => {
       const missing = computeFailedItems(parseFailedItems(document), ended)
       const isNeeded = document !== undefined || Object.keys(missing).length > 0
-      return isNeeded ? keep(FAILED_ITEMS, missing).pipe(map(() => missing)) : of(missing)
+      return isNeeded ? storeDocument(FAILED_ITEMS, missing).pipe(map(() => missing)) : of(missing)
     }),
   )
 
@@ -50,11 +51,25 @@ const addFailedCounts = (report: RunReport, missing: FailedItems): RunReport => 
 }
 
 /** Stores the report, and adds the run to the history of runs. */
-const storeReport = ({ keep, logRun }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
-  concat(keep('report.json', report), logRun?.(toRunLogEntry(report, missing)) ?? EMPTY).pipe(
+const storeReport = ({ logRun, storeDocument }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
+  concat(storeDocument('report.json', report), logRun?.(toRunLogEntry(report, missing)) ?? EMPTY).pipe(
     last(),
     map((): RunFinishedEvent => ({ type: 'run-finished', report })),
   )
+
+/** Adds a run that came to its end to the history. A warning goes into the report, in the name of the first stream that ran. */
+const keepHistory = (report: RunReport, plan: readonly PlannedStream[], session: Session): Observable<RunReport> => {
+  const name = plan.find(({ state }) => state === 'waiting')?.stream.name ?? ''
+  const script = report.scripts[name]
+  if (script === undefined || (report.outcome !== 'complete' && report.outcome !== 'partial')) return of(report)
+  return (session.keepHistory?.(report) ?? of(undefined)).pipe(
+    map((reason) =>
+      reason === undefined
+        ? report
+        : { ...report, scripts: { ...report.scripts, [name]: { ...script, problems: [...script.problems, { reason }] } } },
+    ),
+  )
+}
 
 type RunEnd = 'whole' | 'interrupted'
 
@@ -78,21 +93,24 @@ export const stopOn =
 
 /** Emits the last event once the report is stored. The run record is removed last: until then the same command can resume the run. */
 export const finishRun =
-  (tally: RunStats, plan: readonly PlannedStream[], run: RunServices, redact: Redact) =>
+  (stats: RunStats, plan: readonly PlannedStream[], run: RunServices, redact: Redact) =>
   (ended$: Observable<RunEnd>): Observable<RunEvent> => {
-    const { storage, session, chosen, clock } = run
-    const kept = (report: RunReport): Observable<RunFinishedEvent> =>
-      updateFailedItems(storage, { plan, tally, chosen, isInterrupted: report.outcome === 'interrupted' }).pipe(
+    const { storage, session, clock } = run
+    const store = (report: RunReport): Observable<RunFinishedEvent> =>
+      updateFailedItems(storage, {
+        ...{ plan, stats, chosen: selectListed(run.chosen, run), isInterrupted: report.outcome === 'interrupted' },
+      }).pipe(
         concatMap((missing) =>
           addDrift(addFailedCounts(report, missing), run, { plan, redact }).pipe(
+            concatMap((whole) => keepHistory(whole, plan, session)),
             concatMap((whole) => storeReport(storage, whole, missing)),
           ),
         ),
       )
     const finished = (report: RunReport): Observable<RunEvent> => {
-      const mayComeLater = tally.streams().some(({ temporary }) => temporary > 0)
+      const mayComeLater = stats.streams().some(({ temporary }) => temporary > 0)
       const leave = report.outcome === 'partial' && mayComeLater ? session.keepForResume : undefined
-      return kept(leave ? { ...report, isResumable: true } : report).pipe(
+      return store(leave ? { ...report, isResumable: true } : report).pipe(
         concatMap((event) => {
           const ended$ = leave?.(clock(), event.report) ?? session.finish(event.report)
           return ended$.pipe(map((): RunEvent => event))
@@ -100,11 +118,13 @@ export const finishRun =
       )
     }
     return ended$.pipe(
-      concatMap((ended) => (ended === 'whole' ? finished(tally.report(clock())) : kept(tally.report(clock(), { outcome: 'interrupted' })))),
+      concatMap((ended) =>
+        ended === 'whole' ? finished(stats.report(clock())) : store(stats.report(clock(), { outcome: 'interrupted' })),
+      ),
       catchError((error: unknown) =>
         error instanceof CriticalFailureError
           ? // Nothing was stored, so an earlier unfinished run can still be resumed.
-            kept(tally.report(clock(), { outcome: 'failed', error: redact(error.message) }))
+            store(stats.report(clock(), { outcome: 'failed', error: redact(error.message) }))
           : throwError(() => error),
       ),
     )

@@ -64,13 +64,13 @@ export const inProcess: Engine = {
     return of({
       work: ({ stream, workers, findStored, activeItems, hasRoom, isSecondPass }) => {
         const work = createItemWork(stream, isSecondPass ? again : run)
-        const settledOne = (item: Item, slot: WorkerSlot): Observable<ItemOutcome> => {
+        const workOn = (item: Item, slot: WorkerSlot): Observable<ItemOutcome> => {
           const before = findStored(item)
           if (before !== undefined) return of(before)
           activeItems.begin()
           return work(item, slot)
         }
-        return mergeMapPool(settledOne, workers, { isFree: hasRoom, freed$: activeItems.ended$, backlog: MAX_BACKLOG })
+        return mergeMapPool(workOn, workers, { isFree: hasRoom, freed$: activeItems.ended$, backlog: MAX_BACKLOG })
       },
       finish: () => of(undefined),
     })

@@ -4,6 +4,7 @@ import type { BackoffStatus } from '../limiter/host-limiter.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import { isLost } from '../model/outcome.js'
 import { type Redact, redactRecord } from '../model/redact.js'
+import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import type { PlannedStream } from './plan.js'
@@ -27,7 +28,7 @@ export type Telemetry = () => Follower
 /** Passes the events of a run, without secrets, to the statistics, the log and the listener. */
 export interface EventBus {
   readonly emit: Emit
-  readonly tally: RunStats
+  readonly stats: RunStats
   /** Completes, for each stream of the run, when the stream has ended. */
   readonly ended: ReadonlyMap<string, Observable<never>>
 }
@@ -37,14 +38,14 @@ export const createEventBus = (
   listen: Emit,
   { log, redact }: { readonly log: Log | undefined; readonly redact: Redact },
 ): EventBus => {
-  const tally = createRunStats()
+  const stats = createRunStats()
   const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
   return {
-    tally,
+    stats,
     ended,
     emit: (raw) => {
       const event = redactRecord(raw, redact)
-      tally.record(event)
+      stats.record(event)
       if (log) logEvent(log, event)
       listen(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
@@ -73,13 +74,13 @@ const toLevel = (event: RunEvent): keyof Log | undefined => {
       return 'debug'
     case 'stream-finished':
       return event.outcome === 'success' ? 'info' : 'warn'
-    case 'settled':
+    case 'item-finished':
       return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
-    case 'noticed':
+    case 'warning':
       return 'warn'
     case 'second-pass':
-    case 'host-held':
-    case 'host-open':
+    case 'host-paused':
+    case 'host-resumed':
     case 'run-finished':
       return 'info'
     default:
@@ -94,11 +95,9 @@ export const toHostEvent = (
   pause: BackoffStatus | undefined,
   endpoint: string | undefined,
 ): RunEvent => {
-  const where = { at, hosts, ...(endpoint === undefined ? {} : { endpoint }) }
-  if (pause === undefined) return { type: 'host-open', ...where }
+  const where = omitUndefined({ at, hosts, endpoint })
+  if (pause === undefined) return { type: 'host-resumed', ...where }
   const { why, ms, sinceMs, giveUpMs } = pause
-  return {
-    ...{ type: 'host-held', ...where, why, since: at - sinceMs, until: at + ms },
-    ...(giveUpMs === undefined ? {} : { giveUpAt: at + giveUpMs }),
-  }
+  const giveUp = giveUpMs === undefined ? {} : { giveUpAt: at + giveUpMs }
+  return { type: 'host-paused', ...where, why, since: at - sinceMs, until: at + ms, ...giveUp }
 }

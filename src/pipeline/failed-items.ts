@@ -43,18 +43,18 @@ export const hasSelectedItems = ({ name, offers }: StreamDefinition, { pairs }: 
 
 export interface FinishedRun {
   readonly plan: readonly PlannedStream[]
-  readonly tally: Pick<RunStats, 'streams'>
+  readonly stats: Pick<RunStats, 'streams'>
   readonly chosen: RunSelection
   /** Whether the run can be resumed: items that it has not reached have not failed yet. */
   readonly isInterrupted: boolean
 }
 
 /** The list after a run: the items that failed in it, and those of the previous list that it did not request. */
-export const computeFailedItems = (before: FailedItems, { plan, tally, chosen, isInterrupted }: FinishedRun): FailedItems => {
-  const tallies = new Map(tally.streams().map((stream) => [stream.name, stream]))
+export const computeFailedItems = (before: FailedItems, { plan, stats, chosen, isInterrupted }: FinishedRun): FailedItems => {
+  const statsByStream = new Map(stats.streams().map((stream) => [stream.name, stream]))
   const after = new Map(Object.entries(before))
   for (const { stream, state } of plan) {
-    const ran = tallies.get(stream.name)
+    const ran = statsByStream.get(stream.name)
     if (state !== 'waiting' || ran === undefined) continue
     const [earlier = [], scope] = [before[stream.name], findScope(stream, chosen)]
     const hasEnded = ran.state === 'success' || ran.state === 'partial' || ran.state === 'failed'
@@ -76,8 +76,8 @@ const findLost = ({ state, incomplete }: StreamStats, scope: FailedList): Failed
 
 const exclude = (items: FailedList, scope: FailedList): FailedList => {
   if (scope === 'all') return []
-  const asked = new Set(scope.map((item) => item.toUpperCase()))
-  return items === 'all' ? items : items.filter((item) => !asked.has(item.toUpperCase()))
+  const requested = new Set(scope.map((item) => item.toUpperCase()))
+  return items === 'all' ? items : items.filter((item) => !requested.has(item.toUpperCase()))
 }
 
 const union = (one: FailedList, other: FailedList): FailedList =>

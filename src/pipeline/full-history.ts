@@ -11,7 +11,7 @@ import {
   toStoredHistory,
 } from '../market/candle-checks.js'
 import { readCandleFile, toDayNumber } from '../market/candle-file.js'
-import { type RescaleWatch, thresholds } from '../market/never-worse.js'
+import { type RescaleDetector, thresholds } from '../market/refusal-policy.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { addDays, toDay } from '../model/trading-day.js'
@@ -61,7 +61,7 @@ export interface RefetchReason {
 interface ReplaceContext {
   readonly series: Series
   readonly tools: Tools
-  readonly watch: RescaleWatch
+  readonly watch: RescaleDetector
 }
 
 /**

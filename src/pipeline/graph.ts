@@ -58,7 +58,7 @@ const fetchMasterList = (
   if (master === undefined) return commitSession(plan, run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
-    const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.chosen.symbols, run.emit))
+    const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.request, run.emit))
     return connectBranch(master, { all: [], each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, narrow, run) }).pipe(
       switchMap(({ stream, outcome, error }) =>
         outcome === 'failed'
@@ -81,7 +81,7 @@ const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunCon
   (session.commit?.() ?? of(undefined)).pipe(
     tap((warn) => {
       const first = plan.find(({ state }) => state === 'waiting')
-      if (first && warn !== undefined) emit({ type: 'noticed', stream: first.stream.name, text: warn })
+      if (first && warn !== undefined) emit({ type: 'warning', stream: first.stream.name, text: warn })
     }),
     map(() => undefined),
   )
@@ -93,7 +93,7 @@ const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunCon
 const commitMaster =
   (plan: readonly PlannedStream[], narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
   (store: OperatorFunction<ItemOutcome, number>): OperatorFunction<ItemOutcome, number> =>
-  (settled$) => {
+  (outcome$) => {
     const offered$: Observable<readonly Item[]> = run.offered.get(MASTER) ?? of([])
     const mayStore$ = offered$.pipe(
       tap((all) => run.emit({ type: 'master-read', stocks: narrow(all).length })),
@@ -101,7 +101,7 @@ const commitMaster =
       map(() => true),
       catchItemFailure(() => of(false)),
     )
-    return settled$.pipe(
+    return outcome$.pipe(
       toArray(),
       mergeMap((all) => mayStore$.pipe(mergeMap((mayStore) => (mayStore ? from(all).pipe(store) : of(0))))),
     )

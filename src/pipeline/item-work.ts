@@ -1,6 +1,7 @@
 import { AsyncSubject, catchError, defer, EMPTY, type Observable, share, throwError } from 'rxjs'
 import { createAsk } from '../http/ask.js'
 import { CollectError } from '../model/errors.js'
+import { getOrAdd } from '../model/map.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { WorkerSlot } from '../operators/merge-map-pool.js'
 import { toItemOutcome } from '../operators/to-item-outcome.js'
@@ -20,52 +21,50 @@ export interface WorkerContext
 /** Creates the work of a stream's items: each ends as one outcome. Only a failure that must stop the run is an error. */
 export const createItemWork = (
   stream: StreamDefinition,
-  site: WorkerContext,
+  context: WorkerContext,
 ): ((item: Item, slot: WorkerSlot) => Observable<ItemOutcome>) => {
-  const tools = createTools(stream, site)
-  const asking = createAsk({
-    transport: site.transport,
-    settings: site.settings,
+  const tools = createTools(stream, context)
+  const createAskOf = createAsk({
+    transport: context.transport,
+    settings: context.settings,
     stream: stream.name,
-    limiters: site.limiters,
-    timeoutMs: site.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
+    limiters: context.limiters,
+    timeoutMs: context.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
     isList: stream.work.of === undefined,
-    random: site.random,
-    clock: site.clock,
-    drift: site.drift.forStream(stream.name),
-    onRequestEvent: (type) => site.emit({ type, stream: stream.name }),
-    watch: site.watch?.(stream.name),
+    random: context.random,
+    clock: context.clock,
+    drift: context.drift.forStream(stream.name),
+    onRequestEvent: (type) => context.emit({ type, stream: stream.name }),
+    watch: context.watch?.(stream.name),
   })
   const [output] = stream.outputs
   return (item, slot) => {
-    const file = toFilePath(output, site.settings.exchange, item)
-    return defer(() => stream.work.each(item, { ...tools, ask: asking(slot, item.key) }, file)).pipe(toItemOutcome(item, stream.name))
+    const file = toFilePath(output, context.settings.exchange, item)
+    return defer(() => stream.work.each(item, { ...tools, ask: createAskOf(slot, item.key) }, file)).pipe(toItemOutcome(item, stream.name))
   }
 }
 
-const createTools = (stream: StreamDefinition, site: WorkerContext): Omit<Tools, 'ask'> => ({
-  stored: site.storage.stored,
-  settings: site.settings,
-  asOf: site.asOf,
-  accepts: (code) => site.accept.includes(code),
-  shared: site.shared,
+const createTools = (stream: StreamDefinition, context: WorkerContext): Omit<Tools, 'ask'> => ({
+  stored: context.storage.stored,
+  settings: context.settings,
+  asOf: context.asOf,
+  accepts: (code) => context.accept.includes(code),
+  shared: context.shared,
   after: (name) => {
     if (!stream.after?.includes(name))
       throw new Error(`${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`)
-    return site.ended.get(name) ?? EMPTY
+    return context.ended.get(name) ?? EMPTY
   },
-  warn: (text) => site.emit({ type: 'noticed', stream: stream.name, text }),
+  warn: (text) => context.emit({ type: 'warning', stream: stream.name, text }),
 })
 
 /** Runs each request once per run: the first caller sends it, later callers get the same answer or the same error. */
 export const oncePerRun = (): Tools['shared'] => {
   const answers = new Map<string, Observable<unknown>>()
-  return <T>(key: string, make: () => Observable<T>): Observable<T> => {
-    const answer =
-      answers.get(key) ?? defer(make).pipe(share({ connector: () => new AsyncSubject(), resetOnError: false, resetOnComplete: false }))
-    answers.set(key, answer)
-    return answer as Observable<T>
-  }
+  return <T>(key: string, make: () => Observable<T>): Observable<T> =>
+    getOrAdd(answers, key, () =>
+      defer(make).pipe(share({ connector: () => new AsyncSubject(), resetOnError: false, resetOnComplete: false })),
+    ) as Observable<T>
 }
 
 /** The same for second passes: reuses the answers of the first pass, and sends a request again if it failed for a temporary reason. */

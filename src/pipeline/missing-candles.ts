@@ -1,6 +1,6 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
 import { findImpossibleMove } from '../market/candle-checks.js'
-import { createRescaleWatch, type RescaleWatch, thresholds } from '../market/never-worse.js'
+import { createRescaleDetector, type RescaleDetector, thresholds } from '../market/refusal-policy.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { addDays, SESSION_END, toInstant } from '../model/trading-day.js'
@@ -27,7 +27,7 @@ const SESSION_OPENS = '09:00'
 export const fetchMissingCandles = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
   // One watch for all items of the stream in this process.
   tools
-    .shared(`rescale ${series.endpoint.name}`, () => of(createRescaleWatch()))
+    .shared(`rescale ${series.endpoint.name}`, () => of(createRescaleDetector()))
     .pipe(
       switchMap((watch) =>
         watch.track(
@@ -41,7 +41,7 @@ export const fetchMissingCandles = (series: Series, tools: Tools): Observable<It
 interface CandleContext {
   readonly series: Series
   readonly tools: Tools
-  readonly watch: RescaleWatch
+  readonly watch: RescaleDetector
 }
 
 type StoredState = StoredCandles | DamagedCandles | undefined
@@ -83,19 +83,19 @@ const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= toInstant
 const fetchLaterCandles = (stored: StoredCandles, continuing: CandleContext): Observable<ItemResult<Candle>> => {
   const { series, tools, watch } = continuing
   const { last, before, isTruncated } = stored
-  const isSettled = isComplete(stored)
+  const isFinal = isComplete(stored)
   // The candle of an unfinished session changes anyway, so only the one before it can show that the history has changed.
-  const join = isSettled ? last : (before ?? last)
+  const join = isFinal ? last : (before ?? last)
   return fetchCandles(join[0], series, tools).pipe(
     switchMap((rows) => {
       const first = rows.at(0)
       if (first === undefined)
         return of(createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`))
-      const isRepeated = isSettled || before !== undefined
+      const isRepeated = isFinal || before !== undefined
       const change = describeJoinChange(join, first, isRepeated)
       if (change !== undefined)
         return fetchFullHistory({ remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }, continuing)
-      if (isSettled && !isTruncated && rows.length === 1 && isSameCandle(join, first)) {
+      if (isFinal && !isTruncated && rows.length === 1 && isSameCandle(join, first)) {
         watch.countUsual()
         return of(skippedResult)
       }
@@ -131,10 +131,10 @@ const isSameCandle = (one: Candle, other: Candle): boolean => one.every((cell, p
 const PRICES = ['open', 'high', 'low', 'close'] as const
 
 /** How a fetched candle differs from the stored one. Volume does not count: it is revised late. */
-const describeJoinChange = (stored: Candle, answered: Candle, isSettled: boolean): string | undefined => {
+const describeJoinChange = (stored: Candle, answered: Candle, isFinal: boolean): string | undefined => {
   if (stored[0] !== answered[0]) return 'is missing from the answer'
   const wrong = PRICES.findIndex((_, place) => isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number))
-  return isSettled && wrong >= 0 ? `differs (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
+  return isFinal && wrong >= 0 ? `differs (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
 }
 
 /** Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits explains. */

@@ -64,19 +64,24 @@ const describeSkipped = (stream: StreamDefinition, needed: StreamDefinition): st
 
 /** Throws a `UsageError` that names every unset setting that the planned streams need. */
 export const checkRequirements = (plan: readonly PlannedStream[], settings: Settings): void => {
-  /** The streams that need an unset setting, by the line that names it. */
-  const missing = new Map<string, string[]>()
+  /** The unset settings, each with the line that names it and the streams that need it. */
+  const missing = new Map<string, { readonly line: string; readonly users: readonly string[] }>()
   for (const { stream, state } of plan) {
     if (state !== 'waiting') continue
     const hosts = stream.endpoints.map(({ host }) => host).filter((host) => findAddress(settings, host) === undefined)
     const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
-    const lines = [...hosts.map(describeHost), ...others.map((setting) => `${environmentNames[setting]} (${setting})`)]
-    for (const line of new Set(lines)) missing.set(line, [...(missing.get(line) ?? []), stream.name])
+    const needed = new Map<string, string>([
+      ...hosts.map((host) => [toAddressSetting(host), describeHost(host)] as const),
+      ...others.map((setting) => [setting, `${environmentNames[setting]} (${setting})`] as const),
+    ])
+    for (const [path, line] of needed) missing.set(path, { line, users: [...(missing.get(path)?.users ?? []), stream.name] })
   }
   if (missing.size === 0) return
-  const lines = [...missing].map(([line, users]) => `  ${line}, needed by ${users.join(', ')}`)
+  const issues = [...missing].map(([path, { line, users }]) => ({ path, message: `${line}, needed by ${users.join(', ')}` }))
+  const lines = issues.map(({ message }) => `  ${message}`)
   throw new UsageError(`not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json.`, {
     code: 'missing-setting',
+    issues,
   })
 }
 

@@ -1,17 +1,9 @@
-import {
-  catchError,
-  type MonoTypeOperatorFunction,
-  map,
-  type Observable,
-  type OperatorFunction,
-  of,
-  switchMap,
-  tap,
-  throwError,
-} from 'rxjs'
-import { type RefusalCode, RefusedError, thresholds } from '../market/never-worse.js'
+import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, switchMap, tap } from 'rxjs'
+import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { DamagedFileError } from '../model/errors.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
+import { formatThousands } from '../model/text.js'
+import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import type { Tools } from './define-stream.js'
 import type { Stored } from './storage.js'
 
@@ -41,10 +33,9 @@ export const rejectShrunk =
     { readStored: earlier = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
   ): MonoTypeOperatorFunction<ItemResult<R>> =>
   (found$) => {
-    const unread = (error: unknown): Observable<undefined> => {
-      if (!(error instanceof DamagedFileError)) return throwError(() => error)
+    const warnOfDamage = (): undefined => {
       warn(`${file} is damaged, so the new list was not compared with it`)
-      return of(undefined)
+      return undefined
     }
     const checked = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
@@ -57,7 +48,7 @@ export const rejectShrunk =
     return found$.pipe(
       switchMap((found) =>
         earlier(stored, file).pipe(
-          catchError(unread),
+          catchDamagedFile(warnOfDamage),
           map((before) => checked(found, before)),
         ),
       ),
@@ -75,8 +66,6 @@ const readStoredArray: NonNullable<ShrinkOptions['readStored']> = (stored, file)
       throw new DamagedFileError(`${file} is not a JSON array`)
     }),
   )
-
-const formatThousands = (count: number): string => count.toLocaleString('en-US')
 
 /** The rows of an answer, and the total that it reports (`tot_rec`), if it does. */
 export interface CountedRows<R> {
@@ -96,11 +85,11 @@ export const parseTotal = (value: unknown): number | undefined => {
  * reason why the list counts as incomplete.
  */
 export const rejectTruncated = <R>(
-  asked: number,
+  limit: number,
   { accepts, warn }: Pick<Tools, 'accepts' | 'warn'>,
 ): OperatorFunction<CountedRows<R>, ItemResult<R>> =>
   map(({ rows, total = 0 }) => {
-    const isFull = rows.length >= asked
+    const isFull = rows.length >= limit
     const records = `the list has ${formatThousands(rows.length)} rows`
     if (rows.length >= total) {
       if (isFull) warn(`${records}${MORE_MAY_EXIST}`)
@@ -114,9 +103,9 @@ export const rejectTruncated = <R>(
   })
 
 /** Warns about a list of as many rows as requested, if its total is unknown. */
-export const warnIfFull = <R>(asked: number, { warn }: Pick<Tools, 'warn'>, list: string): MonoTypeOperatorFunction<readonly R[]> =>
+export const warnIfFull = <R>(limit: number, { warn }: Pick<Tools, 'warn'>, list: string): MonoTypeOperatorFunction<readonly R[]> =>
   tap((rows) => {
-    if (rows.length >= asked) warn(`${list}: the list has ${formatThousands(rows.length)} rows${MORE_MAY_EXIST}`)
+    if (rows.length >= limit) warn(`${list}: the list has ${formatThousands(rows.length)} rows${MORE_MAY_EXIST}`)
   })
 
 const MORE_MAY_EXIST = ', the maximum of one request; more may exist'

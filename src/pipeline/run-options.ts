@@ -1,12 +1,13 @@
 import type { Observable } from 'rxjs'
 import type { Transport } from '../http/transport.js'
-import { type RefusalCode, refusalCodes } from '../market/never-worse.js'
+import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
 import { explainIssue, Settings, type SettingsInput } from '../model/settings.js'
 import { describeUnknown } from '../model/text.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
 import type { Log, Telemetry } from './event-bus.js'
+import type { WrongSymbolPolicy } from './known-stocks.js'
 import { describeUnknownStream } from './registry.js'
 import type { Storage } from './storage.js'
 
@@ -16,8 +17,16 @@ export interface RunOptions {
   readonly only?: readonly string[]
   /** All streams but these. */
   readonly skip?: readonly string[]
-  /** Only these stocks; one-file outputs retain the records of all others. */
+  /**
+   * Only these stocks; one-file outputs retain the records of all others. A stock is named by its symbol (also `NSE:TCS`, `TCS.NS`), its
+   * ISIN, an earlier symbol that the output folder knows, or the name of its company or the unique beginning of it.
+   */
   readonly symbols?: readonly string[]
+  /**
+   * What to do about symbols that are not listed or have changed: `report` (default) fetches the others, names these in the report, and the
+   * run is partial; `reject` is an error before anything is stored if one is not listed. Both fetch a renamed stock.
+   */
+  readonly wrongSymbols?: WrongSymbolPolicy
   /**
    * Only these items of these streams: symbols of stocks or indices, or names of lists. Streams that are not named here, or that others
    * depend on, run with all their items.
@@ -39,6 +48,7 @@ const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   only: true,
   skip: true,
   symbols: true,
+  wrongSymbols: true,
   pairs: true,
   asOf: true,
   accept: true,
@@ -84,10 +94,14 @@ export interface RunDependencies {
 /** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
 export const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
   const { data, error } = Settings.safeParse(given)
-  if (error) throw new UsageError(error.issues.map((issue) => `${issue.path.join('.')}: ${explainIssue(issue)}`).join('; '))
-  for (const setting of ['workers', 'timeoutsMs'] as const) {
-    const unknown = describeUnknownStream(Object.keys(data[setting]), streams)
-    if (unknown !== undefined) throw new UsageError(`${setting}: ${unknown}`)
-  }
+  const issues = [
+    ...(error?.issues ?? []).map((issue) => ({ path: issue.path.join('.'), message: explainIssue(issue) })),
+    ...(['workers', 'timeoutsMs'] as const).flatMap((path) => {
+      const message = describeUnknownStream(Object.keys(given[path] ?? {}), streams)
+      return message === undefined ? [] : [{ path, message }]
+    }),
+  ]
+  if (data === undefined || issues.length > 0)
+    throw new UsageError(issues.map(({ path, message }) => `${path}: ${message}`).join('; '), { issues })
   return data
 }

@@ -5,14 +5,14 @@ import { createLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
-import { createRunDriftWatch, driftKeeper } from './drift.js'
+import { createDriftSaver, createRunDriftWatch } from './drift.js'
 import { type EventBus, type Follower, toHostEvent } from './event-bus.js'
 import { oncePerRun } from './item-work.js'
 import type { PlannedStream } from './plan.js'
 import { createActivity, type RunServices } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './session.js'
-import { selectionIn } from './session-request.js'
+import type { SessionRequestInput } from './session-request.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
 export type ServiceDependencies = RunDependencies & Pick<RunServices, 'clock' | 'random'>
@@ -21,6 +21,8 @@ export type ServiceDependencies = RunDependencies & Pick<RunServices, 'clock' | 
 export interface OpenRun {
   readonly plan: readonly PlannedStream[]
   readonly options: RunOptions
+  /** The run as it was requested from the storage. */
+  readonly wanted: SessionRequestInput
   readonly session: Session
   readonly eventBus: EventBus
   readonly redact: Redact
@@ -36,14 +38,14 @@ interface OpenServices {
 /** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. */
 export const createRunServices = (
   { settings, streams, storage, transport, clock, random }: ServiceDependencies,
-  { plan, options, session, eventBus: { emit, ended }, redact, follower }: OpenRun,
+  { plan, options, wanted: { record, known }, session, eventBus: { emit, ended }, redact, follower }: OpenRun,
 ): OpenServices => {
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
-  const keepDrift = driftKeeper({ drift, session }, redact)
+  const keepDrift = createDriftSaver({ drift, session }, redact)
   const run: RunServices = {
     ...{ settings, storage, session, ended, clock, random, accept, drift },
     emit: (event) => {
@@ -51,7 +53,8 @@ export const createRunServices = (
       keepDrift(event)
     },
     asOf: session.record.asOf,
-    chosen: selectionIn(options),
+    chosen: record.chosen ?? {},
+    request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),
     transport: connections.send,
     watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),

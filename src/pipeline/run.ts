@@ -3,11 +3,12 @@ import type { RequestEnd } from '../http/decode-reply.js'
 import type { DriftWatch } from '../http/drift.js'
 import type { Transport } from '../http/transport.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
-import type { RefusalCode } from '../market/never-worse.js'
+import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
 import type { Tools } from './define-stream.js'
+import type { SymbolRequest } from './known-stocks.js'
 import type { RunSelection, Session } from './session.js'
 import type { Storage } from './storage.js'
 
@@ -19,6 +20,8 @@ export interface RunServices {
   readonly accept: readonly RefusalCode[]
   /** The selected streams and items, if not all. */
   readonly chosen: RunSelection
+  /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */
+  readonly request: SymbolRequest
   readonly storage: Storage
   /** The storage session of this run. */
   readonly session: Session

@@ -1,33 +1,40 @@
 import { defer, EMPTY, filter, from, type MonoTypeOperatorFunction, map, mergeMap, type Observable, of, tap, toArray } from 'rxjs'
-import { UsageError } from '../model/errors.js'
+import { createUnknownSymbolsError, describeWrongSymbol, type NamedStock, resolveSymbols } from '../market/symbols.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
-import { findNearMatch } from '../model/text.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import { hasSelectedItems } from './failed-items.js'
+import { type KnownStocks, type SymbolRequest, toNamedStocks } from './known-stocks.js'
 import type { RunServices } from './run.js'
+import type { RunSelection } from './session.js'
 
-/** Selects the stocks of the given symbols, in the order of the master list; without symbols all stocks. Warns about unknown symbols. */
-export const selectSymbols = (stocks: readonly Item[], symbols: readonly string[] | undefined, emit: Emit): readonly Item[] => {
+/** The listed stocks, with those of earlier lists, under which a symbol may be known. */
+const listEarlier = ({ listed, earlier }: KnownStocks): readonly NamedStock[] => [...listed, ...earlier]
+
+/** A selection in which symbols are those of the listed stocks; the same before the list is known. */
+export const selectListed = (
+  chosen: RunSelection,
+  { listed, request: { symbols, known } }: Pick<RunServices, 'listed' | 'request'>,
+): RunSelection =>
+  symbols === undefined || listed.length === 0
+    ? chosen
+    : { ...chosen, symbols: resolveSymbols(symbols, toNamedStocks(listed), listEarlier(known)).symbols }
+
+/**
+ * Selects the stocks of a run, in the order of the master list; without symbols all stocks. Reports wrong symbols.
+ * @throws UsageError if no symbol is listed or, with `reject`, one is not
+ */
+export const selectSymbols = (stocks: readonly Item[], { symbols, wrongSymbols, known }: SymbolRequest, emit: Emit): readonly Item[] => {
   if (symbols === undefined) return stocks
-  const wanted = new Set(symbols.map((symbol) => symbol.toUpperCase()))
-  const chosen = stocks.filter(({ key }) => wanted.has(key.toUpperCase()))
-  for (const { key } of chosen) wanted.delete(key.toUpperCase())
-  const listed = stocks.map(({ key }) => key)
-  const unknown = (names: readonly string[]): string =>
-    names.map((name, place) => addGuess(name, place < MAX_GUESSES ? listed : [])).join(', ')
-  if (chosen.length === 0)
-    throw new UsageError(`unknown symbols: ${unknown(symbols.slice(0, 10))}; known symbols are in master_isin_map.json`)
-  if (wanted.size > 0) emit({ type: 'noticed', stream: MASTER, text: `skipped unknown symbols: ${unknown([...wanted])}` })
+  const { symbols: found, wrong, guesses } = resolveSymbols(symbols, toNamedStocks(stocks), listEarlier(known))
+  const wanted = new Set(found)
+  const chosen = stocks.filter(({ key }) => wanted.has(key))
+  const unknown = wrong.filter(({ now }) => now === undefined)
+  if (chosen.length === 0 || (wrongSymbols === 'reject' && unknown.length > 0)) throw createUnknownSymbolsError(unknown)
+  const notices = wrongSymbols === 'reject' ? [...wrong.map(describeWrongSymbol), ...guesses] : guesses
+  for (const text of notices) emit({ type: 'warning', stream: MASTER, text })
+  if (wrongSymbols !== 'reject' && wrong.length > 0) emit({ type: 'wrong-symbols', symbols: wrong })
   return chosen
-}
-
-/** Guessing helps against typing errors, not if a long list is wrong as a whole. */
-const MAX_GUESSES = 10
-
-const addGuess = (name: string, listed: readonly string[]): string => {
-  const near = findNearMatch(name, listed)
-  return near === undefined ? name : `${name} (did you mean ${near}?)`
 }
 
 /** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
@@ -66,7 +73,7 @@ const selectRequestedItems = (
   stocks: Stocks,
   run: RunServices,
 ): Observable<readonly Item[]> => {
-  const wanted = new Set(run.chosen.pairs?.[name]?.map((item) => item.toUpperCase()))
+  const requested = run.chosen.pairs?.[name] ?? []
   const all$ =
     source === undefined
       ? of(parts)
@@ -75,9 +82,11 @@ const selectRequestedItems = (
         : (run.offered.get(source) ?? EMPTY)
   return all$.pipe(
     map((all) => {
+      const named = source === MASTER ? resolveSymbols(requested, toNamedStocks(all), listEarlier(run.request.known)).symbols : requested
+      const wanted = new Set(named.map((item) => item.toUpperCase()))
       const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
       for (const { key } of chosen) wanted.delete(key.toUpperCase())
-      if (wanted.size > 0) run.emit({ type: 'noticed', stream: name, text: `no longer listed, skipped: ${[...wanted].join(', ')}` })
+      if (wanted.size > 0) run.emit({ type: 'warning', stream: name, text: `no longer listed, skipped: ${[...wanted].join(', ')}` })
       return chosen
     }),
   )

@@ -1,19 +1,23 @@
-import { catchError, map, type Observable, of, throwError } from 'rxjs'
-import type { RefusalCode } from '../market/never-worse.js'
-import { DamagedFileError } from '../model/errors.js'
+import { map, type Observable, of } from 'rxjs'
+import type { RefusalCode } from '../market/refusal-policy.js'
 import type { RunEvent } from '../model/event.js'
-import { isRow } from '../model/row.js'
+import { isRow, omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
+import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
+import { createHistoryRequest } from './history-request.js'
+import type { KnownStocks } from './known-stocks.js'
 import { toFilePath } from './output.js'
 import type { PlannedStream } from './plan.js'
-import { isPartOf, isReusable, isSameRun } from './record.js'
-import type { CompleteRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
+import { findDifference, isPartOf, isReusable, resolveRecord } from './record.js'
+import type { EndedRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
 import { type Stored, toStatePath } from './storage.js'
 import { toJournalFacts } from './store-items.js'
 
 export interface SessionRequestInput {
   readonly record: RunRecord
+  /** What the folder knows about the symbols of the run. */
+  readonly known: KnownStocks
   /** Start from scratch even if an unfinished run could be resumed. */
   readonly fresh: boolean
   /** Rules whose refused answers are stored all the same: items that a complete run refused are requested again. */
@@ -27,9 +31,10 @@ export interface SessionRequestInput {
 /** What the storage must know to open a session for a run. */
 export const createSessionRequest = (
   plan: readonly PlannedStream[],
-  { exchange }: Settings,
-  { record, fresh, accept, mayReduce, isInstantGiven }: SessionRequestInput,
+  settings: Settings,
+  { record, known, fresh, accept, mayReduce, isInstantGiven }: SessionRequestInput,
 ): SessionRequest => {
+  const { exchange } = settings
   const filesOf = (planned: readonly PlannedStream[]): readonly string[] =>
     planned.flatMap(({ stream: { outputs } }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
   const running = plan.filter(({ state }) => state === 'waiting')
@@ -37,35 +42,43 @@ export const createSessionRequest = (
     folders: [...new Set(filesOf(plan).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
     streams: running.map(({ stream }) => toJournalFacts(stream)),
     outputs: filesOf(running),
-    isReusable: (complete) => !fresh && accept.length === 0 && isReusable(complete, record, isInstantGiven),
+    ...(settings.history ? { history: createHistoryRequest(plan, settings) } : {}),
+    isReusable: (complete) => !fresh && accept.length === 0 && isReusable(resolveRecord(complete, known), record, isInstantGiven),
     remainderOf: (ended, unfinished) =>
       mayReduce && !fresh && accept.length === 0 ? remainderOf(ended, unfinished, { wanted: record, isInstantGiven }) : undefined,
-    choose: (unfinished) => (unfinished !== undefined && !fresh && isSameRun(unfinished, record, isInstantGiven) ? unfinished : record),
+    choose: (unfinished) =>
+      unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), record, isInstantGiven) === undefined
+        ? unfinished
+        : record,
     isPartOf: (other) => isPartOf(record, other),
   }
 }
 
 /** The selection in the options of a run. */
-export const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSelection => ({
-  ...(only === undefined ? {} : { only }),
-  ...(skip === undefined ? {} : { skip }),
-  ...(symbols === undefined ? {} : { symbols }),
-  ...(pairs === undefined ? {} : { pairs }),
-})
+export const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSelection => omitUndefined({ only, skip, symbols, pairs })
 
 /** The first event of a run. */
 export const createRunStarted = (
   plan: readonly PlannedStream[],
-  { record: { run, asOf }, isContinued, givenUp, changed }: Session,
-  { at, isRemainder }: { readonly at: number; readonly isRemainder: boolean },
+  { record, isContinued, givenUp, changed }: Session,
+  { at, isRemainder, wanted }: { readonly at: number; readonly isRemainder: boolean; readonly wanted: SessionRequestInput },
 ): RunEvent => ({
-  ...{ type: 'run-started', at, run, asOf },
+  ...{ type: 'run-started', at, run: record.run, asOf: record.asOf },
   ...(isContinued ? { isContinued } : {}),
   ...(isRemainder ? { isRemainder } : {}),
-  ...(givenUp === undefined ? {} : { givenUp }),
+  ...explainGivenUp(givenUp, wanted),
   ...(changed === undefined ? {} : { changed }),
   streams: plan.map(({ stream: { name, endpoints }, state }) => ({ name, state, hosts: [...new Set(endpoints.map(({ host }) => host))] })),
 })
+
+const explainGivenUp = (
+  unfinished: RunRecord | undefined,
+  { fresh, record, known, isInstantGiven }: SessionRequestInput,
+): Pick<Extract<RunEvent, { type: 'run-started' }>, 'givenUp'> => {
+  if (unfinished === undefined) return {}
+  const reason = fresh ? 'fresh' : findDifference(resolveRecord(unfinished, known), record, isInstantGiven)
+  return reason === undefined ? {} : { givenUp: { run: unfinished.run, reason } }
+}
 
 /** Sorts by time; the random suffix separates runs that start in the same second. */
 export const runId = (startedAt: number, random: () => number): string => {
@@ -80,7 +93,7 @@ export const runId = (startedAt: number, random: () => number): string => {
  * failed. A run of some stocks only is not reused this way, because another part of it is no part of a whole run.
  */
 const remainderOf = (
-  ended: CompleteRun,
+  ended: EndedRun,
   unfinished: RunRecord | undefined,
   { wanted, isInstantGiven }: { readonly wanted: RunRecord; readonly isInstantGiven: boolean },
 ): Remainder | undefined => {
@@ -99,7 +112,7 @@ export const selectionLeft = (
 ): Observable<RunSelection | undefined> => {
   if (chosen) return of(chosen)
   return stored.document(toStatePath(FAILED_ITEMS)).pipe(
-    catchError((error: unknown) => (error instanceof DamagedFileError ? of(undefined) : throwError(() => error))),
+    catchDamagedFile(() => undefined),
     map((document) => {
       const missing = parseFailedItems(document)
       const names = plan.flatMap(({ stream: { name }, state }) => (state === 'waiting' && Object.hasOwn(missing, name) ? [name] : []))

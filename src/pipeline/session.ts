@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs'
+import type { HistoryRequest } from '../model/history.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { Drift, RunReport } from '../model/report.js'
 import type { Row } from '../model/row.js'
@@ -6,7 +7,7 @@ import type { SortOrder } from './output.js'
 
 /** What passes through the sinks: the outcome of an item, and the files written for it so far, each with its size in bytes. */
 export interface SinkItem {
-  readonly settled: ItemOutcome
+  readonly outcome: ItemOutcome
   readonly files: Readonly<Record<string, number>>
 }
 
@@ -28,12 +29,12 @@ export interface Journal {
   /** The stored item of an unfinished run. */
   readonly findStored: (item: Item) => SinkItem | undefined
   /** Writes an item, and emits it once its line is written. A resumed run repeats items that were lost or may lack rows. */
-  readonly note: (kept: SinkItem) => Observable<SinkItem>
+  readonly write: (item: SinkItem) => Observable<SinkItem>
   /** Carries a record of the previous file over to the new one. Emits once it is written. */
-  readonly carry: (rank: number, record: Row) => Observable<void>
+  readonly carryOver: (rank: number, record: Row) => Observable<void>
   /**
-   * The noted and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. A later
-   * note replaces the earlier records of an item. Call it once: it releases the records, so that a stream that has ended holds no memory.
+   * The written and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. A later
+   * line replaces the earlier records of an item. Call it once: it releases the records, so that a stream that has ended holds no memory.
    */
   readonly takeRecords: () => Iterable<string | Uint8Array>
 }
@@ -51,6 +52,8 @@ export interface RunRecord {
   readonly run: string
   /** The run's "now", epoch milliseconds; a resumed run keeps it. */
   readonly asOf: number
+  /** The version of the package, without the patch: rows of another one may differ. */
+  readonly version?: string
   /** Digest of the configuration that determines the stored bytes. */
   readonly configuration: string
   /** Lets a command resume the run without knowing its selection. */
@@ -64,7 +67,7 @@ export interface RunRecord {
 }
 
 /** The stored record of a run that has ended, complete or with items missing, until the next run begins. */
-export interface CompleteRun extends RunRecord {
+export interface EndedRun extends RunRecord {
   readonly report: RunReport
 }
 
@@ -82,13 +85,15 @@ export interface SessionRequest {
   readonly streams: readonly JournalFacts[]
   /** The outputs of the run, relative to the output folder; `*` represents the name of an item. */
   readonly outputs: readonly string[]
+  /** What the history keeps of the run; absent if it is switched off. */
+  readonly history?: HistoryRequest
   /** Whether a complete run can be reused for the requested one, provided that its files are unchanged. */
-  readonly isReusable: (complete: CompleteRun) => boolean
+  readonly isReusable: (complete: EndedRun) => boolean
   /**
    * What is left to do of a run that ended, provided that its files are unchanged. `unfinished` is a run that began after it. Undefined if
    * the requested run is another one.
    */
-  readonly remainderOf?: (ended: CompleteRun, unfinished: RunRecord | undefined) => Remainder | undefined
+  readonly remainderOf?: (ended: EndedRun, unfinished: RunRecord | undefined) => Remainder | undefined
   /** Selects the record to use: that of the unfinished run to resume it, or a new one to start again. */
   readonly choose: (unfinished: RunRecord | undefined) => RunRecord
   /** Whether the requested run is a part of another one, on the same trading day and with the same settings. */
@@ -101,15 +106,15 @@ export interface Session {
   /** Whether it resumes an unfinished run. */
   readonly isContinued: boolean
   /** The unfinished run that this one replaces. */
-  readonly givenUp?: string
+  readonly givenUp?: RunRecord
   /** The reusable complete run, with all its files unchanged: there is nothing to do, and nothing was written. */
-  readonly complete?: CompleteRun
+  readonly complete?: EndedRun
   /** The requested run ended before, and only this is left to do of it, as another run. The storage is already released. */
   readonly remainder?: Remainder
   /** The drift that the resumed run had found. */
   readonly drift?: readonly Drift[]
   /** Stores the drift found so far beside the journals, until the run ends for good. Absent if the storage cannot resume runs. */
-  readonly noteDrift?: (found: readonly Drift[]) => void
+  readonly saveDrift?: (found: readonly Drift[]) => void
   /** The changed file because of which a complete run could not be reused. */
   readonly changed?: string
   /** The journal of each stream, with the items of the unfinished run. */
@@ -119,6 +124,11 @@ export interface Session {
    * Emits once: a warning, or `undefined`. Absent if there is nothing to change.
    */
   readonly commit?: () => Observable<string | undefined>
+  /**
+   * Adds what the run left to the history. Called before the run ends, so that a kill in between repeats it. Emits once: a warning, or
+   * `undefined`. Absent if the storage has no history, or if it is switched off.
+   */
+  readonly keepHistory?: (report: RunReport) => Observable<string | undefined>
   /**
    * Ends a run whose failed items may succeed later: record and journals stay, so that the same command requests only those items. Absent
    * if the storage cannot resume runs.

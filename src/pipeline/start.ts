@@ -24,13 +24,14 @@ import { finishRun, isFinal, stopOn } from './ending.js'
 import { inProcess } from './engine.js'
 import { createEventBus, type Follower } from './event-bus.js'
 import { createPasses, runGraph } from './graph.js'
+import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
 import { checkRequirements, type PlannedStream, planRun } from './plan.js'
-import { createIdentity, reuseReport } from './record.js'
+import { createIdentity, type IdentityInput, reuseReport } from './record.js'
 import type { RunServices } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
 import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
 import type { RunRecord, RunSelection, Session } from './session.js'
-import { createRunStarted, createSessionRequest, runId, selectionIn, selectionLeft } from './session-request.js'
+import { createRunStarted, createSessionRequest, runId, type SessionRequestInput, selectionIn, selectionLeft } from './session-request.js'
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
@@ -61,31 +62,29 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       event$.next(event)
     }
     const eventBus = createEventBus(plan, listen, { log: dependencies.log, redact })
-    const record: RunRecord = {
-      run: runId(startedAt, random),
-      asOf: options.asOf ?? startedAt,
-      ...createIdentity({ settings, plan, symbols: options.symbols, pairs: options.pairs, variant: options.variant }),
-      chosen: selectionIn(options),
-    }
-    const { fresh = false, accept = [] } = options
-    const wanted = { record, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
-    const begin = (session: Session): Observable<RunEvent> => {
+    const begin = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> => {
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
-      const run = { plan, options: { ...options, stop: stop$ }, session, eventBus, redact, follower }
+      const run = { plan, options: { ...options, stop: stop$ }, wanted, session, eventBus, redact, follower }
       return concat(
-        of(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done' })),
+        of(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done', wanted })),
         defer(() => executeRun({ ...dependencies, clock, random }, run)),
       )
     }
-    const runOpened = (session: Session): Observable<RunEvent> =>
+    const runOpened = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> =>
       session.remainder
         ? startRemainder(
             { ...dependencies, ...continueTelemetry(follower) },
             { ...options, stop: stop$ },
             selectionLeft(session.remainder, storage.stored, plan),
           )
-        : defer(() => begin(session)).pipe(tap(eventBus.emit), ignoreElements())
-    return merge(event$, defer(() => storage.openSession(createSessionRequest(plan, settings, wanted))).pipe(switchMap(runOpened))).pipe(
+        : defer(() => begin(session, wanted)).pipe(tap(eventBus.emit), ignoreElements())
+    const openSession = (known: KnownStocks): Observable<RunEvent> => {
+      const record = createRecord({ run: runId(startedAt, random), startedAt, settings, plan, known }, options)
+      const { fresh = false, accept = [] } = options
+      const wanted = { record, known, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
+      return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(switchMap((session) => runOpened(session, wanted)))
+    }
+    return merge(event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
       // The session stays open until the last event.
       takeWhile(({ type }) => type !== 'run-finished', true),
       catchError((error: unknown) => throwError(() => redactError(error, redact))),
@@ -95,6 +94,18 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       }),
     )
   })
+
+interface RecordFacts extends Pick<IdentityInput, 'settings' | 'plan'> {
+  readonly run: string
+  readonly startedAt: number
+  readonly known: KnownStocks
+}
+
+const createRecord = ({ run, startedAt, settings, plan, known }: RecordFacts, options: RunOptions): RunRecord => {
+  const chosen = resolveSelection(selectionIn(options), known)
+  const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant: options.variant })
+  return { run, asOf: options.asOf ?? startedAt, ...identity, chosen }
+}
 
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
@@ -125,7 +136,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
       runGraph(plan, { ...run, executor, passes: createPasses(plan) }).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishRun(eventBus.tally, plan, run, redact),
+        finishRun(eventBus.stats, plan, run, redact),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),
@@ -137,7 +148,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
 /** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
 const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunServices): void => {
   for (const { host, text } of limiters.warnings()) {
-    const asking = plan.find(({ stream, state }) => state === 'waiting' && stream.endpoints.some((endpoint) => endpoint.host === host))
-    if (asking) emit({ type: 'noticed', stream: asking.stream.name, text })
+    const user = plan.find(({ stream, state }) => state === 'waiting' && stream.endpoints.some((endpoint) => endpoint.host === host))
+    if (user) emit({ type: 'warning', stream: user.stream.name, text })
   }
 }

@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
-import type { RefusalCode } from '../market/never-worse.js'
+import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Item } from '../model/outcome.js'
 import type { RunLogEntry } from '../model/run-log.js'
 import type { Output } from './output.js'
@@ -8,10 +8,13 @@ import type { Journal, Session, SessionRequest, SinkItem } from './session.js'
 /** The folder of everything about runs, inside the output folder. */
 export const STATE_FOLDER = '.scripstream'
 
-/** The path of a document that `Storage.keep` stores. */
+/** The path of a document that `Storage.storeDocument` stores. */
 export const toStatePath = (name: string): string => `${STATE_FOLDER}/${name}`
 
 export const REPORT_FILE = toStatePath('report.json')
+
+/** The outputs before the last run. */
+export const PREVIOUS_FOLDER = toStatePath('previous')
 
 /**
  * Stores the outcomes of a stream. Emits each item again, with the files that it added, once the data of that item is on disk. Errors only
@@ -68,7 +71,7 @@ export interface Storage {
   openSession(request: SessionRequest): Observable<Session>
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
-  keep(name: string, document: unknown): Observable<void>
+  storeDocument(name: string, document: unknown): Observable<void>
   /** Adds an ended run to the history of runs; absent if the storage has none. */
   logRun?(entry: RunLogEntry): Observable<void>
 }

@@ -28,27 +28,27 @@ export interface StoreContext {
  * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal, finally, from the journal, the
  * files of all items. Items that an unfinished run has stored are only counted. Emits the number of items once everything is stored.
  */
-export const storeItems = (stream: StreamDefinition, keeping: StoreContext): OperatorFunction<ItemOutcome, number> => {
-  const { journal, activeItems, run } = keeping
-  const context = createSinkContext(stream, keeping)
-  const through = (isWanted: (output: Output) => boolean) => (kept$: Observable<SinkItem>) =>
-    stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), kept$)
-  const fresh = (settled$: Observable<ItemOutcome>): Observable<SinkItem> =>
-    settled$.pipe(
+export const storeItems = (stream: StreamDefinition, storeContext: StoreContext): OperatorFunction<ItemOutcome, number> => {
+  const { journal, activeItems, run } = storeContext
+  const context = createSinkContext(stream, storeContext)
+  const through = (isWanted: (output: Output) => boolean) => (stored$: Observable<SinkItem>) =>
+    stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), stored$)
+  const fresh = (outcome$: Observable<ItemOutcome>): Observable<SinkItem> =>
+    outcome$.pipe(
       filter(({ item }) => journal.findStored(item) === undefined),
-      map((settled): SinkItem => ({ settled, files: {} })),
+      map((outcome): SinkItem => ({ outcome, files: {} })),
       through((output) => !isGathered(output)),
-      mergeMap((kept) => journal.note(kept)),
+      mergeMap((item) => journal.write(item)),
       tap(activeItems.end),
     )
-  const takenOver = (settled$: Observable<ItemOutcome>): Observable<SinkItem> =>
-    settled$.pipe(
+  const takenOver = (outcome$: Observable<ItemOutcome>): Observable<SinkItem> =>
+    outcome$.pipe(
       map(({ item }) => journal.findStored(item)),
-      filter((kept) => kept !== undefined),
+      filter((item) => item !== undefined),
       tap(({ files }) => Object.values(files).forEach(context.wrote)),
     )
-  return (settled$) =>
-    settled$.pipe(
+  return (outcome$) =>
+    outcome$.pipe(
       connect((shared$) =>
         forkJoin([
           shared$.pipe(count()),
@@ -56,9 +56,9 @@ export const storeItems = (stream: StreamDefinition, keeping: StoreContext): Ope
           merge(takenOver(shared$), fresh(shared$)).pipe(tap({ complete: activeItems.begin }), through(isGathered), count()),
         ]),
       ),
-      map(([settled, kept]) => {
-        if (settled !== kept) throw new Error(`the sinks of ${stream.name} stored ${kept} of ${settled} items`)
-        return kept
+      map(([finished, stored]) => {
+        if (finished !== stored) throw new Error(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
+        return stored
       }),
     )
 }
@@ -74,6 +74,6 @@ const createSinkContext = ({ name, work: { where } }: StreamDefinition, { journa
   accepts: (code) => run.accept.includes(code),
   journal,
   wrote: (bytes) => run.emit({ type: 'stored', stream: name, bytes }),
-  warn: (text) => run.emit({ type: 'noticed', stream: name, text }),
-  refuse: (code, reason) => run.emit({ type: 'noticed', stream: name, text: `${code}: ${reason}`, code }),
+  warn: (text) => run.emit({ type: 'warning', stream: name, text }),
+  refuse: (code, reason) => run.emit({ type: 'warning', stream: name, text: `${code}: ${reason}`, code }),
 })

@@ -10,25 +10,25 @@ interface HandlerOptions {
   readonly endpoints: readonly AnyEndpoint[]
   readonly cacheBytes: number
   readonly conditions: ReturnType<typeof createConditions>
-  readonly ledger: ReturnType<typeof createRequestLog>
+  readonly requestLog: ReturnType<typeof createRequestLog>
 }
 
 type Accepted = Extract<RouteResult, { kind: 'accepted' }>
 type Done = (status: number | string) => void
 
 /** Answers the requests of a collector, and records each one. */
-export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: HandlerOptions) => {
+export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }: HandlerOptions) => {
   const route = createRouter(endpoints)
   const findAnswer = createAnswerCache(cacheBytes)
 
   const begin = (name: string, key: string, response: ServerResponse): Done => {
-    const done = ledger.begin(name, key)
+    const done = requestLog.begin(name, key)
     response.once('close', () => done('closed'))
     return done
   }
   const reply = ({ endpoint, key, input }: Accepted, url: string, response: ServerResponse, done: Done) => {
     const answer = findAnswer(endpoint, key, input, conditions.market())
-    if (answer.broken) ledger.violation(answer.broken)
+    if (answer.broken) requestLog.violation(answer.broken)
     respond({ response, answer, done }, conditions.findFault({ name: endpoint.name, key, texts: [url, ...collectTexts(input)] }))
   }
   const refuse = ({ retryAfter }: { retryAfter?: number | string | undefined }, response: ServerResponse, done: Done) =>
@@ -45,10 +45,10 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, ledger }: Han
   }
   const answer = (routed: RouteResult, request: IncomingRequest, response: ServerResponse): void => {
     if (routed.kind === 'unknown') {
-      ledger.unknown(`${request.method} ${request.url}`)
+      requestLog.unknown(`${request.method} ${request.url}`)
       respond({ response, answer: createJsonAnswer(404, { message: 'not found' }) })
     } else if (routed.kind === 'refused') {
-      ledger.violation(routed.message)
+      requestLog.violation(routed.message)
       const done = begin(routed.name, routed.key, response)
       respond({ response, answer: createJsonAnswer(400, { message: routed.message }), done })
     } else {

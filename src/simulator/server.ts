@@ -78,18 +78,18 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
   const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
   const hosts = listEndpointHosts(options.endpoints)
   const conditions = createConditions({ seed, latencyMs, faults, limits: createLimitsSchema(hosts).parse(limits), asOf, marketAt })
-  const ledger = createRequestLog()
+  const requestLog = createRequestLog()
   const schema = createControlSchema(hosts)
   const control = (change: Control) => {
     const checked = schema.parse(change)
     conditions.change(checked)
-    if (checked.reset) ledger.reset()
+    if (checked.reset) requestLog.reset()
   }
   const own: Record<string, (body: string) => SimulatedAnswer> = {
-    'GET /__stats': () => createJsonAnswer(200, ledger.read()),
+    'GET /__stats': () => createJsonAnswer(200, requestLog.read()),
     'POST /__control': (body) => applyControl(control, body),
   }
-  const handle = createHandler({ endpoints: options.endpoints, cacheBytes: options.cacheBytes ?? 256e6, conditions, ledger })
+  const handle = createHandler({ endpoints: options.endpoints, cacheBytes: options.cacheBytes ?? 256e6, conditions, requestLog })
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     const { method = '', url = '', headers } = request
     const answerOwn = own[`${method} ${url}`]
@@ -105,7 +105,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     get market() {
       return conditions.market()
     },
-    stats: ledger.read,
+    stats: requestLog.read,
     control,
     close: () => closeServer(server),
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { fstatSync, futimesSync, readFileSync } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { asBuffer } from '../model/bytes.js'
+import { asBuffer } from '../model/text.js'
 import type { FileChunk } from './file-store.js'
 import { fileCalls, getErrorCode, statFile } from './file-system.js'
 

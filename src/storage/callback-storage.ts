@@ -18,12 +18,17 @@ export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicO
     }),
   open: (output) =>
     concatMap((item) => {
-      const { settled: outcome } = item
+      const { outcome } = item
       const passed$ = output === wanted ? pass({ ...outcome, rows: [...outcome.rows] }) : EMPTY
       return concat(passed$.pipe(ignoreElements()), of(item))
     }),
-  keep: () => of(undefined),
+  storeDocument: () => of(undefined),
 })
 
 /** Records nothing: the records of a whole market would fill the memory. */
-const noopJournal: Journal = { findStored: () => undefined, note: (kept) => of(kept), carry: () => of(undefined), takeRecords: () => [] }
+const noopJournal: Journal = {
+  findStored: () => undefined,
+  write: (item) => of(item),
+  carryOver: () => of(undefined),
+  takeRecords: () => [],
+}

@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { DamagedFileError, formatError, UsageError } from '../model/errors.js'
+import { requireOptional } from '../model/optional-package.js'
 
 export interface DuckDb {
   readonly connection: DuckDBConnection
@@ -16,7 +17,7 @@ const OPTIONS = {
 
 /** Opens an in-memory DuckDB in India's time zone. @throws UsageError with the install command if the package is missing */
 export const openDuckDb = async (options: Readonly<Record<string, string>> = {}): Promise<DuckDb> => {
-  const { DuckDBInstance: Instance } = await loadDuckDb()
+  const { DuckDBInstance: Instance } = loadDuckDb()
   const instance: DuckDBInstance = await Instance.create(':memory:', { ...OPTIONS, ...options })
   const connection = await instance.connect()
   await connection.run("SET TimeZone = 'Asia/Kolkata'")
@@ -30,18 +31,7 @@ export const openDuckDb = async (options: Readonly<Record<string, string>> = {})
 }
 
 /** Loads the optional package on first use. */
-export const loadDuckDb = async (): Promise<typeof import('@duckdb/node-api')> => {
-  try {
-    return await import('@duckdb/node-api')
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
-    throw new UsageError(
-      isMissing
-        ? 'DuckDB is not installed; run: npm install @duckdb/node-api'
-        : `cannot load DuckDB (${formatError(error)}); run: npm install @duckdb/node-api`,
-    )
-  }
-}
+export const loadDuckDb = (): typeof import('@duckdb/node-api') => requireOptional('@duckdb/node-api', 'DuckDB is not installed')
 
 /** Converts DuckDB's error; keeps its message with the line and the position. */
 export const toQueryError = (error: unknown): unknown => {

@@ -38,12 +38,28 @@ export interface ItemFile {
 const MAX_CONCURRENT_WRITES = 8
 
 /** Creates a sink that writes at most one file for each item, a few concurrently. Items without a file pass at once. */
-export const filePerItem = (toItemFile: (settled: ItemOutcome) => ItemFile | undefined): Sink =>
+export const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | undefined): Sink =>
   mergeMap((item: SinkItem): Observable<SinkItem> => {
-    const target = toItemFile(item.settled)
+    const target = toItemFile(item.outcome)
     if (target === undefined) return of(item)
     return target.write$.pipe(
       map((bytes): SinkItem => ({ ...item, files: { ...item.files, [target.file]: bytes } })),
       defaultIfEmpty(item),
     )
   }, MAX_CONCURRENT_WRITES)
+
+const MAX_TAIL_LINES = 2
+
+/** Extracts header and last lines from the first and last bytes of a file. Ignores a last line without line feed: it may be torn. */
+export const createTail = ({ head, end, asOf }: { readonly head: string; readonly end: string; readonly asOf: number }): Tail => {
+  const [header = ''] = head.split('\n', 1)
+  const whole = end.slice(0, end.lastIndexOf('\n') + 1).split('\n')
+  return {
+    header,
+    lines: whole
+      .slice(0, -1)
+      .slice(-MAX_TAIL_LINES)
+      .filter((line) => line !== header),
+    asOf,
+  }
+}

@@ -1,5 +1,5 @@
 import * as files from 'node:fs'
-import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { formatError, StorageError } from '../model/errors.js'
@@ -41,13 +41,22 @@ const CAUSES: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error',
 }
 
+/** Causes in other words where a file is read. */
+const READ_CAUSES: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EISDIR: 'it is a directory',
+}
+
 /** Describes why the file system failed. */
-export const describeFileError = (error: unknown): string => CAUSES[getErrorCode(error) ?? ''] ?? formatError(error)
+export const describeFileError = (error: unknown, what: 'read' | 'written' = 'written'): string => {
+  const code = getErrorCode(error) ?? ''
+  return (what === 'read' ? READ_CAUSES[code] : undefined) ?? CAUSES[code] ?? formatError(error)
+}
 
 /** Turns a file system error into a `StorageError` with path and cause, which ends the run. Returns any other error (a bug) unchanged. */
 export const toStorageError = (error: unknown, what: 'read' | 'written', path: string): unknown => {
   if (getErrorCode(error) === undefined || error instanceof StorageError) return error
-  return new StorageError(`${path} cannot be ${what}: ${describeFileError(error)}`, { cause: error })
+  return new StorageError(`${path} cannot be ${what}: ${describeFileError(error, what)}`, { cause: error })
 }
 
 /** Returns the stats of a file; `undefined` if it is missing or unreadable. Synchronous: several times faster than awaiting each file. */
@@ -66,6 +75,16 @@ export const readStateDocument = async (path: string): Promise<unknown> => {
     return JSON.parse(await readFile(path, 'utf8'))
   } catch (error) {
     if (error instanceof SyntaxError || getErrorCode(error) === 'ENOENT') return undefined
+    throw toStorageError(error, 'read', path)
+  }
+}
+
+/** The names in a folder; none if there is no such folder. */
+export const listNames = async (folder: string): Promise<readonly string[]> => {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
     throw error
   }
 }

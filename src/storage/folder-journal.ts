@@ -2,7 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstValueFrom, map } from 'rxjs'
-import { isRow } from '../model/row.js'
+import { isRow, omitUndefined } from '../model/row.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
 import { getErrorCode, statFile, toStorageError } from './file-system.js'
 import { appendRecords, createJournal, type JournalContent, type JournalLine } from './journal.js'
@@ -66,7 +66,7 @@ const copyLine = async (
   // An item that may lack rows is fetched again; its records stay valid until then.
   const { item, status, files, remark } = line
   if (line.degraded !== undefined) earlier.delete(item)
-  else earlier.set(item, { status, files, rows: facts.offersRows ? rows : [], ...(remark === undefined ? {} : { remark }) })
+  else earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark }))
 }
 
 /** Reads the whole lines of a journal; none if the file is missing. */
@@ -94,8 +94,8 @@ export const createDeferredJournal = (opened: () => Journal | undefined): Journa
   }
   return {
     findStored: (item) => opened()?.findStored(item),
-    note: (kept) => journal().note(kept),
-    carry: (rank, record) => journal().carry(rank, record),
+    write: (item) => journal().write(item),
+    carryOver: (rank, record) => journal().carryOver(rank, record),
     takeRecords: () => journal().takeRecords(),
   }
 }

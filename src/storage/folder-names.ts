@@ -1,7 +1,7 @@
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isTemporaryName } from './atomic-file.js'
-import { getErrorCode } from './file-system.js'
+import { listNames } from './file-system.js'
 import { isPendingLock } from './lock-files.js'
 
 /**
@@ -28,10 +28,7 @@ export const createKnownNames = (): KnownNames => {
 
 /** Deletes temporary files of interrupted writes. Returns the names in the folder. */
 export const deleteTemporaryFiles = async (folder: string): Promise<readonly string[]> => {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
-    throw error
-  })
+  const names = await listNames(folder)
   for (const name of names) if (isTemporaryName(name) && !isPendingLock(name)) await rm(join(folder, name), { force: true })
   return names
 }

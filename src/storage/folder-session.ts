@@ -17,6 +17,7 @@ import {
   readLastFullRun,
   selectReusableRun,
 } from './full-run.js'
+import { recordDay } from './history/record-day.js'
 import { acquireLock } from './lock.js'
 import { markReplaceable } from './output-sizes.js'
 import { mergePart, type RunPaths, readDrift, readRunRecord, statePaths, writeDrift } from './run-state.js'
@@ -134,7 +135,7 @@ const resumeOrStart = async (
   request: SessionRequest,
   { paths, unfinished, record, isContinued, isPartOfUnfinished, opened }: StartContext,
 ): Promise<Session> => {
-  const { streams, isPartOf } = request
+  const { streams, isPartOf, history } = request
   const isPartOfEnded = (await findFullRun(root, isPartOf)) !== undefined
   const journals = new Map<string, OpenJournal>()
   let isClosed = false
@@ -167,10 +168,11 @@ const resumeOrStart = async (
     record,
     isContinued,
     ...(isContinued ? { drift: readDrift(paths) } : {}),
-    ...(unfinished === undefined || unfinished.endedAt !== undefined || isContinued ? {} : { givenUp: unfinished.run }),
+    ...(unfinished === undefined || unfinished.endedAt !== undefined || isContinued ? {} : { givenUp: unfinished }),
     journals: new Map(streams.map(({ stream }) => [stream, createDeferredJournal(() => journals.get(stream)?.journal)])),
-    noteDrift: (found) => (journals.size > 0 && !isClosed ? writeDrift(paths, found) : undefined),
+    saveDrift: (found) => (journals.size > 0 && !isClosed ? writeDrift(paths, found) : undefined),
     commit: () => end(commit),
+    ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
     keepForResume: (endedAt, report) => end(() => leaveRun(root, request, { ...ending, endedAt, report })),
     finish: (report) => end(() => finishRun(root, request, { ...ending, report })),
   }

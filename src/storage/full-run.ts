@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow } from '../model/row.js'
-import type { CompleteRun, RunRecord } from '../pipeline/session.js'
+import type { EndedRun, RunRecord } from '../pipeline/session.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { readStateDocument, statFile } from './file-system.js'
 import { createOutputMatcher, type FileStamp, forEachYielding, statOutputFiles } from './output-files.js'
@@ -10,7 +10,7 @@ import { isRunRecord, statePaths } from './run-state.js'
 
 /** A run that ended, and all its output files, by path relative to the folder. */
 export interface RunSnapshot {
-  readonly run: CompleteRun
+  readonly run: EndedRun
   /** Null: a run of a part of it may have replaced the file. */
   readonly files: Readonly<Record<string, FileStamp | null>>
   /** The last complete run that fetched only a part of it again. */
@@ -26,13 +26,13 @@ export const readLastFullRun = async (root: string): Promise<RunSnapshot | undef
 
 /** The run of everything that a wanted one is a part of; `undefined` if there is none. */
 export const findFullRun = async (root: string, isPartOf: (whole: RunRecord) => boolean): Promise<RunSnapshot | undefined> => {
-  const noted = await readLastFullRun(root)
-  return noted && isPartOf(noted.run) ? noted : undefined
+  const snapshot = await readLastFullRun(root)
+  return snapshot && isPartOf(snapshot.run) ? snapshot : undefined
 }
 
 /** Selects the run, or its last partial run, that makes the requested one unnecessary. */
-export const selectReusableRun = (noted: RunSnapshot | undefined, isReusable: (run: CompleteRun) => boolean): RunSnapshot | undefined =>
-  [noted, noted?.part].find((candidate) => candidate !== undefined && isReusable(candidate.run))
+export const selectReusableRun = (snapshot: RunSnapshot | undefined, isReusable: (run: EndedRun) => boolean): RunSnapshot | undefined =>
+  [snapshot, snapshot?.part].find((candidate) => candidate !== undefined && isReusable(candidate.run))
 
 /** Finds the first file that has changed since the run was recorded; `undefined` if none has. Files that may differ do not count. */
 export const findChangedFile = async ({ files }: RunSnapshot, root: string): Promise<string | undefined> => {
@@ -74,7 +74,7 @@ export const markIncomplete = async (root: string, outputs: readonly string[]): 
 
 /** A run that ended, what it may have written, and whether it left nothing missing. Outputs are paths with `*` for any name. */
 export interface RunEnd {
-  readonly run: CompleteRun
+  readonly run: EndedRun
   readonly outputs: readonly string[]
   readonly isComplete: boolean
 }
@@ -92,9 +92,9 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
   if (whole === undefined) return
   const files = await statOutputFiles(root, outputs)
   const run = addDrift(part, whole.run)
-  const noted: RunSnapshot = { run, files: { ...(await recheckFiles(whole, root)), ...files } }
-  if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, noted)
-  await writeSnapshot(complete, { ...noted, part: { run: part, files } })
+  const snapshot: RunSnapshot = { run, files: { ...(await recheckFiles(whole, root)), ...files } }
+  if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, snapshot)
+  await writeSnapshot(complete, { ...snapshot, part: { run: part, files } })
   await rm(incomplete, { force: true })
 }
 
@@ -106,24 +106,28 @@ const recheckFiles = async ({ files }: RunSnapshot, root: string): Promise<RunSn
 }
 
 /** Unaccepted drift in a part prevents the reuse of the whole run, which finds it again. */
-const addDrift = ({ report: { drift: found = [] } }: CompleteRun, whole: CompleteRun): CompleteRun => {
+const addDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedRun): EndedRun => {
   const drift = joinDrift(driftIn(whole.report.drift), found.filter(isSignificant))
   return drift.length === 0 ? whole : { ...whole, report: { ...whole.report, drift } }
 }
 
-const writeSnapshot = async (path: string, noted: RunSnapshot): Promise<void> => {
-  await writeFileAtomically(path, [`${JSON.stringify(noted)}\n`])
+const writeSnapshot = async (path: string, snapshot: RunSnapshot): Promise<void> => {
+  await writeFileAtomically(path, [`${JSON.stringify(snapshot)}\n`])
 }
 
 const readSnapshot = async (path: string): Promise<RunSnapshot | undefined> => {
-  const noted = await readStateDocument(path)
-  if (!isRunSnapshot(noted)) return undefined
-  const { part, ...run } = noted
+  const snapshot = await readStateDocument(path)
+  if (!isRunSnapshot(snapshot)) return undefined
+  const { part, ...run } = snapshot
   return isRunSnapshot(part) ? { ...run, part } : run
 }
 
-const isRunSnapshot = (noted: unknown): noted is RunSnapshot & Record<string, unknown> =>
-  isRow(noted) && isRunRecord(noted.run) && isRow(noted.run.report) && isScripts(noted.run.report.scripts) && isRow(noted.files)
+const isRunSnapshot = (snapshot: unknown): snapshot is RunSnapshot & Record<string, unknown> =>
+  isRow(snapshot) &&
+  isRunRecord(snapshot.run) &&
+  isRow(snapshot.run.report) &&
+  isScripts(snapshot.run.report.scripts) &&
+  isRow(snapshot.files)
 
 const isScripts = (scripts: unknown): boolean =>
   isRow(scripts) && Object.values(scripts).every((script) => isRow(script) && isRow(script.items))

@@ -1,6 +1,6 @@
 import { map, type Observable, of } from 'rxjs'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
-import type { Row } from '../model/row.js'
+import { omitUndefined, type Row } from '../model/row.js'
 import type { SortOrder } from '../pipeline/output.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
 import type { FileChunk } from './file-store.js'
@@ -55,21 +55,21 @@ export const createJournal = <Place>(
       if (found === undefined) return undefined
       ranks.set(item.fileName, item.rank)
       const { files, ...outcome } = found
-      return { settled: { item, ...outcome }, files }
+      return { outcome: { item, ...outcome }, files }
     },
-    note: (kept) => {
-      if (isLost(kept.settled)) return of(kept)
-      const { item, rows } = kept.settled
-      if (!facts.carriesRows) return store.append(toJournalLine(kept), undefined).pipe(map(() => kept))
-      return appendRecords(toJournalLine(kept), [...rows], facts, store).pipe(
+    write: (stored) => {
+      if (isLost(stored.outcome)) return of(stored)
+      const { item, rows } = stored.outcome
+      if (!facts.carriesRows) return store.append(toJournalLine(stored), undefined).pipe(map(() => stored))
+      return appendRecords(toJournalLine(stored), [...rows], facts, store).pipe(
         map((line) => {
           ranks.set(item.fileName, item.rank)
           records.set(item.fileName, line)
-          return kept
+          return stored
         }),
       )
     },
-    carry: (rank, record) =>
+    carryOver: (rank, record) =>
       appendRecords({ rank, status: 'carried' }, [record], facts, store).pipe(map((line) => void carried.push({ rank, line }))),
     takeRecords: () => {
       const noted = [...ranks].flatMap(([item, rank]) => {
@@ -102,11 +102,8 @@ export const appendRecords = <Place>(
   ).pipe(map((place) => ({ place, count: rows.length, keys })))
 }
 
-const toJournalLine = ({ settled: { item, status, degraded, remark }, files }: SinkItem): JournalLine => ({
-  ...{ item: item.fileName, status, files },
-  ...(degraded === undefined ? {} : { degraded }),
-  ...(remark === undefined ? {} : { remark }),
-})
+const toJournalLine = ({ outcome: { item, status, degraded, remark }, files }: SinkItem): JournalLine =>
+  omitUndefined({ item: item.fileName, status, files, degraded, remark })
 
 /** Reads all records, separated, sorted by key; records with the same key stay in the order of the lines. */
 function* readSorted<Place>(

@@ -1,7 +1,6 @@
-import { readdir } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { getErrorCode, statFile } from './file-system.js'
+import { listNames, statFile } from './file-system.js'
 
 /** The size of a file in bytes and its modification time, epoch milliseconds. */
 export type FileStamp = readonly [bytes: number, modifiedAt: number]
@@ -22,10 +21,7 @@ export const createOutputMatcher = (outputs: readonly string[]): ((file: string)
 export const listOutputFiles = async (root: string, output: string): Promise<readonly string[]> => {
   if (!output.includes('*')) return [output]
   const folder = posix.dirname(output)
-  const names = await readdir(join(root, folder)).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
-    throw error
-  })
+  const names = await listNames(join(root, folder))
   return names.map((name) => posix.join(folder, name)).filter(createOutputMatcher([output]))
 }
 

@@ -1,21 +1,26 @@
 import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isRow } from '../model/row.js'
+import { isRow, omitUndefined, type Row } from '../model/row.js'
+import { parseRunLog, RUN_LOG } from '../model/run-log.js'
 import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { statePaths } from './run-state.js'
 
 const NOTE_FILE = 'note.json'
 
-/** The outputs before the last run, with which `diff` compares the present ones. */
-export interface PreviousOutputs {
+/** A run, and its "now" in ISO 8601; without both if there was none. */
+interface RunName {
+  readonly run?: string
+  readonly asOf?: string
+}
+
+/** The outputs before the last run, with which `diff` compares the present ones, and the run that wrote them. */
+export interface PreviousOutputs extends RunName {
   /** The folder of the files, which have the same names as the outputs. */
   readonly root: string
   /** The saved outputs, as paths with `*` for any name. A missing file did not exist before the run. */
   readonly outputs: readonly string[]
-  /** The run that wrote them, and its "now" in ISO 8601; absent if there was none. */
-  readonly run?: string
-  readonly asOf?: string
 }
 
 /** Reads the outputs of the run before the last one; `undefined` if none were saved. */
@@ -23,14 +28,7 @@ export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs
   const { previous } = statePaths(root)
   const note = await readStateDocument(join(previous, NOTE_FILE))
   if (!isRow(note) || !Array.isArray(note.outputs)) return undefined
-  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-  const [run, asOf] = [text(note.run), text(note.asOf)]
-  return {
-    root: previous,
-    outputs: note.outputs.map(String),
-    ...(run === undefined ? {} : { run }),
-    ...(asOf === undefined ? {} : { asOf }),
-  }
+  return { root: previous, outputs: note.outputs.map(String), ...toRunName(note) }
 }
 
 export interface SaveContext {
@@ -47,14 +45,13 @@ export interface SaveContext {
  */
 export const savePreviousOutputs = async (root: string, { outputs, isGivenUp }: SaveContext): Promise<string | undefined> => {
   const saved = outputs.filter((output) => output.endsWith('.json'))
-  const { previous, report: reportFile } = statePaths(root)
+  const { previous } = statePaths(root)
   const temporary = `${previous}.next`
   try {
     const earlier = isGivenUp ? await readPreviousOutputs(root) : undefined
     if (earlier && saved.every((output) => earlier.outputs.includes(output))) return undefined
     await deleteFolder(temporary)
-    const report = await readStateDocument(reportFile)
-    const { run, asOf } = isRow(report) ? report : {}
+    const { run, asOf } = await readLastWriter(root)
     mkdirSync(temporary, { recursive: true })
     for (const output of saved) {
       mkdirSync(join(temporary, dirname(output)), { recursive: true })
@@ -70,6 +67,19 @@ export const savePreviousOutputs = async (root: string, { outputs, isGivenUp }: 
     return `the previous outputs could not be saved for diff: ${describeFileError(error)}`
   }
 }
+
+/** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */
+export const readLastWriter = async (root: string): Promise<RunName> => {
+  const { report: reportFile, folder } = statePaths(root)
+  const report = await readStateDocument(reportFile)
+  if (!isRow(report)) return {}
+  if (report.outcome !== 'failed') return toRunName(report)
+  const log = await readFile(join(folder, RUN_LOG), 'utf8').catch(() => '')
+  return toRunName({ ...parseRunLog(log).findLast(({ outcome }) => outcome !== 'failed') })
+}
+
+const toRunName = ({ run, asOf }: Row): RunName =>
+  omitUndefined({ run: typeof run === 'string' ? run : undefined, asOf: typeof asOf === 'string' ? asOf : undefined })
 
 /** Error codes of file systems without hard links, or with too many links to a file. */
 const NO_LINK_CODES: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']

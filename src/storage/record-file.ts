@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { map, type Observable } from 'rxjs'
-import { asBuffer } from '../model/bytes.js'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
+import { asBuffer } from '../model/text.js'
 import type { FileChunk, FileStore } from './file-store.js'
 
 /** The separator between two records of an array. */
@@ -36,15 +36,7 @@ const ARRAY_START = Buffer.from('[\n')
 
 /** Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is not JSON. */
 export const readDocument = (files: FileStore, file: string): Observable<unknown> =>
-  files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parseDocument(asBuffer(bytes).toString(), file))))
-
-const parseDocument = (text: string, file: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw createDamagedFileError(file)
-  }
-}
+  files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parseStored(asBuffer(bytes).toString(), file))))
 
 /** The error for a stored file that this run needs and cannot read. */
 const createDamagedFileError = (file: string): DamagedFileError =>

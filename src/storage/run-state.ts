@@ -5,7 +5,7 @@ import { driftIn, joinDrift } from '../model/drift.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { RunRecord } from '../pipeline/session.js'
-import { STATE_FOLDER } from '../pipeline/storage.js'
+import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
 import { getErrorCode, readStateDocument } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
@@ -16,7 +16,7 @@ export interface RunPaths {
 
 const toRunPaths = (folder: string): RunPaths => ({ record: join(folder, 'run.json'), journals: join(folder, 'journals') })
 
-/** All files about runs in an output folder; `Storage.keep` adds the report and other documents. */
+/** All files about runs in an output folder; `Storage.storeDocument` adds the report and other documents. */
 export const statePaths = (root: string) => {
   const folder = join(root, STATE_FOLDER)
   const part = join(folder, 'part')
@@ -31,11 +31,17 @@ export const statePaths = (root: string) => {
     /** The run that left the folder complete. */
     complete: join(folder, 'complete.json'),
     /** The last run of everything while something of it is missing, or while a run of a part of it is active. */
-    incomplete: join(folder, 'complete.aside.json'),
+    incomplete: join(folder, 'incomplete.json'),
     /** The sizes of outputs that `complete` does not describe. */
-    sizes: join(folder, 'left.json'),
+    sizes: join(folder, 'output-sizes.json'),
     /** The outputs before the last run. */
-    previous: join(folder, 'previous'),
+    previous: join(root, PREVIOUS_FOLDER),
+    /** What queries computed from the outputs. It may be deleted at any time. */
+    cache: join(folder, 'cache'),
+    /** The outputs of every recorded day. */
+    history: join(folder, 'history'),
+    /** Saved queries. */
+    queries: join(folder, 'queries'),
   }
 }
 

@@ -1,27 +1,46 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { TableColumn } from '../model/row-schema.js'
-import { EXTRA, listColumns, type Table } from '../model/table.js'
+import { type Columned, EXTRA, listColumns, type Table } from '../model/table.js'
 import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
+import { buildKnownSelect, type KnownOn } from './history/known-records.js'
 import type { LabelledFiles, TableFolder, TableItem } from './table-folder.js'
 
 /** `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not have six numbers. */
 export type CsvMode = 'any' | 'sound'
 
+export interface SelectOptions {
+  readonly reading?: CsvMode | undefined
+  /** Only records that were known on a day, of tables with an `identity`. */
+  readonly known?: KnownOn | undefined
+}
+
 /**
  * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is NULL there and appears in
  * `extra`. Without files there are no rows.
  */
-export const buildSelect = async (table: Table, folder: TableFolder, reading?: CsvMode): Promise<string> => {
+export const buildSelect = async (table: Table, folder: TableFolder, { reading, known }: SelectOptions = {}): Promise<string> => {
   const groups = (await folder.listFiles(table)).filter(({ paths }) => paths.length > 0)
   if (groups.length === 0) return buildEmptySelect(table)
   const item = buildItem(table, await folder.listItems(table))
   const values = table.columns.map((column) => `${buildValue(column, table, item)} AS ${quoteName(column.name)}`)
   const extra = table.shape === 'candles' ? [] : [`${buildExtra(table)} AS ${EXTRA.name}`]
-  return `SELECT ${[...values, ...extra].join(', ')} FROM (${groups.map((files) => buildRecordSelect(table, files, reading)).join(' UNION ALL ')})`
+  const records = groups.map((files) => buildRecordSelect(table, files, reading)).join(' UNION ALL ')
+  const source =
+    known === undefined
+      ? records
+      : buildKnownSelect(records, { ...known, root: folder.root, identity: table.identity ?? [], time: buildOwnTime(table) })
+  return `SELECT ${[...values, ...extra].join(', ')} FROM (${source})`
 }
 
-const buildEmptySelect = (table: Table): string =>
+/** The SQL of the time of a record: the first column with one. */
+const buildOwnTime = ({ columns }: Table): string => {
+  const time = columns.find(({ type }) => type === 'TIMESTAMP' || type === 'DATE')
+  const keys = time && 'row' in time.from ? time.from.row : []
+  return time ? buildCast(time, buildCoalesce(keys.map((key) => `json_extract_string(record, ${toJsonPath(key)})`))) : 'NULL'
+}
+
+export const buildEmptySelect = (table: Columned): string =>
   `SELECT ${listColumns(table)
     .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteName(name)}`)
     .join(', ')} WHERE false`

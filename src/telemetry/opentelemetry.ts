@@ -1,4 +1,5 @@
 import type { RunEvent } from '../model/event.js'
+import { omitUndefined } from '../model/row.js'
 import type { Telemetry } from '../pipeline/event-bus.js'
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
@@ -77,8 +78,7 @@ export const spans =
             'url.template': endpoint.path,
             'scripstream.host': endpoint.host,
             'http.response.body.size': bytes,
-            ...(status === undefined ? {} : { 'http.response.status_code': status }),
-            ...(failure === undefined ? {} : { 'error.type': failure }),
+            ...omitUndefined({ 'http.response.status_code': status, 'error.type': failure }),
           },
           within,
         )

@@ -1,14 +1,12 @@
 import type Prometheus from 'prom-client'
 import type { Registry } from 'prom-client'
-import { formatError, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
+import { requireOptional } from '../model/optional-package.js'
 import type { FinishedRequest, Telemetry } from '../pipeline/event-bus.js'
 
 /** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
 export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
-  const { default: prom } = await import('prom-client').catch((error: unknown) => {
-    throw new UsageError(`metrics need the package prom-client: npm install prom-client\n${formatError(error)}`)
-  })
+  const prom = requireOptional<typeof Prometheus>('prom-client', 'metrics need a package that is not installed')
   const registry = new prom.Registry()
   const metrics = createRunMetrics(prom, registry)
   const telemetry: Telemetry = () => ({
@@ -63,7 +61,7 @@ const recordEvent = (metrics: RunMetrics, event: RunEvent): void => {
     case 'items-known':
       metrics.expected.set({ stream: event.stream }, event.total)
       break
-    case 'settled':
+    case 'item-finished':
       metrics.items.inc({ stream: event.stream, status: event.status })
       break
     case 'stored':
@@ -77,11 +75,11 @@ const recordEvent = (metrics: RunMetrics, event: RunEvent): void => {
       metrics.ended.inc({ stream: event.stream, outcome: event.outcome })
       metrics.running.set({ stream: event.stream }, 0)
       break
-    case 'host-held':
-    case 'host-open':
+    case 'host-paused':
+    case 'host-resumed':
       for (const host of event.hosts) {
-        if (event.endpoint === undefined) metrics.paused.set({ host }, event.type === 'host-held' ? 1 : 0)
-        if (event.type === 'host-held') metrics.pauses.inc({ host, why: event.why })
+        if (event.endpoint === undefined) metrics.paused.set({ host }, event.type === 'host-paused' ? 1 : 0)
+        if (event.type === 'host-paused') metrics.pauses.inc({ host, why: event.why })
       }
   }
 }

@@ -191,12 +191,18 @@ describe.skipIf(!duckdb)('query', () => {
     rmSync(linked, { recursive: true })
   })
 
-  it('shows where a statement is wrong, with DuckDB’s message', async () => {
+  it('shows where a statement is wrong, with DuckDB’s message or the names that there are', async () => {
     await expect(rowsOf('SELECT clsoe\nFROM candles', out)).rejects.toThrow(
-      /"clsoe" not found[\s\S]*"close"[\s\S]*LINE 1: SELECT clsoe\n +\^/,
+      /^unknown column: clsoe \(did you mean close\?\)\nLINE 1: SELECT clsoe\n +\^\ncolumns of candles: symbol, date, open,/,
     )
     await expect(rowsOf('SELECT 1 FRM x y', out)).rejects.toThrow(/^Parser Error: syntax error at or near "x"/)
-    await expect(rowsOf('FROM candels', out)).rejects.toThrow(/Did you mean "candles"/)
+    await expect(rowsOf('FROM candels', out)).rejects.toThrow(
+      /^unknown table: candels \(did you mean candles\?\)\nLINE 1: .*\n +\^\ntables: master, .*candles/,
+    )
+    await expect(rowsOf('SELECT c.zzzzz FROM candles c JOIN master m USING (symbol)', out)).rejects.toThrow(
+      /^unknown column: zzzzz\nLINE 1: [\s\S]*\ncolumns of master: symbol, isin, .*\ncolumns of candles: /,
+    )
+    await expect(rowsOf('WITH t AS (SELECT 1 AS a) SELECT b FROM t', out)).rejects.toThrow(/^Binder Error: /)
     await expect(rowsOf('FROM master', join(out, 'gone'))).rejects.toThrow(/gone is not an output folder/)
   })
 })

@@ -18,13 +18,13 @@ export const duckdb = await import('@duckdb/node-api').then(
 )
 
 /** A simulated market in its own folder. */
-export const collected = async (stocks = 12): Promise<{ readonly out: string; readonly remove: () => void }> => {
+export const collected = async (stocks = 12, candleDays = 40): Promise<{ readonly out: string; readonly remove: () => void }> => {
   const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
   const provider = await serveSimulator({
     endpoints: streams.flatMap(({ endpoints }) => endpoints),
     stocks,
     asOf: Date.parse('2026-02-12T20:00:00+05:30'),
-    candleDays: 40,
+    candleDays,
   })
   try {
     const collector = createCollector({ settings: { ...provider.settings, out } })
@@ -46,11 +46,27 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 }
 
 /** The rows of a result, every value as text. */
-export const rowsOf = async (sql: string, out: string): Promise<readonly (readonly (string | null)[])[]> => {
-  const { result, close } = await runQuery(sql, { out, tables: listTables(streams) })
+export const rowsOf = async (sql: string, out: string, cacheFrom?: number): Promise<readonly (readonly (string | null)[])[]> => {
+  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), cacheFrom })
   try {
     return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
   } finally {
     close()
   }
+}
+
+/** The rows of a result as objects: numbers as numbers, other values as text. */
+export const objectsOf = async (sql: string, out: string, cacheFrom?: number): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), cacheFrom })
+  try {
+    const names = result.columnNames()
+    return (await result.getRows()).map((row) => Object.fromEntries(row.map((value, index) => [names[index], toPlain(value)])))
+  } finally {
+    close()
+  }
+}
+
+const toPlain = (value: unknown): unknown => {
+  if (typeof value === 'bigint') return Number(value)
+  return value === null || typeof value === 'number' ? value : String(value)
 }

@@ -132,7 +132,8 @@ const lostIn = (log: string): ReadonlyMap<string, ReadonlySet<string>> => {
   )
   for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
     const { msg, stream, item, status, degraded } = JSON.parse(line) as Record<string, string>
-    if (msg === 'settled' && (isLost({ status: status as 'error' }) || degraded !== undefined)) lost.get(stream ?? '')?.add(item ?? '')
+    if (msg === 'item-finished' && (isLost({ status: status as 'error' }) || degraded !== undefined))
+      lost.get(stream ?? '')?.add(item ?? '')
   }
   return lost
 }

@@ -69,7 +69,8 @@ const namedIn = (log: string, { scripts }: RunReport) => {
   const codes = new Map<string, string>()
   for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
     const { msg, stream, item, status, degraded, code } = JSON.parse(line) as Record<string, string>
-    if (msg === 'settled' && (isLost({ status: status as 'error' }) || degraded !== undefined)) codes.set(`${stream} ${item}`, code ?? '')
+    if (msg === 'item-finished' && (isLost({ status: status as 'error' }) || degraded !== undefined))
+      codes.set(`${stream} ${item}`, code ?? '')
   }
   const streamCodes = (stream: string) => [
     ...(scripts[stream]?.problems ?? []).map(({ code }) => code),

@@ -18,13 +18,15 @@ const brief: Brief = {
   stocks: 2_775,
   newestSession: '2026-11-20',
   outputs: [
-    { stream: 'market-news', outcome: 'partial', missing: 18, completeOn: '2026-11-19' },
+    { stream: 'market-news', outcome: 'partial', missing: 18, completeOn: '2026-11-19', reason: 'news answered 503' },
     { stream: 'all-ohlcv', outcome: 'success', completeOn: '2026-11-20' },
   ],
   changes: groupByStock([change('INFY'), change('TCS'), change('TCS', 'bands', 'from 20 % to 5 %')], new Set(['INFY'])),
   counts: { deals: 2, bands: 1, news: 0 },
+  rewritten: [],
   since: { asOf: '2026-11-19T13:00:00.000Z' },
   findings: [{ check: 'large-moves', severity: 'warning', symbol: 'ABC', day: '2026-11-20', detail: 'rose by 60 %' }],
+  wrongSymbols: [],
   notes: [],
 }
 const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] =>
@@ -35,7 +37,7 @@ describe('the brief', () => {
     expect(text(120)).toEqual([
       'Partial: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20).',
       'Not up to date',
-      '  market-news: partial, 18 items missing, last complete on 2026-11-19',
+      '  market-news: partial, 18 items missing, last complete on 2026-11-19, news answered 503',
       'Changed since 2026-11-19 18:30 IST: deals 2, bands 1',
       '  INFY *         deals: a deal',
       '  TCS            deals: a deal; bands: from 20 % to 5 %',
@@ -44,9 +46,46 @@ describe('the brief', () => {
     ])
   })
 
-  it('puts stocks of the watchlist first, then those with most kinds of changes', () => {
-    const order = groupByStock([change('A'), change('B'), change('B', 'bands'), change('C')], new Set(['C'])).map(({ symbol }) => symbol)
-    expect(order).toEqual(['C', 'B', 'A'])
+  it('names streams of which the same is true on one line, and no changes of earlier runs after a failure', () => {
+    const error = 'master-data failed: analytics answered 503'
+    const outputs = [
+      { stream: 'master-data', outcome: 'failed', missing: 1, completeOn: '2026-11-19', reason: 'analytics answered 503' } as const,
+      { stream: 'market-news', outcome: 'skipped', missing: 'all', completeOn: '2026-11-19' } as const,
+      { stream: 'all-ohlcv', outcome: 'skipped', missing: 'all', completeOn: '2026-11-19' } as const,
+    ]
+    expect(text(120, { outcome: 'failed', error, outputs, findings: [] })).toEqual([
+      'Failed: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20): master-data failed: analytics',
+      '  answered 503',
+      'Not up to date',
+      '  master-data: failed, last complete on 2026-11-19',
+      '  not started, last complete on 2026-11-19: market-news, all-ohlcv',
+    ])
+  })
+
+  it('names wrong symbols', () => {
+    expect(text(120, { outputs: [], wrongSymbols: ['ZOMATO is now ETERNAL', 'TCSS (did you mean TCS?)'] }).slice(1, 4)).toEqual([
+      'Wrong symbols in the watchlist',
+      '  ZOMATO is now ETERNAL',
+      '  TCSS (did you mean TCS?)',
+    ])
+  })
+
+  it('puts stocks of the watchlist first, then those with rare changes, then those with most kinds of changes', () => {
+    const changes = [change('A'), change('B'), change('B', 'news'), change('C'), change('R', 'surveillance')]
+    const order = groupByStock(changes, new Set(['C'])).map(({ symbol }) => symbol)
+    expect(order).toEqual(['C', 'R', 'B', 'A'])
+  })
+
+  it('names candle histories that were fetched again', () => {
+    const rewritten = [{ item: 'HEG', reason: 'history fetched again: split 2:10 on 2026-11-20' }]
+    expect(text(120, { rewritten })).toEqual(
+      expect.arrayContaining(['Candle histories', '  history fetched again: split 2:10 on 2026-11-20: HEG']),
+    )
+  })
+
+  it('names the kind of several changes of a stock once', () => {
+    const changes = groupByStock([change('A', 'circuits', 'left it'), change('A', 'circuits', 'is at it'), change('A')], new Set())
+    expect(text(120, { changes })).toContain('  A              circuits: left it; is at it; deals: a deal')
   })
 
   it('fits 24 lines and the columns, whatever has changed', () => {
@@ -57,10 +96,21 @@ describe('the brief', () => {
     const lines = text(80, { changes: many })
     expect(lines.length).toBeLessThanOrEqual(24)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
-    expect(lines).toContainEqual(expect.stringContaining('492 stocks more'))
+    expect(lines).toContainEqual(expect.stringContaining('494 stocks more'))
   })
 
   it('says so if there is no earlier run', () => expect(text(80, { since: null, changes: [] })).toContain('Nothing to compare with yet'))
+
+  it('links the documents of new filings in Markdown and HTML', () => {
+    const filing = {
+      ...change('TCS', 'filings', '1 new: Results'),
+      documents: [{ title: 'Results <b>', url: 'https://filings.example/a b".pdf' }],
+    }
+    const linked = { ...brief, changes: groupByStock([filing], new Set()) }
+    expect(briefMarkdown(linked)).toContain('- [TCS: Results \\<b\\>](<https://filings.example/a%20b%22.pdf>)')
+    expect(briefHtml(linked)).toContain('<a href="https://filings.example/a b&quot;.pdf">TCS: Results &lt;b&gt;</a>')
+    expect(briefHtml({ ...linked, outcome: 'failed' })).not.toContain('<a href')
+  })
 
   it('escapes what the provider answered', () => {
     const hostile: Partial<Brief> = {

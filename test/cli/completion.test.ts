@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sectionNames } from '../../src/analysis/diff/change.js'
 import { checkNames } from '../../src/analysis/verify/finding.js'
@@ -13,19 +13,29 @@ import { createTestDependencies, createTestIo } from './support.js'
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 mkdirSync(join(folder, 'shared'))
+// The scripts ask the command, by the name that the user has typed.
+writeFileSync(join(folder, 'scripstream'), `#!/bin/sh\nexec node ${resolve('dist/bundle/cli/scripstream.cjs')} "$@"\n`)
+chmodSync(join(folder, 'scripstream'), 0o755)
+writeFileSync(join(folder, 'scripstream.config.json'), '{ "watchlists": { "mine": ["TCS"] } }')
+const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
 
-const scriptFor = async (name: string): Promise<string> => {
+/** What the command prints for a shell and the words typed so far. */
+const runCompletion = async (...args: readonly string[]): Promise<string> => {
   const io = createTestIo()
-  expect(await runProgram(['completion', name], io, createTestDependencies(undefined, { streams }))).toBe(0)
+  expect(await runProgram(['completion', ...args], io, createTestDependencies(undefined, { streams }))).toBe(0)
   return io.out.text()
 }
+
+/** What is offered for the last word of a line, whatever the shell. */
+const offeredFor = async (line: string): Promise<readonly string[]> =>
+  (await runCompletion('bash', '--', ...line.split(' ').slice(1))).split('\n').slice(0, -1)
 
 const has = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
 
 /** What each shell offers for a line whose last word is being typed. */
 const asks: Readonly<Record<string, (line: string, file: string) => readonly [string, readonly string[]]>> = {
   bash: (line, file) => {
-    const words = line.split(' ').flatMap((word) => word.split(/(?<=[=:])|(?=[=:])/))
+    const words = line.split(' ').flatMap((word) => word.split(/(?<=[=:@])|(?=[=:@])/))
     const code = `source '${file}'; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _scripstream; printf '%s\\n' "\${COMPREPLY[@]}"`
     return ['bash', ['--norc', '-uc', code, 'bash', ...words]]
   },
@@ -34,7 +44,7 @@ const asks: Readonly<Record<string, (line: string, file: string) => readonly [st
 
 const offeredBy = (name: string, file: string, line: string): readonly string[] => {
   const [command, args] = asks[name]?.(line, file) ?? ['false', []]
-  const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', cwd: folder })
+  const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', cwd: folder, env })
   expect(stderr).toBe('')
   return stdout.split('\n').filter((word) => word !== '')
 }
@@ -45,42 +55,83 @@ const needing = (command: string, title: string): string =>
 
 describe.each(['bash', 'fish'])('in %s', (name) => {
   const file = join(folder, `completion.${name}`)
-  beforeAll(async () => writeFileSync(file, await scriptFor(name)))
+  beforeAll(async () => writeFileSync(file, await runCompletion(name)))
 
   const offered = (line: string): readonly string[] => offeredBy(name, file, line)
 
   test.skipIf(!has(name, '--version')).each([
-    ['scripstream ', ['run', 'simulate', 'list', 'graph', 'completion']],
     ['scripstream si', ['simulate']],
-    ['scripstream wor', ['worker']],
-    ['scripstream run --en', ['--engine']],
     ['scripstream worker --na', ['--name']],
-    ['scripstream worker --blobs sha', [name === 'fish' ? 'shared/' : 'shared']],
-    ['scripstream run --fr', ['--fresh']],
+    ['scripstream worker --blobs sha', ['shared/']],
     ['scripstream run --progress ', ['auto', 'bars', 'lines', 'none']],
     ['scripstream run --progress=ba', [name === 'bash' ? 'bars' : '--progress=bars']],
-    ['scripstream run --out x --only mark', ['market-news']],
     ['scripstream run --only market-news,all-i', ['market-news,all-indices']],
-    ['scripstream completion f', ['fish']],
     ['scripstream run --config comp', [`completion.${name}`]],
+    ['scripstream run --symbols @mi', [name === 'bash' ? 'mine' : '@mine']],
+    ['scripstream run --symbols @comp', [name === 'bash' ? `completion.${name}` : `@completion.${name}`]],
+    ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://', `completion.${name}`]],
+  ])(needing(name, 'completes %j'), (line, words) =>
+    expect(offered(line).map((word) => (word === 'shared' ? 'shared/' : word))).toEqual(expect.arrayContaining(words)),
+  )
+
+  test.skipIf(!has(name, '--version'))(needing(name, 'offers nothing for an unknown word'), () => {
+    expect(offered('scripstream nothing-like-it')).toEqual([])
+  })
+})
+
+describe('the answer to a script', () => {
+  test.each([
+    ['scripstream ', ['run', 'simulate', 'list', 'graph', 'completion']],
+    ['scripstream wor', ['worker']],
+    ['scripstream run --en', ['--engine']],
+    ['scripstream run --fr', ['--fresh']],
+    ['scripstream run --out x --only mark', ['market-news']],
+    ['scripstream completion f', ['fish']],
     ['scripstream verify --only spl', ['spliced-series']],
     ['scripstream verify --only files,lar', ['files,large-moves']],
     ['scripstream diff --only ci', ['circuits']],
-    ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://', `completion.${name}`]],
     ['scripstream run --sink par', ['parquet:']],
-  ])(needing(name, 'completes %j'), (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
+    ['scripstream run --config x', ['files ']],
+    ['scripstream run --config=x', ['files --config=']],
+    ['scripstream worker --blobs x', ['folders ']],
+    ['scripstream run --sink=parquet:x', ['files --sink=parquet:']],
+    ['scripstream export --to postgres://', ['words ']],
+  ])('for %j offers %j', async (line, words) => expect(await offeredFor(line)).toEqual(expect.arrayContaining(words)))
 
-  test.skipIf(!has(name, '--version'))(needing(name, 'offers only matching words'), () => {
-    expect(offered('scripstream run --only market-news,all-i')).toHaveLength(1)
-    expect(offered('scripstream run --progress ').length).toBe(4)
-    expect(offered('scripstream nothing-like-it')).toEqual([])
-    expect(offered('scripstream verify --only spl')).toHaveLength(1)
+  test('has only matching words', async () => {
+    expect(await offeredFor('scripstream run --only market-news,all-i')).toHaveLength(2)
+    expect(await offeredFor('scripstream run --progress ')).toHaveLength(5)
+    expect(await offeredFor('scripstream nothing-like-it')).toEqual(['words '])
+  })
+
+  test('has descriptions in fish and zsh', async () => {
+    expect(await runCompletion('fish', '--', 'simul')).toMatch(/^words \nsimulate\t\w/)
+    expect(await runCompletion('zsh', '--', 'simul')).toMatch(/^words \nsimulate:\w/)
+  })
+
+  test('names all commands, all their options and all known names', async () => {
+    const missing = await Promise.all(
+      declared.map(async ({ name, options }) => {
+        const offered = await offeredFor(`scripstream ${name} `)
+        return options.filter((option) => option !== '' && !offered.includes(option)).map((option) => `${name} ${option}`)
+      }),
+    )
+    expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
+    expect(missing.flat()).toEqual([])
+    expect(await offeredFor('scripstream ')).toEqual(expect.arrayContaining(declared.map(({ name }) => name)))
+    for (const [line, names] of [
+      ['run --only', streams.map((stream) => stream.name)],
+      ['verify --only', checkNames],
+      ['diff --only', sectionNames],
+      ['export --to', targetForms],
+    ] as const)
+      expect((await offeredFor(`scripstream ${line} `)).slice(1)).toEqual(names)
   })
 })
 
 describe('a prefix with a colon, which bash splits into its own word', () => {
   const file = join(folder, 'colon.bash')
-  beforeAll(async () => writeFileSync(file, await scriptFor('bash')))
+  beforeAll(async () => writeFileSync(file, await runCompletion('bash')))
 
   test.skipIf(!has('bash', '--version')).each([
     ['scripstream export --to duckdb:col', ['colon.bash']],
@@ -101,40 +152,13 @@ const declared = createProgram({
   options: command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
 }))
 
-/** The completions of a script for the first word, and for the options of a command. */
-const readOptions: Readonly<Record<string, (script: string, command?: string) => string>> = {
-  bash: (script, command) => new RegExp(`^ *${command ?? "''"}\\) words='(.*)' ;;$`, 'm').exec(script)?.[1] ?? '',
-  zsh: (script, command) =>
-    (command === undefined ? /commands=\(([\s\S]*?)\n +\)/ : new RegExp(`^ *${command}\\)([\\s\\S]*?);;`, 'm')).exec(script)?.[1] ?? '',
-  fish: (script, command) =>
-    script
-      .split('\n')
-      .filter((line) => line.includes(command === undefined ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${command}'`))
-      .join('\n')
-      .replaceAll(/ -l (\S)/g, ' --$1'),
-}
-
-const hasWord = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
-
 describe('every script', () => {
-  test.each(['bash', 'zsh', 'fish'])('for %s offers all commands, all their options and all known names', async (name) => {
-    const script = await scriptFor(name)
-    const missing = declared.flatMap(({ name: command, options }) => [
-      ...(hasWord(readOptions[name]?.(script) ?? '', command) ? [] : [command]),
-      ...options.filter((option) => !hasWord(readOptions[name]?.(script, command) ?? '', option)).map((option) => `${command} ${option}`),
-    ])
-    expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
-    expect(missing).toEqual([])
-    for (const names of [streams.map((stream) => stream.name), checkNames, sectionNames, targetForms])
-      expect(script).toContain(names.join(' '))
-  })
-
   test.skipIf(!has('zsh', '--version'))(needing('zsh', 'for zsh has valid syntax'), async () => {
-    const check = spawnSync('zsh', ['-n'], { input: await scriptFor('zsh'), encoding: 'utf8' })
+    const check = spawnSync('zsh', ['-n'], { input: await runCompletion('zsh'), encoding: 'utf8' })
     expect([check.status, check.stderr]).toEqual([0, ''])
   })
 
   test.skipIf(!has('shellcheck', '--version'))(needing('shellcheck', 'for bash passes shellcheck'), async () => {
-    expect(spawnSync('shellcheck', ['-s', 'bash', '-'], { input: await scriptFor('bash'), encoding: 'utf8' }).stdout).toBe('')
+    expect(spawnSync('shellcheck', ['-s', 'bash', '-'], { input: await runCompletion('bash'), encoding: 'utf8' }).stdout).toBe('')
   })
 })

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { lastValueFrom, map, toArray } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { doctorLines } from '../../src/cli/doctor/doctor.js'
+import { doctorLines } from '../../src/cli/doctor/lines.js'
 import { localChecks } from '../../src/cli/doctor/local.js'
 import type { Probe } from '../../src/cli/doctor/probe.js'
 import { probeEndpoints } from '../../src/cli/doctor/probes.js'
+import { listSettings, settingLines } from '../../src/cli/doctor/settings.js'
 import { runProgram } from '../../src/cli/program.js'
+import { findOrigins, loadSettings as loadAll } from '../../src/config.js'
 import { json } from '../../src/http/answer.js'
 import { post } from '../../src/http/endpoint.js'
 import type { Transport } from '../../src/http/transport.js'
@@ -96,7 +98,7 @@ it('shows the answer and what to do if a request fails', async () => {
       advice: 'No file exists for these days; choose a trading day with --as-of.',
     }),
   ])
-  const text = doctorLines({ checks: [], probes: failed }, 80)
+  const text = doctorLines({ checks: [], settings: [], probes: failed }, 80)
     .map((line) => line.map(([part]) => part).join(''))
     .join('\n')
   expect(text.replace(/\s+/g, ' ')).toContain('do: news denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
@@ -108,7 +110,7 @@ it('probes endpoints without stocks if the master list fails, and names what the
   const all = await probes()
   expect(all.find(({ endpoint }) => endpoint === 'master')).toMatchObject({ result: 'failed', status: 500 })
   expect(all.find(({ endpoint }) => endpoint === 'news')).toMatchObject({
-    result: 'unasked',
+    result: 'skipped',
     reason: 'needs master-data, which could not be fetched',
   })
   expect(all.find(({ endpoint }) => endpoint === 'index_ohlcv')?.result).toBe('ok')
@@ -125,7 +127,7 @@ it('requests a stock that the stream selects', async () => {
   const selected = await probeNews(({ key }) => key !== any?.about)
   expect([any?.result, selected?.result]).toEqual(['ok', 'ok'])
   expect(selected?.about).not.toBe(any?.about)
-  expect(await probeNews(() => false)).toMatchObject({ result: 'unasked', reason: 'selects no item of master-data' })
+  expect(await probeNews(() => false)).toMatchObject({ result: 'skipped', reason: 'selects no item of master-data' })
 })
 
 it('reports changed answers and a missing address', async () => {
@@ -142,7 +144,12 @@ it('reports changed answers and a missing address', async () => {
 })
 
 it('checks this machine and leaves no files behind', () => {
-  const checks = localChecks({ settings: Settings.parse({ out: '/proc/nowhere' }), streams, optional: ['rxjs', 'no-such-package'] })
+  const checks = localChecks({
+    settings: Settings.parse({ out: '/proc/nowhere' }),
+    streams,
+    optional: ['rxjs', 'no-such-package'],
+    env: {},
+  })
   const of = (what: string) => checks.find((check) => check.what === what)
   expect(of('Node')?.result).toBe('ok')
   expect(of('settings')).toMatchObject({ result: 'failed', found: expect.stringContaining('SCRIPSTREAM_NEWS_URL') })
@@ -151,13 +158,30 @@ it('checks this machine and leaves no files behind', () => {
   expect(of('no-such-package')?.found).toContain('not installed')
 })
 
+it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', () => {
+  const urls = { news: 'https://news.example', archive: 'http://archive.example', web: 'https://web.example' }
+  const check = (what: string, env: NodeJS.ProcessEnv) =>
+    localChecks({ settings: Settings.parse({ urls }), streams, optional: [], env }).find((one) => one.what === what)
+  const proxied = { HTTPS_PROXY: 'http://me:secret@proxy:3128', NO_PROXY: 'web.example' }
+  expect(check('network', {})?.found).toBe('no proxy')
+  expect(check('network', proxied)?.found).toBe('proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web')
+  expect(check('network', { HTTPS_PROXY: 'socks://me:secret@proxy' })).toMatchObject({
+    result: 'failed',
+    found: 'HTTPS_PROXY is not the address of a proxy, such as http://proxy:3128 (value not shown)',
+  })
+  expect(check('certificates', {})).toBeUndefined()
+  expect(check('certificates', { NODE_EXTRA_CA_CERTS: '/no/such.pem' })?.found).toBe(
+    'NODE_EXTRA_CA_CERTS: /no/such.pem cannot be read: it does not exist',
+  )
+})
+
 describe('the lock of a folder', () => {
   const SINCE = '2026-02-12T14:30:00.000Z'
   const holder = { ...describeThisProcess(), since: SINCE, token: 'theirs' }
   const lockIn = (lock: string | undefined) => {
     const out = folderWith(lock === undefined ? { 'a.json': [] } : { '.scripstream/lock': lock })
     onTestFinished(() => rmSync(out, { recursive: true }))
-    return localChecks({ settings: Settings.parse({ out }), streams, optional: [] }).find(({ what }) => what === 'lock')
+    return localChecks({ settings: Settings.parse({ out }), streams, optional: [], env: {} }).find(({ what }) => what === 'lock')
   }
 
   it('is shown with the process that holds it', () => {
@@ -210,4 +234,40 @@ describe('the exit code of doctor', () => {
     expect(await runProgram(['doctor', '--json'], io, createTestDependencies(undefined, { streams: [stream], loadSettings }))).toBe(code)
     expect(JSON.parse(io.out.text())).toMatchObject({ ok: code === 0, calls: [{ endpoint: 'list' }] })
   })
+})
+
+it('says where each setting comes from: default, file, variable, option or simulator', () => {
+  const out = folderWith({ 'c.json': { newsLimit: 20, retries: 1, headers: { 'x-key': 'CANARY' }, workers: { 'market-news': 3 } } })
+  onTestFinished(() => rmSync(out, { recursive: true }))
+  const configFile = join(out, 'c.json')
+  const env = {
+    SCRIPSTREAM_NEWS_URL: 'https://news.test',
+    SCRIPSTREAM_RETRIES: '4',
+    SCRIPSTREAM_WORKERS: 'all-ohlcv=2',
+    SCRIPSTREAM_SHEET_ID: 'CANARY',
+  }
+  const sources = { configFile, env, flags: { out: 'here' }, streams }
+  const loaded = loadAll(sources)
+  const used = { ...loaded, urls: { ...loaded.urls, web: 'http://127.0.0.1:1/web' } }
+  const settings = listSettings(used, { loaded, origins: findOrigins(sources) })
+  const places = Object.fromEntries(settings.map(({ name, from }) => [name, from]))
+  expect(places).toMatchObject({
+    'urls.news': 'SCRIPSTREAM_NEWS_URL',
+    'urls.web': 'simulator',
+    out: '--out',
+    newsLimit: configFile,
+    retries: 'SCRIPSTREAM_RETRIES',
+    'workers.market-news': configFile,
+    'workers.all-ohlcv': 'SCRIPSTREAM_WORKERS',
+    exchange: 'default',
+  })
+  expect(JSON.stringify(settings)).not.toContain('CANARY')
+  const text = settingLines(settings, 120).map((line) => line.map(([part]) => part).join(''))
+  expect(text.slice(0, 3)).toEqual([
+    'Settings',
+    expect.stringMatching(/^setting +from +value$/),
+    expect.stringMatching(/^urls\.news +SCRIPSTREAM_NEWS_URL +https:\/\/news\.test$/),
+  ])
+  expect(text.at(-1)).toContain('notifyOn failure')
+  expect(text.filter((line) => /exchange/.test(line))).toEqual([expect.stringMatching(/^default: exchange NSE, fetchOhlcv true/)])
 })

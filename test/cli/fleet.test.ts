@@ -100,7 +100,7 @@ describe('a run with a fleet', () => {
     const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...dependencies, fleet })
     expect([code, out]).toEqual([2, ''])
     expect(err).toBe(
-      'error: Redis at redis://127.0.0.1:1 cannot be used (connect ECONNREFUSED 127.0.0.1:1): check that it runs, and that address and password are right\n',
+      'error: Redis at redis://127.0.0.1:1 cannot be used (127.0.0.1:1 refuses connections): check that it runs, and that address and password are right\n',
     )
     expect(testFleet.seen.collectors).toEqual([])
   })
@@ -169,7 +169,7 @@ describe.each(['run', 'worker'])('%s', (command) => {
   test('reports an unreachable Redis without the password', async () => {
     const { code, out, err } = await typed([command, '--engine', `redis://u:${SECRET}@127.0.0.1:1`, '--blobs', 'x'], real)
     expect(code).toBe(2)
-    expect(err).toMatch(/^error: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check /)
+    expect(err).toMatch(/^error: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(127\.0\.0\.1:1 refuses connections\): check /)
     expect(out + err).not.toContain(SECRET)
   })
 })
@@ -212,13 +212,13 @@ describe('a worker', () => {
     news$.next({ type: 'joined', name: 'here-1', shown: 'redis://10.0.0.5' })
     advance(io.scheduler, 20_000)
     news$.next({ type: 'run', run: 'r1' })
-    news$.next({ type: 'settled', stream: 'market-news' })
-    news$.next({ type: 'settled', stream: 'market-news' })
+    news$.next({ type: 'item-finished', stream: 'market-news' })
+    news$.next({ type: 'item-finished', stream: 'market-news' })
     advance(io.scheduler, 29_000)
     expect(io.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; press Ctrl+C to stop.\nWorking for run r1.\n')
     advance(io.scheduler, 30_000)
     expect(io.err.text()).toMatch(/\n2 items finished since this worker joined\n$/)
-    news$.next({ type: 'settled', stream: 'market-news' })
+    news$.next({ type: 'item-finished', stream: 'market-news' })
     news$.complete()
     // At the end, the last count is printed at once.
     expect(await code).toBe(0)
@@ -277,10 +277,10 @@ describe('the line of a fleet', () => {
 
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
     const io = createTestIo({ err: columns === undefined ? {} : { columns } })
-    const tally = createRunStats()
-    const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler })
+    const stats = createRunStats()
+    const progress = createProgress(mode, { stats, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler, forecasts: [] })
     for (const event of [started, { type: 'fleet', at: 0, fleet } as const]) {
-      tally.record(event)
+      stats.record(event)
       progress.update(event)
     }
     advance(io.scheduler, 6_000)
@@ -288,11 +288,11 @@ describe('the line of a fleet', () => {
     return mode === 'bars' ? io.err.screen() : io.err.text().split('\n')
   }
 
-  test.each([80, 200])('is below the total, within %i columns', (columns) => {
+  test.each([80, 200])('is above the whole run, within %i columns', (columns) => {
     for (const fleet of [nobody, three, fifty]) {
       const lines = shown('bars', columns, fleet)
       const index = lines.findIndex((line) => line.includes('worker'))
-      expect(lines[index - 1]).toContain('0 of 1 stream')
+      expect(lines[index + 1]).toContain('0 of 1 stream')
       expect(width(lines[index] ?? '')).toBeLessThan(columns)
     }
   })

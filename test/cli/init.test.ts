@@ -29,7 +29,7 @@ describe('a settings file', () => {
 })
 
 describe('the command init', () => {
-  const env = { SCRIPSTREAM_NEWS_URL: 'https://news.example', SCRIPSTREAM_HEADERS: '{"key":"secret"}', NEWS_LIMIT: '20' }
+  const env = { SCRIPSTREAM_NEWS_URL: 'https://news.example', SCRIPSTREAM_HEADERS: '{"key":"s3cret"}', NEWS_LIMIT: '20' }
   const run = async (...args: readonly string[]) => {
     const io = createTestIo({ env })
     const code = await runProgram(['init', ...args], io, { ...createTestDependencies(), streams, settingRows })
@@ -62,7 +62,7 @@ describe('the command init', () => {
       `Wrote ${config}.\n  urls.news: from SCRIPSTREAM_NEWS_URL\n  newsLimit: from NEWS_LIMIT\nSet the addresses of your provider in it, then run "scripstream doctor".\n`,
     )
     const written = readFileSync(config, 'utf8')
-    expect(written).not.toContain('secret')
+    expect(written).not.toContain('s3cret')
     expect(load(written)).toMatchObject({ urls: { news: 'https://news.example' }, newsLimit: 20 })
   })
 

@@ -90,20 +90,39 @@ describe('the command log', () => {
     async (name) => {
       const { text } = await show([first, second], name)
       expect(text).toContain('market-news: 2 items: TCS, INFY')
-      expect(text).toContain('market-news TCS: news answered 503')
+      expect(text).toContain('market-news: news answered 503: TCS')
     },
   )
 
+  it('names streams that lack everything on one line, a reason once, and warnings apart', async () => {
+    const error = 'analytics answered 503'
+    const problems = [{ item: 'all', status: 'http_503', reason: error } as const, { reason: 'analytics was down once' }]
+    const report = runReport({ outcome: 'failed', scripts: { 'master-data': scriptReport({ outcome: 'failed', error, problems }) } })
+    const { text } = await show([toRunLogEntry(report, { 'master-data': ['all'], 'market-news': 'all' })], 'last')
+    expect(text.slice(text.indexOf('Missing'))).toBe(
+      [
+        'Missing after this run\n  all of master-data, market-news\n',
+        'Why\n  master-data: analytics answered 503\n',
+        'Warnings\n  master-data: analytics was down once\n',
+      ].join('\n'),
+    )
+  })
+
   it('compares two runs', async () => {
-    expect((await show([first, second], 'aaaa', 'last')).text).toMatch(/market-news +partial → success .* 9 → 7 +2 → 0/)
+    expect((await show([first, second], 'aaaa', 'last')).text).toMatch(/market-news +partial → ok .* 9 → 7 +2 → 0/)
   })
 
   it('rejects an unknown run, and says how runs are named', async () => {
-    expect(await show([first], '2020-01-01')).toEqual({
+    expect(await show([first], 'nonsense')).toEqual({
       code: 2,
       text: '',
-      err: expect.stringMatching(/^error: unknown run "2020-01-01": 1 run since 2026-11-17\n {2}Name it by its id/),
+      err: expect.stringMatching(/^error: unknown run "nonsense": 1 run since 2026-11-17\n {2}Name it by its id/),
     })
+  })
+
+  it('says so if no run started on a day', async () => {
+    const { code, err } = await show([first], '2026-11-16')
+    expect([code, err]).toEqual([2, 'error: no run started on 2026-11-16: 1 run since 2026-11-17\n  "scripstream log" lists them\n'])
   })
 
   it('says so if no run is recorded', async () => expect((await show([])).text).toBe('No run is recorded here yet.\n'))

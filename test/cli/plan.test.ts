@@ -80,7 +80,7 @@ describe('a plan', () => {
     const run = { only: ['company-filings', 'market-news'], symbols: chosen }
     expect(requestsIn(await planned(run))).toEqual({ 'master-data': 1, 'company-filings': 4, 'market-news': 2 })
     expect(requestsIn(await planned(run, { forceUpdate: false }))).toEqual({ 'master-data': 1, 'company-filings': 2, 'market-news': 2 })
-    await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbols: ')
+    await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbol: ')
   })
 
   it('estimates the next day, and what is left of an interrupted run', async () => {
@@ -90,7 +90,7 @@ describe('a plan', () => {
     const collector = createCollector({ settings: settingsOf({ workers: { 'market-news': 1 } }) })
     const run$ = collector.events({ asOf: now, stop }).pipe(
       tap((event) => {
-        if (event.type === 'settled' && event.stream === 'market-news') stop.next()
+        if (event.type === 'item-finished' && event.stream === 'market-news') stop.next()
       }),
     )
     expect(await lastValueFrom(run$)).toMatchObject({ report: { outcome: 'interrupted' } })

@@ -36,6 +36,7 @@ describe('wrong usage', () => {
     [['run', '--simulate', 'many'], '--simulate: "many"'],
     [['run', '--as-of', '2024-02-30'], '--as-of: invalid date "2024-02-30"'],
     [['run', '--symbols', '@/nowhere'], '--symbols: the file "/nowhere" cannot be read'],
+    [['stream', 'surveillance-lists', '--symbols', 'TCS'], '--symbols: surveillance-lists is not fetched stock by stock'],
     [['run', '--only', 'market-new'], '(did you mean market-news?)'],
     [['run', '--skip', 'nothing-like-it'], '"scripstream list" lists them all'],
     [['simulate', '--port', '70000'], '--port: "70000" is not a whole number from 0 to 65535'],

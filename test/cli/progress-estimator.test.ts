@@ -8,23 +8,23 @@ import { createRandom } from '../../src/simulator/random.js'
 const NAMES = ['market-news', 'all-ohlcv'] as const
 
 const follow = () => {
-  const tally = createRunStats()
+  const stats = createRunStats()
   const estimator = createProgressEstimator()
   const handle = (...events: readonly RunEvent[]): void => {
     for (const event of events) {
-      tally.record(event)
+      stats.record(event)
       estimator.record(event)
     }
   }
   handle({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })) })
   const at = (now: number) => {
-    estimator.sample(tally.streams(), now)
-    return tally.streams().map((stream) => ({ stream, ...estimator.estimate(stream) }))
+    estimator.sample(stats.streams(), now)
+    return stats.streams().map((stream) => ({ stream, ...estimator.estimate(stream) }))
   }
   return { handle, at }
 }
 
-const settled = (stream: string): RunEvent => ({ type: 'settled', stream, item: 'A', status: 'success' })
+const settled = (stream: string): RunEvent => ({ type: 'item-finished', stream, item: 'A', status: 'success' })
 const begun = (stream: string, total: number): readonly RunEvent[] => [
   { type: 'stream-started', at: 0, stream },
   { type: 'items-known', stream, total },
@@ -37,7 +37,7 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.record({
-      type: fc.constant('settled' as const),
+      type: fc.constant('item-finished' as const),
       stream,
       item: fc.constant('A'),
       status: fc.constantFrom('success' as const, 'error' as const),
@@ -56,7 +56,7 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      type: fc.constant('host-held' as const),
+      type: fc.constant('host-paused' as const),
       since: fc.constant(0),
       at: fc.nat(9_000),
       hosts: fc.constant(['news'] as const),
@@ -66,7 +66,7 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ type: fc.constant('host-open' as const), at: fc.nat(9_000), hosts: fc.constant(['news'] as const) }),
+    arbitrary: fc.record({ type: fc.constant('host-resumed' as const), at: fc.nat(9_000), hosts: fc.constant(['news'] as const) }),
   },
 )
 
@@ -81,13 +81,13 @@ describe('the finished share of a stream', () => {
         for (const [event, passed] of steps) {
           handle(event)
           now += passed
-          for (const { stream: tally, share, perSecond = 1, leftMs = 0 } of at(now)) {
-            const before = shown.get(tally.name) ?? 0
+          for (const { stream: stats, share, perSecond = 1, leftMs = 0 } of at(now)) {
+            const before = shown.get(stats.name) ?? 0
             if (share > before && share < 1) moved += 1
             expect(share).toBeGreaterThanOrEqual(before)
             expect(share).toBeLessThanOrEqual(1)
             expect(Number.isFinite(perSecond) && perSecond > 0 && Number.isFinite(leftMs) && leftMs >= 0).toBe(true)
-            shown.set(tally.name, share)
+            shown.set(stats.name, share)
           }
         }
         handle(
@@ -112,8 +112,8 @@ const estimates = (instants: readonly number[], pauses: readonly (readonly [from
   let next = 0
   for (let now = 0; now < end; now += 100) {
     for (const [from, to] of pauses) {
-      if (from >= now - 100 && from < now) handle({ type: 'host-held', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
-      if (to >= now - 100 && to < now) handle({ type: 'host-open', at: now, hosts: ['news'] })
+      if (from >= now - 100 && from < now) handle({ type: 'host-paused', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
+      if (to >= now - 100 && to < now) handle({ type: 'host-resumed', at: now, hosts: ['news'] })
     }
     for (; (instants[next] ?? end) <= now && next < instants.length - 1; next += 1) handle(settled('market-news'))
     shown.push({ now, leftMs: at(now)[0]?.leftMs, right: end - now })

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { followJobControl } from '../../src/cli/run/run-progress.js'
+import type { StreamForecast } from '../../src/cli/terminal/overall.js'
 import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
 import { chooseGlyphs } from '../../src/cli/terminal/terminal.js'
 import { width } from '../../src/cli/terminal/text.js'
@@ -13,13 +15,17 @@ interface Show {
   readonly handle: (...events: RunEvent[]) => void
 }
 
-const show = (mode: Exclude<ProgressMode, 'auto'>, err: RecorderOptions, env: NodeJS.ProcessEnv = {}): Show => {
+const show = (
+  mode: Exclude<ProgressMode, 'auto'>,
+  err: RecorderOptions,
+  { env = {}, forecasts = [] }: { env?: NodeJS.ProcessEnv; forecasts?: readonly StreamForecast[] } = {},
+): Show => {
   const io = createTestIo({ err })
-  const tally = createRunStats()
-  const progress = createProgress(mode, { tally, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler })
+  const stats = createRunStats()
+  const progress = createProgress(mode, { stats, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler, forecasts })
   const handle = (...events: RunEvent[]): void => {
     for (const event of events) {
-      tally.record(event)
+      stats.record(event)
       progress.update(event)
     }
   }
@@ -40,7 +46,7 @@ const begun = (stream: string, total: number, at = 0): RunEvent[] => [
 const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): RunEvent[] =>
   Array.from({ length: times }, (_, index) => [
     { type: 'requested' as const, stream },
-    { type: 'settled' as const, stream, item: `S${index}`, status },
+    { type: 'item-finished' as const, stream, item: `S${index}`, status },
   ]).flat()
 const ended = (stream: string, at: number, error?: string): RunEvent[] => [
   ...(error === undefined ? [345, 12_000] : []).map((bytes) => ({ type: 'stored' as const, stream, bytes })),
@@ -93,7 +99,7 @@ describe('bars', () => {
       '▸ market-news             ███░░░░░░░ 1,012/2,775   101/s   18s left  12 lost',
       '· incremental-price-bands waiting',
       '▸ all-indices             ░░░░░░░░░░',
-      '  12s · 2 of 5 streams · 1,013 items · 1 failed · 12 lost · 1 x 429',
+      '  36 % · 1,013/2,776 items · 18s left · 2 of 5 streams · 1 failed · 12 lost',
       '',
     ])
   })
@@ -117,7 +123,7 @@ describe('bars', () => {
       `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost     1,012 requests                          1 retried  1 x 429`,
       '· incremental-price-bands waiting',
       `▸ all-indices             ${bar(0)}${' '.repeat(49)}0 requests`,
-      '  12s · 2 of 5 streams · 1,013 items · 1 failed · 12 lost · 1 x 429 · 1,013 requests',
+      '  36 % · 1,013/2,776 items · 18s left · 2 of 5 streams · 12s · 1 failed · 12 lost · 1 x 429 · 1,013 requests',
       '',
     ])
   })
@@ -136,7 +142,7 @@ describe('bars', () => {
     expect(io.err.screen().map((line) => line.slice(0, 20))).toEqual([
       '▸ market-news       ',
       '▸ all-indices       ',
-      '  12s · 2 of 5 strea',
+      '  36 % · 1,013/2,776',
       '',
     ])
   })
@@ -172,8 +178,8 @@ describe('bars', () => {
     io.err.resize(40)
     const before = io.err.text().length
     advance(io.scheduler, 200)
-    // The terminal has wrapped the line with the bar; the other two are short.
-    expect(io.err.text().slice(before).startsWith('\x1b[1G\x1b[4A\x1b[0J')).toBe(true)
+    // The terminal has wrapped the line with the bar and the last one; the other one is short.
+    expect(io.err.text().slice(before).startsWith('\x1b[1G\x1b[5A\x1b[0J')).toBe(true)
   })
 
   test('name the paused hosts with reason and time, and hide the remaining time meanwhile', () => {
@@ -182,18 +188,51 @@ describe('bars', () => {
     handle(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
     handle(...settled('market-news', 10), ...settled('all-ohlcv', 10))
     advance(io.scheduler, 1_000)
-    handle({ type: 'host-held', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
-    handle({ type: 'host-held', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
+    handle({ type: 'host-paused', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
+    handle({ type: 'host-paused', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
     advance(io.scheduler, 2_000)
     expect(io.err.screen().slice(0, -1)).toEqual([
       '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
       '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s    6s left',
-      '  2.0s · 0 of 2 streams · 20 items',
       '  news: rate limited, wait 3s · static and sheet: down for 2s, next try in 1s',
+      '  25 % · 20/80 items · 0 of 2 streams · 2.0s · 20 requests',
     ])
-    handle({ type: 'host-open', at: 2_500, hosts: ['news'] }, { type: 'host-open', at: 2_500, hosts: ['static', 'sheet'] })
+    handle({ type: 'host-resumed', at: 2_500, hosts: ['news'] }, { type: 'host-resumed', at: 2_500, hosts: ['static', 'sheet'] })
     advance(io.scheduler, 2_600)
-    expect(io.err.screen().slice(-3)).toEqual([expect.stringContaining('left'), '  2.6s · 0 of 2 streams · 20 items', ''])
+    expect(io.err.screen().slice(-3)).toEqual([
+      expect.stringContaining('left'),
+      '  25 % · 20/80 items · 8s left · 0 of 2 streams · 2.6s · 20 requests',
+      '',
+    ])
+  })
+
+  test.each([
+    [80, 24],
+    [60, 20],
+    [60, 24],
+  ])('end with the whole run at %i columns and %i rows, with 16 streams and two paused hosts', (columns, rows) => {
+    const { io, handle } = show('bars', { columns, rows })
+    const names = Array.from({ length: 16 }, (_, index) => `all-of-the-streams-${index}`)
+    handle(started(...names), ...names.flatMap((name) => [...begun(name, 2_775), ...settled(name, 250), ...settled(name, 3, 'rate_limit')]))
+    const held = { type: 'host-paused', at: 0, why: 'down', since: 0, until: 300_000, giveUpAt: 300_000 } as const
+    handle({ ...held, hosts: ['news', 'static'] }, { ...held, hosts: ['ticks'] })
+    advance(io.scheduler, 5_000)
+    const lines = io.err.screen().slice(0, -1)
+    expect(lines.length).toBeLessThan(rows)
+    expect(lines.at(-1)).toMatch(/^ {2}9 % · 4,048\/44,400 items · \d\ds left · .*48 lost/)
+    expect(lines.at(-2)).toMatch(/ticks: down for 5s, next try in 4m55s/)
+  })
+
+  test('drop paused hosts whose streams have all ended', () => {
+    const { io, handle } = show('bars', { columns: 80 })
+    const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
+    handle(started(news, 'all-ohlcv'), ...begun('market-news', 1))
+    handle({ type: 'host-paused', at: 0, hosts: ['news'], why: 'down', since: 0, until: 9_000 })
+    advance(io.scheduler, 100)
+    expect(io.err.screen().join('\n')).toContain('news: down')
+    handle({ type: 'stream-finished', at: 200, stream: 'market-news', outcome: 'partial' })
+    advance(io.scheduler, 300)
+    expect(io.err.screen().join('\n')).not.toContain('news: down')
   })
 
   test('exclude the items of a resumed run from the rate', () => {
@@ -205,6 +244,39 @@ describe('bars', () => {
     handle(...ended('market-news', 2_000))
     advance(io.scheduler, 2_100)
     expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
+  })
+
+  test('disappear with Ctrl+Z, before the process stops, and are drawn again below what the shell has written', () => {
+    const { io, progress, handle } = show('bars', { columns: 80 })
+    const stops: string[] = []
+    const suspend = (): void => {
+      stops.push(io.err.text())
+      io.stderr.write('^Z\n[1]+  Stopped\n$ fg\n')
+    }
+    const listening = followJobControl({ ...io, suspend }, progress)
+    handle(started('market-news'))
+    io.jobSignal$.next('SIGTSTP')
+    expect(stops.map((text) => text.slice(-6))).toEqual(['\x1b[?25h'])
+    expect(io.err.screen()).toEqual(['^Z', '[1]+  Stopped', '$ fg', ''])
+    advance(io.scheduler, 1_000)
+    expect(io.err.screen()).toEqual(['^Z', '[1]+  Stopped', '$ fg', ''])
+    io.jobSignal$.next('SIGCONT')
+    expect(io.err.text().split('\x1b[?25l')).toHaveLength(3)
+    expect(io.err.screen().slice(2, 4)).toEqual(['$ fg', '· market-news waiting'])
+    progress.end()
+    expect(io.err.screen()).toEqual(['^Z', '[1]+  Stopped', '$ fg', ''])
+    io.jobSignal$.next('SIGCONT')
+    expect(io.err.screen()).toEqual(['^Z', '[1]+  Stopped', '$ fg', ''])
+    listening.unsubscribe()
+    expect(io.jobSignal$.observed).toBe(false)
+  })
+
+  test('leave Ctrl+Z alone where nothing is redrawn', () => {
+    for (const mode of ['lines', 'none'] as const) {
+      const { io, progress } = show(mode, {})
+      followJobControl(io, progress)
+      expect(io.jobSignal$.observed).toBe(false)
+    }
   })
 
   test('disappear at the end and show the cursor again, once', () => {
@@ -234,7 +306,7 @@ describe('bars', () => {
     const { io, progress, handle } = show('bars', { columns: 80 })
     handle(started('market-news'))
     progress.writeAbove('a log line\n')
-    expect(io.err.screen()).toEqual(['a log line', '· market-news waiting', '  0.0s · 0 of 1 stream · 0 items', ''])
+    expect(io.err.screen()).toEqual(['a log line', '· market-news waiting', '  0 % · 0 items · 0 of 1 stream · 0.0s · 0 requests', ''])
   })
 
   test('write nothing for a run that never starts', () => {
@@ -245,7 +317,7 @@ describe('bars', () => {
   })
 
   test('use ASCII characters in a locale without UTF-8', () => {
-    const { io, handle } = show('bars', { columns: 80 }, { LC_ALL: 'C', LANG: 'en_IN.UTF-8' })
+    const { io, handle } = show('bars', { columns: 80 }, { env: { LC_ALL: 'C', LANG: 'en_IN.UTF-8' } })
     handle(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
@@ -281,7 +353,7 @@ describe('lines', () => {
     const { io, handle } = show('lines', {})
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     handle(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
-    handle({ type: 'host-held', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
+    handle({ type: 'host-paused', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
     advance(io.scheduler, 5_000)
     expect(io.err.text()).toBe('5.0s: 0 of 1 stream done; market-news 10/40; news: sends HTML instead of data, wait 2s\n')
   })

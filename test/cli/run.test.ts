@@ -274,6 +274,7 @@ describe('the flags of a run', () => {
       only: ['market-news', 'surveillance-lists'],
       skip: ['master-data'],
       symbols: ['B', 'A'],
+      wrongSymbols: 'reject',
       asOf: Date.parse('2026-02-12T18:29:59Z'),
       stop: expect.anything(),
     })

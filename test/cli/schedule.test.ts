@@ -2,17 +2,19 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { schedulers } from '../../src/cli/schedule/entries.js'
 import type { DailyJob } from '../../src/cli/schedule/job.js'
-import { createTestDependencies, createTestIo } from './support.js'
+import { createTestDependencies, createTestIo, settingsFile } from './support.js'
 
 const job: DailyJob = {
   program: ['/opt/my node/node', '/opt/scripstream.cjs'],
   folder: '/srv/100% market',
   out: '/srv/market',
-  config: undefined,
+  config: '/srv/100% market/my.json',
+  variables: {},
+  needed: ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID'],
   exportTo: undefined,
   minuteOfDay: 18 * 60 + 30,
   offsets: [0, 0],
@@ -26,11 +28,46 @@ describe('an entry for a scheduler', () => {
     const [run, verify, exported] = [
       text.search(/run --quiet --out/),
       text.search(/verify --quiet --out/),
-      text.search(/export --out .*market\.duckdb/),
+      text.search(/export --quiet --out .*market\.duckdb/),
     ]
     expect(run).toBeGreaterThan(0)
     expect(verify).toBeGreaterThan(run)
     expect(exported).toBeGreaterThan(verify)
+  })
+
+  it.each(['cron', 'systemd', 'launchd', 'task-scheduler'])(
+    'for %s names the settings file in each command, and where the addresses are',
+    (name) => {
+      const text = entry(name, { exportTo: 'market.duckdb' })
+      expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(3)
+      expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
+      expect(text).toContain('notify')
+    },
+  )
+
+  it.each(['cron', 'systemd', 'launchd', 'task-scheduler'])('for %s sets the proxy of this machine', (name) => {
+    const text = entry(name, { variables: { HTTPS_PROXY: 'http://…@proxy:3128' } })
+    expect(text.replaceAll(/["']|&quot;/g, '')).toContain('HTTPS_PROXY=http://…@proxy:3128')
+    expect(text).toContain('Replace … by the user name and the password of the proxy.')
+    expect(entry(name)).not.toMatch(/HTTPS_PROXY|Replace/)
+  })
+
+  it.each(['github-actions', 'docker'])('for %s names every variable, and no file of this machine', (name) => {
+    const text = entry(name, { exportTo: 'market.duckdb', variables: { HTTPS_PROXY: 'http://proxy' } })
+    for (const variable of [...job.needed, 'SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY']) expect(text).toContain(variable)
+    expect(text).not.toMatch(/my\.json|http:\/\/proxy/)
+  })
+
+  it('for GitHub takes each variable from a secret, and keeps what is exported', () => {
+    const text = entry('github-actions', { exportTo: 'parquet:tables' })
+    for (const variable of job.needed) expect(text).toContain(`      ${variable}: \${{ secrets.${variable} }}\n`)
+    expect(text).toContain('with: { name: market, path: "data\\ntables" }')
+    expect(entry('github-actions')).toContain('with: { name: market, path: data }')
+  })
+
+  it('for Docker installs what an export needs', () => {
+    expect(entry('docker', { exportTo: 'postgres://db/market' })).toContain('.tgz @duckdb/node-api postgres && rm')
+    expect(entry('docker')).not.toContain('@duckdb')
   })
 
   it('for cron has the local time of 18:30 in India', () => {
@@ -75,20 +112,48 @@ describe('an entry for a scheduler', () => {
     const text = entry(name, { out: '/a & b/<c>' })
     expect(text).toContain('/a &amp; b/&lt;c&gt;')
     expect(text).not.toMatch(/&(?!\w+;)/)
+    expect(entry(name, { config: '/srv/my--data/x.json' })).toContain('/srv/my- -data/x.json')
   })
 })
 
 describe('the command schedule', () => {
-  const run = async (...args: readonly string[]) => {
-    const io = createTestIo()
-    const code = await runProgram(['schedule', ...args], io, createTestDependencies())
-    return { code, text: io.out.text(), err: io.err.text() }
-  }
+  const runWith =
+    (env: NodeJS.ProcessEnv) =>
+    async (...args: readonly string[]) => {
+      const io = createTestIo({ env })
+      const code = await runProgram(['schedule', ...args], io, createTestDependencies())
+      return { code, text: io.out.text(), err: io.err.text() }
+    }
+  const run = runWith({})
 
   it('prints absolute paths', async () => {
-    const { code, text } = await run('--print', 'cron', '--out', 'somewhere')
+    const config = settingsFile('{}')
+    const { code, text } = await run('--print', 'cron', '--out', 'somewhere', '--export-to', 'market.duckdb', '--config', config)
     expect(code).toBe(0)
-    expect(text).toContain(`--out ${process.cwd()}/somewhere`)
+    for (const path of ['--out CWD/somewhere', '--to duckdb:CWD/market.duckdb', `--config ${config}`])
+      expect(text).toContain(path.replace('CWD', process.cwd()))
+  })
+
+  it('says on stderr what the scheduler will lack, and prints no password of a proxy', async () => {
+    const env = { SCRIPSTREAM_RETRIES: '1', SCRIPSTREAM_OUT: 'x', HTTPS_PROXY: 'http://me:s3cret@proxy:3128', no_proxy: 'a,b' }
+    const { text, err } = await runWith(env)('--print', 'cron')
+    expect(err).toBe(
+      `warning: ${process.cwd()}/scripstream.config.json does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first\n` +
+        `warning: the scheduler will not have these variables; set them in ${process.cwd()}/scripstream.config.json: SCRIPSTREAM_RETRIES\n`,
+    )
+    expect(text).toContain("export HTTPS_PROXY='http://…@proxy:3128' && export NO_PROXY=a,b && ")
+    expect(text).not.toContain('s3cret')
+    expect((await runWith(env)('--print', 'docker')).err).toBe('')
+  })
+
+  it('warns of a path in the cache of npx', async () => {
+    vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', '/home/me/.npm/_npx/1/node_modules/.bin/scripstream'])
+    onTestFinished(() => void vi.restoreAllMocks())
+    const config = settingsFile('{}')
+    expect((await run('--print', 'cron', '--config', config)).err).toBe(
+      'warning: /home/me/.npm/_npx/1/node_modules/.bin/scripstream is in the cache of npx, which may be emptied; install scripstream and run this command again\n',
+    )
+    expect((await run('--print', 'docker', '--config', config)).err).toBe('')
   })
 
   it.each(['17:59', '25:00', 'noon'])('rejects the time %s', async (time) => {

@@ -12,6 +12,8 @@ describe('a target', () => {
     ['/srv/market.db', 'duckdb', '/srv/market.db'],
     ['duckdb:market', 'duckdb', 'market'],
     ['parquet:/srv/a:b', 'parquet', '/srv/a:b'],
+    ['/srv/screener.csv', 'file', '/srv/screener.csv'],
+    ['events.parquet', 'file', 'events.parquet'],
     ['postgres', 'postgres', ''],
     ['postgres:', 'postgres', ''],
     ['postgres://me@db/market', 'postgres', 'postgres://me@db/market'],

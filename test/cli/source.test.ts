@@ -7,11 +7,11 @@ import type { RunEvent } from '../../src/model/event.js'
 
 const event$ = from<RunEvent[]>([
   { type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [] },
-  { type: 'settled', stream: 'master-data', item: 'all', status: 'success' },
+  { type: 'item-finished', stream: 'master-data', item: 'all', status: 'success' },
   { type: 'master-read', stocks: 1 },
 ])
 
-const ALL = ['run-started', 'settled', 'master-read']
+const ALL = ['run-started', 'item-finished', 'master-read']
 
 /** A folder after runs of the given kinds, each with stored data. */
 const folderAfter = async (...runs: readonly boolean[]) => {
@@ -67,7 +67,7 @@ it('recognizes simulated data without a master list', async () => {
 
 it('records nothing for a run that stores nothing', async () => {
   const files: MemoryFiles = new Map()
-  const lost$ = from<RunEvent[]>([{ type: 'settled', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
+  const lost$ = from<RunEvent[]>([{ type: 'item-finished', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
   await firstValueFrom(lost$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false })))
   expect(files.size).toBe(0)
 })

@@ -108,7 +108,7 @@ describe('the summary of a complete run', () => {
 
   test('says that simulated data is simulated', () => {
     expect(print(report, { isSimulated: true }).slice(-3)).toEqual([
-      'This data is simulated; for real data and its settings: scripstream run --help',
+      'This data is simulated; settings for real data: scripstream init',
       '',
       'Complete: 2 streams (500 stocks, 12s).',
     ])
@@ -158,8 +158,8 @@ describe('the summary of a partial run', () => {
       'not selected: all-indices',
       '',
       'Missing',
-      '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items with a',
-      '    path or page that failed',
+      '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items',
+      '    incomplete, because a request failed',
       '    POST news /v2/news: the provider answered 429: rate limited (text/plain, 3',
       '      B, "slow (down)"): TCS, INFY, M&M, ITC, SBIN …',
       '    the provider answered 503: EVIL',
@@ -227,6 +227,45 @@ describe('the notes of a summary', () => {
   })
 })
 
+describe('the summary of a run with wrong symbols', () => {
+  const wrongSymbols = [
+    { given: 'ZOMATO', now: 'ETERNAL' },
+    { given: 'TCSS', near: ['TCS'] },
+  ]
+  const report = runReport({ outcome: 'partial', scripts: { 'master-data': master }, wrongSymbols })
+
+  test('names them, what they mean now, and what to do', () => {
+    expect(print(report).slice(3)).toEqual([
+      'Wrong symbols',
+      '  ZOMATO is now ETERNAL: fetched',
+      '  TCSS (did you mean TCS?): not listed, nothing fetched',
+      '',
+      'Written to ./data: 2 files, 21 kB; report: .scripstream/report.json',
+      '',
+      'Next',
+      '  Correct these symbols in the watchlist.',
+      '',
+      'Partial: all files are written, but 2 symbols of the watchlist are wrong (500',
+      '  stocks, 12s).',
+    ])
+  })
+
+  test('names the first few of many', () => {
+    const many = Array.from({ length: 1_009 }, (_, index) => ({ given: `X${index}`, near: [] }))
+    expect(print({ ...report, wrongSymbols: many }).slice(11, 13)).toEqual([
+      '  X7: not listed, nothing fetched',
+      '  and 1,001 more (--json names all)',
+    ])
+  })
+})
+
+test('what earlier runs did not fetch at all is one line', () => {
+  const missing = { 'market-news': 'all', 'all-indices': 3, deals: 'all' } as const
+  const lines = print(runReport({ scripts: { 'master-data': master }, missing }))
+  const start = lines.indexOf('Missing from earlier runs')
+  expect(lines.slice(start + 1, start + 4)).toEqual(['  all-indices: 3 items', '  all of market-news, deals', ''])
+})
+
 describe('the summary of a failed run', () => {
   test('shows the cause, the streams that were not started, and what to do', () => {
     const report = runReport({
@@ -253,9 +292,9 @@ describe('the summary of a failed run', () => {
       'not started: market-news',
       '',
       'Missing',
-      '  master-data: failed: the provider answered 500; 1 of 1 item lost (1 http_500)',
+      '  master-data: failed: the provider answered 500',
       '',
-      'Written to ./data: nothing; files of earlier runs are unchanged; report:',
+      'Written to ./data: nothing; earlier files are unchanged; report:',
       '  .scripstream/report.json',
       '',
       'Next',
@@ -335,7 +374,7 @@ describe('the advice on a failure', () => {
     [[{ code: 'html', host: 'static' }], 'static sends HTML', 'SCRIPSTREAM_STATIC_URL'],
     [[{ code: 'dns', host: 'news' }], 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
     [[{ code: 'connect', host: 'news' }], 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
-    [[{ code: 'tls', host: 'ticks' }], 'The certificate of ticks', 'NODE_EXTRA_CA_CERTS'],
+    [[{ code: 'tls', host: 'ticks' }], 'The TLS connection to ticks fails', 'NODE_EXTRA_CA_CERTS'],
     [[{ code: 'deadline', host: 'ticks' }], 'ticks is too slow', '"timeoutsMs"'],
     [[{ code: 'shrink' }], 'Refused, the earlier files stay', '--accept shrink'],
     [[{ code: 'connect' }], 'The provider cannot be reached', 'check its address'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { EMPTY, type Observable, of, Subject, VirtualTimeScheduler } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
-import type { ExitSignal } from '../../src/cli/signals.js'
+import type { ExitSignal, JobSignal } from '../../src/cli/signals.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
@@ -23,6 +23,7 @@ export interface TestIo extends ProcessIo {
   readonly err: Recorder
   readonly scheduler: VirtualTimeScheduler
   readonly signal$: Subject<ExitSignal>
+  readonly jobSignal$: Subject<JobSignal>
   readonly exits: number[]
 }
 
@@ -39,6 +40,8 @@ export const createTestIo = (options: { out?: RecorderOptions; err?: RecorderOpt
     env: options.env ?? {},
     scheduler: new VirtualTimeScheduler(undefined, 0),
     signal$: new Subject(),
+    jobSignal$: new Subject(),
+    suspend: () => undefined,
     exits,
     exit: (code) => void exits.push(code),
   }
@@ -76,8 +79,11 @@ export const tinyRegistry: readonly StreamDefinition[] = [
 export const reportsTo =
   (listen: (report: RunReport) => Observable<void>, files: MemoryFiles = new Map()): Dependencies['storage'] =>
   () => {
-    const { stored, keep } = memory(files)
-    return { stored, keep: (name, document) => (name === 'report.json' ? listen(document as RunReport) : keep(name, document)) }
+    const { stored, storeDocument } = memory(files)
+    return {
+      stored,
+      storeDocument: (name, document) => (name === 'report.json' ? listen(document as RunReport) : storeDocument(name, document)),
+    }
   }
 
 /** Fake dependencies; the collector emits the given events. */
@@ -87,6 +93,7 @@ export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, cha
   optionalPackages: [],
   settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' }],
   loadSettings: ({ flags }) => Settings.parse(flags),
+  findOrigins: () => new Map(),
   createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),
   storage: reportsTo(() => of(undefined)),
   serveSimulator: () => Promise.reject(new Error('not in this test')),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { readAsOf, readInteger, readJsonFile, readStreams, readSymbols } from '../../src/cli/options.js'
+import { readAsOf, readInteger, readJsonFile, readStreams } from '../../src/cli/options.js'
 import { UsageError } from '../../src/model/errors.js'
 import { findClosest } from '../../src/model/text.js'
 
@@ -36,21 +36,6 @@ describe('--as-of', () => {
   ])('rejects "%s" and names the flag', (text) => {
     expect(() => readAsOf(text)).toThrow(UsageError)
     expect(() => readAsOf(text)).toThrow(/^--as-of: /)
-  })
-})
-
-describe('--symbols', () => {
-  test('takes a list, trimmed, each symbol once', () => {
-    expect(readSymbols(' TCS, M&M,,TCS ,BAJAJ-AUTO')).toEqual(['TCS', 'M&M', 'BAJAJ-AUTO'])
-  })
-
-  test('reads a file with a symbol per line or commas between, and comments', () => {
-    const path = fileWith('\ufeff# mine\r\nTCS\r\nINFY, M&M # both\n\n#ITC\nTCS\n')
-    expect(readSymbols(`@${path}`)).toEqual(['TCS', 'INFY', 'M&M'])
-  })
-
-  test.each(['', ',', '@/nowhere/at/all', `@${fileWith('# nothing\n')}`])('"%s" is refused', (text) => {
-    expect(() => readSymbols(text)).toThrow(UsageError)
   })
 })
 
@@ -98,7 +83,7 @@ describe('a JSON file', () => {
   test.each([
     ['/nowhere', /--faults: the file "\/nowhere" cannot be read/],
     [fileWith('{'), /--faults: .* is not JSON/],
-    [fileWith('[1]'), /--faults: .* has invalid content[\s\S]*expected string/],
+    [fileWith('[1]'), /--faults: .* has invalid content[\s\S]*0 must be a text/],
   ])('%s is refused with the flag and the reason', (path, message) => {
     expect(() => readJsonFile('--faults', path, Names)).toThrow(UsageError)
     expect(() => readJsonFile('--faults', path, Names)).toThrow(message)

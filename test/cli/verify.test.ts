@@ -88,6 +88,14 @@ describe('verify --quiet', () => {
     expect(await verified({}, '--only', 'unordered-candles', '--quiet', '--json')).toEqual({ code: 0, text: '', err: '' })
     expect(await verified({}, '--quiet')).toMatchObject({ code: 4, text: expect.stringContaining('duplicate-candles') })
   })
+
+  it('prints nothing if all that is new is for information, such as files of stocks that left the list', async () => {
+    const file = join(out, 'ohlcv_data/GONE.csv')
+    writeFileSync(file, 'Timestamp,Open,High,Low,Close,Volume\n')
+    expect((await verified({}, '--only', 'leftovers')).text).toContain('ohlcv_data/GONE.csv')
+    expect(await verified({}, '--only', 'leftovers', '--quiet')).toEqual({ code: 0, text: '', err: '' })
+    rmSync(file)
+  })
 })
 
 describe('verify --since', () => {

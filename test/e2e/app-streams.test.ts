@@ -41,5 +41,5 @@ it('runs, compares and queries a stream of a module that imports the package, wh
   expect(JSON.parse(ran.stdout)).toMatchObject({ scripts: { 'promoter-pledges': { outcome: 'partial', items: { success: 4, error: 1 } } } })
   expect((await run(['drift', '--json'], { cwd })).stdout).toContain('data[].bank')
   const tables = JSON.parse((await run(['query', '--json'], { cwd })).stdout) as readonly { readonly name: string }[]
-  expect(tables.at(-1)?.name).toBe('pledges')
+  expect(tables.map(({ name }) => name)).toContain('pledges')
 })

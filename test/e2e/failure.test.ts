@@ -89,3 +89,22 @@ it('exits with 1 and a message if it waits for something that never happens', as
   expect(code).toBe(1)
   expect(stderr).toBe('error: the process ended before the run finished; run the same command again\n')
 })
+
+describe('run --quiet', () => {
+  const quiet = ['run', '--quiet', '--as-of', '2026-02-12', '--only', 'market-news', '--patience', '0']
+
+  it('prints nothing if all is well', async () => {
+    const { env } = await provider()
+    expect(await run(quiet, { cwd: temporaryFolder(), env })).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('prints the brief if not: the outcome first, what is not up to date, what to do and the command', async () => {
+    const { env } = await provider({ faults: [{ on: 'news', mode: 'status', status: 404 }] })
+    const { code, stdout, stderr } = await run(quiet, { cwd: temporaryFolder(), env })
+    expect([code, stderr]).toEqual([3, ''])
+    expect(stdout).toMatch(/^Partial: as of 2026-02-12 23:59 IST \(12 stocks, /)
+    expect(stdout).toContain('\nNot up to date\n  market-news: ')
+    expect(stdout).toContain('\nNext\n  news answered 404 Not Found; check SCRIPSTREAM_NEWS_URL.')
+    expect(stdout).toMatch(/\n {4}scripstream run --quiet --as-of 2026-02-12 .*\n$/)
+  })
+})

@@ -23,8 +23,8 @@ const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = (
   const root = temporaryFolder()
   const blobs = createBlobStore(root)
   const item = createItem('M&M')
-  const settled: ItemOutcome = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
-  const stored = await storeRows('market-news', { run: RUN, item }, settled, blobs)
+  const fetched: ItemOutcome = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
+  const stored = await storeRows('market-news', { run: RUN, item }, fetched, blobs)
   // The queue stores it as JSON.
   const outcome = JSON.parse(JSON.stringify({ ...BY, ...stored })) as WorkerOutcome
   expect(JSON.stringify(outcome).length).toBeLessThan(300)
@@ -67,10 +67,10 @@ describe('storing and loading an outcome', () => {
     ['has other content', (file: string) => writeFileSync(file, 'x'.repeat(statSync(file).size)), /JSON/],
     ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /the file has 1 rows instead of 2/],
   ])('fails the item with a reason if the blob %s', async (_, meanwhile, words) => {
-    const settled = await thereAndBack(ROWS, meanwhile)
-    expect(settled).toMatchObject({ item: createItem('M&M'), status: 'error', rows: [] })
-    expect(settled.reason).toMatch(/^cannot read the rows of worker a from the shared folder: /)
-    expect(settled.reason).toMatch(words)
+    const outcome = await thereAndBack(ROWS, meanwhile)
+    expect(outcome).toMatchObject({ item: createItem('M&M'), status: 'error', rows: [] })
+    expect(outcome.reason).toMatch(/^cannot read the rows of worker a from the shared folder: /)
+    expect(outcome.reason).toMatch(words)
   })
 })
 

@@ -71,7 +71,7 @@ describe('the check of a Redis server', () => {
     const reaching = connecting(1)
     await expect(reaching).rejects.toThrow(StorageError)
     await expect(reaching).rejects.toThrow(
-      /^Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\): check that it runs/,
+      /^Redis at redis:\/\/127\.0\.0\.1:1 cannot be used \(127\.0\.0\.1:1 refuses connections\): check that it runs/,
     )
     await expect(reaching).rejects.not.toThrow('secret')
   })

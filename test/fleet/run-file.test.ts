@@ -27,6 +27,13 @@ describe('the file of a run', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
+  it('has neither the target nor the secret of notifications', async () => {
+    const root = temporaryFolder()
+    const secrets = createSettings({ notify: 'https://hooks.example/T0KEN', notifySecret: 'a long secret' })
+    await writeRunFile({ run: RUN, asOf: 5, accept: [], settings: secrets }, createBlobStore(root))
+    expect(readFileSync(join(root, RUN, 'run.json'), 'utf8')).not.toMatch(/T0KEN|a long secret/)
+  })
+
   it("is read with this machine's own headers", async () => {
     const { blobs } = await storeTestRunFile()
     const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }

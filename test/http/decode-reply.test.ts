@@ -1,7 +1,7 @@
 import { firstValueFrom, identity, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { decodeReply, describeResponse, type RequestEnd } from '../../src/http/decode-reply.js'
-import { RefusedError } from '../../src/market/never-worse.js'
+import { RefusedError } from '../../src/market/refusal-policy.js'
 import {
   BadAnswerError,
   type CollectError,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
-import { thresholds } from '../../src/market/never-worse.js'
+import { thresholds } from '../../src/market/refusal-policy.js'
 import { column, dataEnvelope, oneOrMore, row } from '../../src/model/row-schema.js'
 
 /** Passes answers to a drift check; returns why each is refused. */

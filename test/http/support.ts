@@ -41,6 +41,7 @@ export interface Served {
   readonly url: string
   /** All sockets opened so far. */
   readonly sockets: readonly Socket[]
+  readonly server: Server
 }
 
 const serving = async (server: Server): Promise<Served> => {
@@ -50,7 +51,7 @@ const serving = async (server: Server): Promise<Served> => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { url: await listening(server), sockets }
+  return { url: await listening(server), sockets, server }
 }
 
 /** Starts a TCP server that calls the test when a request has arrived. */

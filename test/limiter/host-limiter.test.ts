@@ -383,6 +383,24 @@ describe('a host limiter while the circuit is open', () => {
   )
 
   it(
+    'holds a request that waits for the host when its endpoint is refused meanwhile',
+    marbles((m) => {
+      const refused = createTestLimiter()
+      const other = { ...refused, ...refused.forEndpoint('other') }
+      const log: string[] = []
+      waiting(m, refused, log, 'A', m.cold('500ms #', undefined, refusal(20_000)))
+      send(other, lost, 3)
+      waiting(m, refused, log, 'B')
+      waiting(m, other, log, 'C')
+      const { message } = refusal()
+      m.flush()
+
+      // The host is down until 1 s: C is its probe, although B has waited longer.
+      expect(log).toStrictEqual(['0 A', `500 A ${message}`, '1000 C', '20500 B'])
+    }),
+  )
+
+  it(
     'counts late failures of earlier requests as the same outage',
     marbles((m) => {
       const limiter = createTestLimiter()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { catchError, type Observable, of, reduce } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { RefusedError, thresholds } from '../../src/market/never-worse.js'
 import { type Page, readPages } from '../../src/market/pages.js'
+import { RefusedError, thresholds } from '../../src/market/refusal-policy.js'
 
 const SIZE = 50
 

@@ -68,8 +68,8 @@ describe('a text', () => {
 
 describe('a record', () => {
   it('is redacted in its free texts, not in its identifiers', () => {
-    const own = createRedactor({ headers: { a: 'market-news', b: 'settled', c: 'success' } })
-    const event = { type: 'settled', stream: 'market-news', item: 'market-news', status: 'success', reason: 'success of market-news' }
+    const own = createRedactor({ headers: { a: 'market-news', b: 'item-finished', c: 'success' } })
+    const event = { type: 'item-finished', stream: 'market-news', item: 'market-news', status: 'success', reason: 'success of market-news' }
     expect(redactRecord(event, own)).toEqual({ ...event, item: '[redacted]', reason: '[redacted] of [redacted]' })
   })
 })

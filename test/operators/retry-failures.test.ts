@@ -1,5 +1,5 @@
-import { defer, NEVER } from 'rxjs'
-import { describe, it } from 'vitest'
+import { catchError, defer, NEVER, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
 import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
 import { marbles } from '../support/marbles.js'
@@ -182,6 +182,24 @@ describe('retryFailures', () => {
       const source = defer(() => attempts.shift() ?? answer)
 
       m.expect(source.pipe(retrying())).toBeObservable('-- 4ms -- 8ms -(a|)')
+    }),
+  )
+
+  it(
+    'ends with a temporary copy of the last error if an earlier failure was temporary',
+    marbles((m) => {
+      const permanent = new BadAnswerError('schema', 'a text')
+      const attempts = [new HttpError(503), permanent].map((error) => m.cold<string>('-#', undefined, error))
+      const source = defer(() => attempts.shift() ?? NEVER)
+
+      m.expect(
+        source.pipe(
+          retrying({ retries: 1 }),
+          catchError((error: BadAnswerError) => of(`${error.message}, ${error.isTemporary}`)),
+        ),
+      ).toBeObservable('-- 4ms (a|)', { a: 'schema: a text, true' })
+      m.flush()
+      expect(permanent.isTemporary).toBe(false)
     }),
   )
 

@@ -7,9 +7,9 @@ import { toItemOutcome } from '../../src/operators/to-item-outcome.js'
 import { marbles } from '../support/marbles.js'
 
 const item: Item = { key: 'A', rank: 0, fileName: 'A', value: {} }
-const settledAs = (facts: Omit<ItemOutcome, 'item'>): ItemOutcome => ({ item, ...facts })
+const toOutcome = (facts: Omit<ItemOutcome, 'item'>): ItemOutcome => ({ item, ...facts })
 const lost = (error: ThrottledError | HttpError | TransportError | NothingAnsweredError): ItemOutcome =>
-  settledAs({
+  toOutcome({
     status: error.status,
     rows: [],
     reason: error.message,
@@ -31,7 +31,7 @@ describe('settle', () => {
         const work = m.cold<ItemResult>('-a--|', { a: result })
         const expected = '          ----(s|)'
 
-        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: settledAs(result) })
+        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: toOutcome(result) })
         m.expect(work).toHaveSubscriptions('^---!')
       }),
     )

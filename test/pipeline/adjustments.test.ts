@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { EMPTY, lastValueFrom, type Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { readPriceActions } from '../../src/market/price-actions.js'
 import { DamagedFileError } from '../../src/model/errors.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import { createAdjustmentFinder, parseAdjustments } from '../../src/pipeline/adjustments.js'
+import { createAdjustmentFinder } from '../../src/pipeline/adjustments.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
 import { oncePerRun } from '../../src/pipeline/item-work.js'
 
@@ -51,7 +52,7 @@ describe('the adjustments of a stock', () => {
 
   it('are dated by the ex-date, else by the record date, else by the date of the action', () => {
     const dates = { RecDate: '2026-02-02', ActDate: '2026-02-03' }
-    const all = parseAdjustments([
+    const all = readPriceActions([
       [action('SPLIT', '2026-02-01', dates), action('BONUS', 'NA', dates), action('RIGHTS', null, { ActDate: '2026-02-03' })],
     ])
     expect(all.get('TCS')?.map(({ on }) => on)).toEqual(['2026-02-01', '2026-02-02', '2026-02-03'])
@@ -64,9 +65,9 @@ describe('the adjustments of a stock', () => {
   })
 
   it('are read from whatever shape without a failure', () => {
-    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void parseAdjustments(lists)))
-    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void parseAdjustments([[{ Sym: 'TCS', CorpAct }]])))
-    expect(parseAdjustments([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
+    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void readPriceActions(lists)))
+    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void readPriceActions([[{ Sym: 'TCS', CorpAct }]])))
+    expect(readPriceActions([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
   })
 
   it('are read from both lists, past and upcoming', async () => {

@@ -57,7 +57,15 @@ describe('unsubscribing a run', () => {
       }),
     )
 
-  for (const type of ['run-started', 'stream-started', 'items-known', 'requested', 'settled', 'stream-finished', 'master-read'] as const)
+  for (const type of [
+    'run-started',
+    'stream-started',
+    'items-known',
+    'requested',
+    'item-finished',
+    'stream-finished',
+    'master-read',
+  ] as const)
     for (const nth of type === 'run-started' || type === 'master-read' ? [1] : [1, 2])
       it(
         `in answer to ${nth === 1 ? 'the first' : 'the second'} ${type} leaves nothing in flight and sends no request later`,
@@ -86,7 +94,7 @@ describe('unsubscribing a run', () => {
     'stores no report',
     marbles((m) => {
       const storedDocuments: string[] = []
-      const storage: Storage = { ...memory(), keep: (name) => of(void storedDocuments.push(name)) }
+      const storage: Storage = { ...memory(), storeDocument: (name) => of(void storedDocuments.push(name)) }
       const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => NEVER, storage })
 
       m.expect(collector.run(), '^-!').toBeObservable('-')

@@ -28,7 +28,7 @@ describe('the critical step', () => {
         expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
         expect(
           lines
-            .filter((line) => !line.includes('noticed'))
+            .filter((line) => !line.includes('warning'))
             .slice(-3)
             .map((line) => line.replace(/^\d+ /, '')),
         ).toStrictEqual(['stream-finished master-data failed', 'run-finished failed', 'COMPLETE'])

@@ -43,7 +43,7 @@ describe('a stream that depends on another one', () => {
       const lines = recordEvents(m, tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events())
       m.flush()
 
-      expect(lines.filter((line) => /(started|known|finished) ohlcv/.test(line))).toStrictEqual([
+      expect(lines.filter((line) => /(started|known|stream-finished) ohlcv/.test(line))).toStrictEqual([
         '0 stream-started ohlcv',
         '3 items-known ohlcv 3',
         '3 stream-finished ohlcv success',

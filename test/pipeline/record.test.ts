@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { createIdentity, isPartOf, isSameRun } from '../../src/pipeline/record.js'
+import { createIdentity, findDifference, isPartOf, VERSION } from '../../src/pipeline/record.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
+
+const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
 
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
 const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
@@ -46,17 +49,25 @@ describe('an unfinished run', () => {
   const recordAt = (asOf: number, configuration = 'c') => ({ run: 'r', asOf, configuration })
 
   it.each([
-    ['later that evening', runTime + 3_600_000, false, true],
-    ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, true],
-    ['at midnight in India', Date.parse('2026-02-13T00:00:00+05:30'), false, false],
-    ['as of the very instant', runTime, true, true],
-    ['as of another instant', runTime + 1, true, false],
+    ['later that evening', runTime + 3_600_000, false, undefined],
+    ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, undefined],
+    ['at midnight in India', Date.parse('2026-02-13T00:00:00+05:30'), false, 'instant'],
+    ['as of the very instant', runTime, true, undefined],
+    ['as of another instant', runTime + 1, true, 'instant'],
   ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
-    expect(isSameRun(recordAt(runTime), recordAt(asOf), isInstantGiven)).toBe(expected)
+    expect(findDifference(recordAt(runTime), recordAt(asOf), isInstantGiven)).toBe(expected)
   })
 
-  it('of another configuration is not resumed', () => {
-    expect(isSameRun(recordAt(runTime), recordAt(runTime, 'd'), false)).toBe(false)
+  it.each([
+    ['configuration', { configuration: 'd' }, 'selection'],
+    ['configuration and other settings', { configuration: 'd', settings: 's' }, 'settings'],
+    ['version', { version: '9.9' }, 'version'],
+  ])('of another %s is not resumed', (_, changes, reason) => {
+    expect(findDifference(recordAt(runTime), { ...recordAt(runTime), ...changes }, false)).toBe(reason)
+  })
+
+  it('has the version of the package, without the patch', () => {
+    expect(packageVersion).toMatch(new RegExp(`^${VERSION}\\.\\d`))
   })
 })
 
@@ -75,7 +86,8 @@ describe('a part of a run', () => {
     ['the next day', { ...part, asOf: runTime + 86_400_000 }, whole, false],
     ['a run of some stocks itself', part, { ...whole, chosen: { symbols: ['A'] } }, false],
     ['a run of some items itself', part, { ...whole, chosen: { pairs: { news: ['A'] } } }, false],
-    ['a run of an earlier version', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
+    ['a run of another version', part, { ...whole, version: '9.9' }, false],
+    ['a run without the digest of its settings', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
   ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
     expect(isPartOf(wanted, other)).toBe(expected)
   })

@@ -1,7 +1,7 @@
 import { firstValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { RefusedError } from '../../src/market/never-worse.js'
+import { RefusedError } from '../../src/market/refusal-policy.js'
 import { StorageError } from '../../src/model/errors.js'
 import { createResult, type ItemResult } from '../../src/model/outcome.js'
 import { readStoredLines, rejectShrunk, type ShrinkOptions } from '../../src/pipeline/refuse.js'

@@ -181,7 +181,7 @@ describe('drift that was accepted', () => {
     const files: MemoryFiles = new Map()
     const first = await run({ files, change, only: ['market-news'] })
     expect([first.outcome, first.scripts['market-news']?.outcome]).toEqual(['partial', 'success'])
-    await lastValueFrom(memory(files).keep(DRIFT_ACCEPTED_FILE, (first.drift ?? []).map(toDriftName)))
+    await lastValueFrom(memory(files).storeDocument(DRIFT_ACCEPTED_FILE, (first.drift ?? []).map(toDriftName)))
     const second = await run({ files, change, only: ['market-news'] })
     expect(second).toMatchObject({ outcome: 'complete', drift: [{ field: 'data.latest_news[].language', accepted: true }] })
     const third = await run({ files, change: inNews((_, item) => (item.lang = 'en')), only: ['market-news'] })

@@ -38,7 +38,10 @@ describe('checkRequirements', () => {
       'Set the variables, or the names in brackets in scripstream.config.json.',
     ]
 
-    expect(checking({})).toThrow(new UsageError(lines.join('\n'), { code: 'missing-setting' }))
+    const paths = ['urls.static', 'urls.news', 'urls.sheet', 'sheetId', 'asmTabId']
+    const issues = paths.map((path, index) => ({ path, message: `${lines[index + 1]}`.trim() }))
+
+    expect(checking({})).toThrow(new UsageError(lines.join('\n'), { code: 'missing-setting', issues }))
   })
 
   it('does not require settings of skipped streams', () => {

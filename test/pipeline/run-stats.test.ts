@@ -17,27 +17,27 @@ const started: RunEvent = {
 }
 const begin: RunEvent = { type: 'stream-started', at: 2_000, stream: 'news' }
 const finish: RunEvent = { type: 'stream-finished', at: 5_000, stream: 'news', outcome: 'success' }
-const settled = (status: Status, more: { readonly degraded?: string; readonly reason?: string } = {}): RunEvent => ({
-  type: 'settled',
+const itemFinished = (status: Status, more: { readonly degraded?: string; readonly reason?: string } = {}): RunEvent => ({
+  type: 'item-finished',
   stream: 'news',
   item: 'A',
   status,
   ...more,
 })
 const createStats = (...events: readonly RunEvent[]) => {
-  const tally = createRunStats()
-  for (const event of [started, ...events]) tally.record(event)
-  return tally
+  const stats = createRunStats()
+  for (const event of [started, ...events]) stats.record(event)
+  return stats
 }
 const reportOf = (...events: readonly RunEvent[]) => createStats(...events).report(9_000)
 
 describe('the report of a run', () => {
   it('counts the stored files of an interrupted run', () => {
-    const tally = createRunStats()
-    tally.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'news', state: 'waiting' }] })
-    tally.record({ type: 'stream-started', at: 0, stream: 'news' })
-    for (const bytes of [10, 20]) tally.record({ type: 'stored', stream: 'news', bytes })
-    expect(tally.report(1, { outcome: 'interrupted' }).scripts.news).toMatchObject({ files: 2, bytes: 30 })
+    const stats = createRunStats()
+    stats.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'news', state: 'waiting' }] })
+    stats.record({ type: 'stream-started', at: 0, stream: 'news' })
+    for (const bytes of [10, 20]) stats.record({ type: 'stored', stream: 'news', bytes })
+    expect(stats.report(1, { outcome: 'interrupted' }).scripts.news).toMatchObject({ files: 2, bytes: 30 })
   })
 
   it('contains the run, its times, and every stream, with zeros if nothing happened', () => {
@@ -76,12 +76,12 @@ describe('the report of a run', () => {
   })
 
   it('is complete if every item was answered or had nothing to do', () => {
-    expect(reportOf(begin, settled('success'), settled('empty'), settled('skipped'), finish).outcome).toBe('complete')
+    expect(reportOf(begin, itemFinished('success'), itemFinished('empty'), itemFinished('skipped'), finish).outcome).toBe('complete')
   })
 
   for (const status of ['rate_limit', 'http_404', 'http_503', 'error'] as const)
     it(`is partial where an item was lost: ${status}`, () => {
-      const { outcome, scripts } = reportOf(begin, settled('success'), settled(status, { reason: 'why' }), finish)
+      const { outcome, scripts } = reportOf(begin, itemFinished('success'), itemFinished(status, { reason: 'why' }), finish)
 
       expect(outcome).toBe('partial')
       expect(scripts.news?.items[status]).toBe(1)
@@ -89,7 +89,7 @@ describe('the report of a run', () => {
     })
 
   it('is partial if an item is degraded, which is counted besides its status', () => {
-    const { outcome, scripts } = reportOf(begin, settled('empty', { degraded: 'lodr: the provider answered 503' }), finish)
+    const { outcome, scripts } = reportOf(begin, itemFinished('empty', { degraded: 'lodr: the provider answered 503' }), finish)
 
     expect([outcome, scripts.news?.degraded, scripts.news?.items.empty]).toStrictEqual(['partial', 1, 1])
     expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status: 'empty', reason: 'lodr: the provider answered 503' }])
@@ -102,13 +102,13 @@ describe('the report of a run', () => {
   })
 
   it('stays complete with warnings', () => {
-    const { outcome, scripts } = reportOf(begin, { type: 'noticed', stream: 'news', text: '3 rows were left out' }, finish)
+    const { outcome, scripts } = reportOf(begin, { type: 'warning', stream: 'news', text: '3 rows were left out' }, finish)
 
     expect([outcome, scripts.news?.problems]).toStrictEqual(['complete', [{ reason: '3 rows were left out' }]])
   })
 
   it('is partial if stored data was retained because an answer looked wrong', () => {
-    const refusal = { type: 'noticed', stream: 'news', text: 'shrink: 20 of 60 items answered nothing', code: 'shrink' } as const
+    const refusal = { type: 'warning', stream: 'news', text: 'shrink: 20 of 60 items answered nothing', code: 'shrink' } as const
     const { outcome, scripts } = reportOf(begin, refusal, finish)
 
     expect([outcome, scripts.news?.outcome]).toStrictEqual(['partial', 'partial'])
@@ -116,44 +116,46 @@ describe('the report of a run', () => {
   })
 
   it('uses a given outcome of the run', () => {
-    const report = createStats(begin, settled('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
+    const report = createStats(begin, itemFinished('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
 
     expect([report.outcome, report.error]).toStrictEqual(['failed', 'master-data failed'])
   })
 
   it('calls failed a stream that had begun when the run ended, and skipped one that had not', () => {
-    const tally = createRunStats()
-    tally.record({
+    const stats = createRunStats()
+    stats.record({
       ...started,
       streams: [
         { name: 'news', state: 'waiting' },
         { name: 'deals', state: 'waiting' },
       ],
     } as RunEvent)
-    tally.record(begin)
-    const { news, deals } = tally.report(9_000, { outcome: 'interrupted' }).scripts
+    stats.record(begin)
+    const { news, deals } = stats.report(9_000, { outcome: 'interrupted' }).scripts
 
     expect([news?.outcome, news?.durationMs, deals?.outcome, deals?.durationMs]).toStrictEqual(['failed', 7_000, 'skipped', 0])
   })
 
   it('keeps the first ten failures of a stream', () => {
-    const losses = Array.from({ length: 25 }, (_, place) => settled('error', { reason: `${place}` }))
+    const losses = Array.from({ length: 25 }, (_, place) => itemFinished('error', { reason: `${place}` }))
     const problems = reportOf(begin, ...losses, finish).scripts.news?.problems
 
     expect(problems?.map(({ reason }) => reason)).toStrictEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
   })
 
   it('keeps the first five warnings of a stream after its failures, so that neither displaces the other', () => {
-    const notices = Array.from({ length: 25 }, (_, place): RunEvent => ({ type: 'noticed', stream: 'news', text: `n${place}` }))
-    const problems = reportOf(begin, ...notices, settled('error', { reason: 'lost' }), finish).scripts.news?.problems
+    const notices = Array.from({ length: 25 }, (_, place): RunEvent => ({ type: 'warning', stream: 'news', text: `n${place}` }))
+    const problems = reportOf(begin, ...notices, itemFinished('error', { reason: 'lost' }), finish).scripts.news?.problems
 
     expect(problems?.map(({ reason }) => reason)).toStrictEqual(['lost', 'n0', 'n1', 'n2', 'n3', 'n4'])
   })
 
   it('names every stored file that was replaced as a whole or repaired, and why', () => {
     const items = Array.from({ length: 1_200 }, (_, place) => `S${place}`)
-    const events = items.map((item): RunEvent => ({ type: 'settled', stream: 'news', item, status: 'success', remark: 'repaired: torn' }))
-    const { outcome, scripts } = reportOf(begin, settled('success'), ...events, finish)
+    const events = items.map(
+      (item): RunEvent => ({ type: 'item-finished', stream: 'news', item, status: 'success', remark: 'repaired: torn' }),
+    )
+    const { outcome, scripts } = reportOf(begin, itemFinished('success'), ...events, finish)
 
     expect(outcome).toBe('complete')
     expect(scripts.news?.rewritten).toStrictEqual(items.map((item) => ({ item, reason: 'repaired: torn' })))
@@ -162,7 +164,7 @@ describe('the report of a run', () => {
   it('counts each item under exactly one status', () => {
     const anyStatus = fc.constantFrom<Status>('success', 'empty', 'skipped', 'rate_limit', 'http_404', 'http_503', 'error')
     const property = fc.property(fc.array(anyStatus), (statuses) => {
-      const { items } = reportOf(begin, ...statuses.map((status) => settled(status)), finish).scripts.news ?? {}
+      const { items } = reportOf(begin, ...statuses.map((status) => itemFinished(status)), finish).scripts.news ?? {}
       expect(Object.values(items ?? {}).reduce((sum, count) => sum + count, 0)).toBe(statuses.length)
     })
     fc.assert(property)
@@ -172,14 +174,14 @@ describe('the report of a run', () => {
 describe('the run statistics during a run', () => {
   it('counts the known, finished and lost items of a stream', () => {
     const total: RunEvent = { type: 'items-known', stream: 'news', total: 4 }
-    const [news] = createStats(begin, total, settled('success'), settled('error')).streams()
+    const [news] = createStats(begin, total, itemFinished('success'), itemFinished('error')).streams()
 
     expect([news?.state, news?.total, news?.finished, news?.lost]).toStrictEqual(['running', 4, 2, 1])
   })
 
   it('ignores a stream that is not in the run', () => {
-    const tally = createStats({ type: 'requested', stream: 'another' })
+    const stats = createStats({ type: 'requested', stream: 'another' })
 
-    expect(tally.streams().map(({ name }) => name)).toStrictEqual(['news', 'deals', 'ohlcv'])
+    expect(stats.streams().map(({ name }) => name)).toStrictEqual(['news', 'deals', 'ohlcv'])
   })
 })

@@ -48,12 +48,12 @@ describe('the second pass', () => {
       m.flush()
 
       expect(collector.requested.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
-      expect(lines.filter((line) => /second-pass|news B|finished/.test(line))).toStrictEqual([
+      expect(lines.filter((line) => /second-pass|news B|(?:stream|run)-finished/.test(line))).toStrictEqual([
         '0 stream-finished master-data success',
         '3 second-pass news 1',
         '3 second-pass ohlcv 1',
         '3 stream-finished slow success',
-        '4 settled news B success',
+        '4 item-finished news B success',
         '4 stream-finished news success',
         '4 stream-finished ohlcv success',
         '4 run-finished complete',
@@ -69,10 +69,10 @@ describe('the second pass', () => {
       const lines = recordEvents(m, collector.events())
       m.flush()
 
-      expect(lines.filter((line) => line.includes('settled news')).map((line) => line.replace(/^\d+ /, ''))).toStrictEqual([
-        'settled news C success',
-        'settled news A http_503',
-        'settled news B success',
+      expect(lines.filter((line) => line.includes('item-finished news')).map((line) => line.replace(/^\d+ /, ''))).toStrictEqual([
+        'item-finished news C success',
+        'item-finished news A http_503',
+        'item-finished news B success',
       ])
       expect(callsIn(collector.requested).filter((call) => call.endsWith('A'))).toHaveLength(2)
     }),
@@ -212,11 +212,11 @@ describe('the second pass', () => {
       const lines = recordEvents(m, collector.events({ stop: timer(50) }))
       m.flush()
 
-      expect(lines.filter((line) => /(?:settled|stored) |second-pass|finished/.test(line))).toStrictEqual([
-        '0 settled master-data all success',
+      expect(lines.filter((line) => /(?:item-finished|stored) |second-pass|(?:stream|run)-finished/.test(line))).toStrictEqual([
+        '0 item-finished master-data all success',
         '0 stored master-data',
         '0 stream-finished master-data success',
-        '100 settled slow A success',
+        '100 item-finished slow A success',
         '100 stored slow',
         '100 run-finished interrupted',
       ])

@@ -2,19 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { toStockItems } from '../../src/model/stock.js'
+import type { SymbolRequest } from '../../src/pipeline/known-stocks.js'
 import { selectSymbols } from '../../src/pipeline/select-items.js'
 
 const stocks = toStockItems(['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })))
 
-const narrowed = (symbols: readonly string[] | undefined) => {
+const narrowed = (symbols: readonly string[] | undefined, more: Partial<SymbolRequest> = {}) => {
   const events: RunEvent[] = []
-  const chosen = selectSymbols(stocks, symbols, (event) => events.push(event))
+  const request = { symbols, wrongSymbols: undefined, known: { listed: [], earlier: [] }, ...more }
+  const chosen = selectSymbols(stocks, request, (event) => events.push(event))
   return { keys: chosen.map(({ key }) => key), ranks: chosen.map(({ rank }) => rank), events }
 }
 
 describe('selectSymbols', () => {
   it('selects all stocks without symbols', () => {
-    expect(selectSymbols(stocks, undefined, () => undefined)).toBe(stocks)
+    expect(narrowed(undefined).keys).toEqual(['M&M', 'INFY', 'TCS'])
   })
 
   it('selects the given symbols, in the order and with the ranks of the master list', () => {
@@ -22,24 +24,40 @@ describe('selectSymbols', () => {
   })
 
   it('ignores case and duplicates', () => {
-    expect(narrowed(['infy', 'INFY'])).toStrictEqual({ keys: ['INFY'], ranks: [1], events: [] })
+    expect(narrowed(['infy', 'INFY', 'NSE:INFY', 'ININFY'])).toStrictEqual({ keys: ['INFY'], ranks: [1], events: [] })
   })
 
-  it('warns about unknown symbols', () => {
-    expect(narrowed(['INFY', 'Nope', 'never']).events).toStrictEqual([
-      { type: 'noticed', stream: 'master-data', text: 'skipped unknown symbols: NOPE, NEVER' },
+  it('reports symbols that are not listed, with the most similar symbol', () => {
+    expect(narrowed(['INFY', 'TCZ', 'tcz', 'never']).events).toStrictEqual([
+      {
+        type: 'wrong-symbols',
+        symbols: [
+          { given: 'TCZ', near: ['TCS'] },
+          { given: 'never', near: [] },
+        ],
+      },
     ])
   })
 
-  it('suggests the most similar symbol', () => {
-    expect(narrowed(['TCS', 'INFI', 'MM', 'XYZ']).events).toMatchObject([
-      { text: 'skipped unknown symbols: INFI (did you mean INFY?), MM (did you mean M&M?), XYZ' },
+  it('fetches a renamed stock and reports its symbol', () => {
+    const known = { listed: [{ Symbol: 'INFOSYSTCH', ISIN: 'ININFY', Name: '' }], earlier: [] }
+    const wrong = [{ given: 'INFOSYSTCH', now: 'INFY' }]
+
+    expect(narrowed(['infosystch'], { known })).toMatchObject({ keys: ['INFY'], events: [{ symbols: [{ now: 'INFY' }] }] })
+    expect(narrowed(['INFOSYSTCH', 'TCS'], { known }).events).toStrictEqual([{ type: 'wrong-symbols', symbols: wrong }])
+    expect(narrowed(['INFOSYSTCH'], { known, wrongSymbols: 'reject' }).events).toStrictEqual([
+      { type: 'warning', stream: 'master-data', text: 'INFOSYSTCH is now INFY' },
     ])
-    expect(() => narrowed(['TCZ'])).toThrow('unknown symbols: TCZ (did you mean TCS?);')
+  })
+
+  it('rejects every unknown symbol where that is wanted', () => {
+    expect(() => narrowed(['TCS', 'INFI', 'MM'], { wrongSymbols: 'reject' })).toThrow(
+      'unknown symbols: INFI (did you mean INFY?), MM (did you mean M&M?);',
+    )
   })
 
   it('rejects a selection without a known symbol', () => {
-    const none = 'unknown symbols: nope; known symbols are in master_isin_map.json'
+    const none = 'unknown symbol: nope; known symbols are in master_isin_map.json'
 
     expect(() => narrowed(['nope'])).toThrow(new UsageError(none))
     expect(() => narrowed([])).toThrow(UsageError)
@@ -48,6 +66,6 @@ describe('selectSymbols', () => {
   it('names at most ten unknown symbols', () => {
     const many = Array.from({ length: 5_000 }, (_, place) => `X${place}`)
 
-    expect(() => narrowed(many)).toThrow(/X9; known symbols/)
+    expect(() => narrowed(many)).toThrow(/X9, and 4990 more; known symbols/)
   })
 })

@@ -9,7 +9,7 @@ import { folder } from '../../dist/sinks/folder.js'
 import { createCollector } from '../../dist/src/index.js'
 import { builtInHosts } from '../../dist/src/model/settings.js'
 
-const STOCKS = 60
+const STOCKS = 120
 
 const master = Array.from({ length: STOCKS }, (_, rank) => ({
   Sym: `S${rank}`,

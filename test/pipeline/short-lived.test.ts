@@ -42,7 +42,7 @@ it('answers leave little garbage to major GCs, although their waiting closures a
     const grown = await measure()
     expect(Object.keys(grown)).toEqual(['company-filings', 'market-news', 'all-ohlcv'])
     for (const [stream, figures] of Object.entries(grown)) {
-      expect(figures.items, stream).toBe(60)
+      expect(figures.items, stream).toBe(120)
       expect(figures.heap, stream).toBeGreaterThan(0)
       ever.set(stream, ever.get(stream) === true || isLittle(figures))
     }

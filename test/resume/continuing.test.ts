@@ -107,7 +107,20 @@ describe('an unfinished run', () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, hangs: later })
     const { events } = await tryRun({ out, fresh: true })
-    expect(events[0]).toMatchObject({ type: 'run-started', givenUp: (first.events[0] as { run: string }).run })
+    const { run } = first.events[0] as { run: string }
+    expect(events[0]).toMatchObject({ type: 'run-started', givenUp: { run, reason: 'fresh' } })
+  })
+
+  it('starts from scratch if another version of the package began it, and names the reason', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, hangs: later })
+    const path = join(out, '.scripstream', 'run.json')
+    const record = JSON.parse(readFileSync(path, 'utf8'))
+    writeFileSync(path, JSON.stringify({ ...record, version: '0.0' }))
+    const { events, requests } = await tryRun({ out })
+    expect(events[0]).toMatchObject({ type: 'run-started', givenUp: { run: record.run, reason: 'version' } })
+    expect(requests[0]).toBe('fetchdt all')
+    expect(hashOutputs(out)).toEqual(await golden())
   })
 
   it('starts from scratch if its record is unreadable', async () => {

@@ -65,12 +65,24 @@ export interface Trying extends RunOptions {
   readonly isAway?: (request: string) => boolean
   /** The time of the clock, and the instant of the run unless `asOf` is given; `EVENING` by default. */
   readonly now?: number
+  /** Whether the day is kept; true by default. */
+  readonly history?: boolean
   /** The master list; `STOCKS` by default. */
   readonly stocks?: readonly object[]
 }
 
 /** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
-export const tryRun = async ({ out, hangs, fails, isAway, answers, now, stocks = STOCKS, ...options }: Trying): Promise<Tried> => {
+export const tryRun = async ({
+  out,
+  hangs,
+  fails,
+  isAway,
+  answers,
+  now,
+  history = true,
+  stocks = STOCKS,
+  ...options
+}: Trying): Promise<Tried> => {
   const requests: string[] = []
   const hung: string[] = []
   const events: RunEvent[] = []
@@ -86,7 +98,7 @@ export const tryRun = async ({ out, hangs, fails, isAway, answers, now, stocks =
     })
   }
   const collector = createCollector({
-    settings: { ...SETTINGS, backoffMs: 0 },
+    settings: { ...SETTINGS, backoffMs: 0, history },
     storage: folder(out),
     transport,
     clock: () => now ?? EVENING,
@@ -98,11 +110,11 @@ export const tryRun = async ({ out, hangs, fails, isAway, answers, now, stocks =
   )
   const run = lastValueFrom(event$)
   if (hangs !== undefined) {
-    // Nothing settled lacks its line in a journal, for a while.
+    // No finished item lacks its line in a journal, for a while.
     for (let quiet = 0; quiet < 50; quiet++) {
       await new Promise((resolve) => setImmediate(resolve))
-      const settled = events.filter((event) => event.type === 'settled' && !isLost(event)).length
-      if (hung.length === 0 || linesIn(out) !== settled) quiet = 0
+      const finished = events.filter((event) => event.type === 'item-finished' && !isLost(event)).length
+      if (hung.length === 0 || linesIn(out) !== finished) quiet = 0
     }
     crash$.next()
   }

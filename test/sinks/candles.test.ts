@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createCsvCandles } from '../../src/model/candle.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { temporaryFolder } from '../support/folders.js'
-import { contextOf, inFolder, inMemory, NOW, type Place, settled, sink } from './support.js'
+import { contextOf, inFolder, inMemory, NOW, outcomeOf, type Place, sink } from './support.js'
 
 const FILE = 'ohlcv_data/S0.csv'
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
@@ -38,7 +38,7 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     const [text, ...others] = await Promise.all(
       [rows, inLines(rows)].map(async (candles) => {
         const place = await holding(stored)
-        await sink(place, output, [settled(0, candles)])
+        await sink(place, output, [outcomeOf(0, candles)])
         return place.files()[FILE]
       }),
     )
@@ -67,7 +67,7 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     const history = [candle(2, 9), candle(3, 9)]
     for (const candles of [history, inLines(history)]) {
       const place = await holding(fileOf(line(1), line(2), line(3)))
-      await sink(place, output, [{ ...settled(0, candles), whole: true }])
+      await sink(place, output, [{ ...outcomeOf(0, candles), whole: true }])
       expect(place.files()[FILE]).toBe(fileOf(line(2, 9), line(3, 9)))
     }
   })
@@ -79,20 +79,20 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
   it('writes CSV lines unchanged', async () => {
     const place = await holding('')
     const lines = Buffer.from('1,1.50,x\n')
-    const wrote = await sink(place, output, [{ ...settled(0, createCsvCandles(lines, 1)), whole: true }])
+    const wrote = await sink(place, output, [{ ...outcomeOf(0, createCsvCandles(lines, 1)), whole: true }])
     expect(place.files()[FILE]).toBe(`${HEADER}1,1.50,x\n`)
     expect(wrote).toEqual({ files: 1, bytes: HEADER.length + lines.length })
   })
 
   it('leaves the file of an item without new candles alone', async () => {
     const place = await holding(fileOf(line(1)))
-    expect(await sink(place, output, [settled(0, [])])).toEqual({ files: 0, bytes: 0 })
+    expect(await sink(place, output, [outcomeOf(0, [])])).toEqual({ files: 0, bytes: 0 })
     expect(place.files()[FILE]).toBe(fileOf(line(1)))
   })
 
   it('reads the last line and the modification time of a stored file', async () => {
     const place = await holding('')
-    await sink(place, output, [settled(0, [candle(1), candle(2)])], contextOf(0, NOW - 12_345))
+    await sink(place, output, [outcomeOf(0, [candle(1), candle(2)])], contextOf(0, NOW - 12_345))
     const tail = await lastValueFrom(place.storage.stored.tail(FILE))
     expect(tail?.lines).toEqual([line(1).trim(), line(2).trim()])
     expect(tail?.asOf).toBeCloseTo(NOW - 12_345, 0)

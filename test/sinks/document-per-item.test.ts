@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/pipeline/output.js'
-import { contextOf, inMemory, settled, sink } from './support.js'
+import { contextOf, inMemory, outcomeOf, sink } from './support.js'
 
 const output: Output = { shape: 'document-per-item', file: '{SYMBOL}.json', document: (rows) => ({ rows }) }
-const items = (empty: number, all: number) => Array.from({ length: all }, (_, rank) => settled(rank, rank < empty ? [] : [{ rank }]))
+const items = (empty: number, all: number) => Array.from({ length: all }, (_, rank) => outcomeOf(rank, rank < empty ? [] : [{ rank }]))
 
 describe('items that have a file and answer nothing now', () => {
   const refused = async (earlier: number, empty: number, all: number, more = {}): Promise<readonly string[]> => {

@@ -258,7 +258,7 @@ describe.skipIf(!isThere)('the password of an address', () => {
     expect(failure).toBeInstanceOf(StorageError)
     expect(String(failure)).not.toContain('hunter2')
     expect(String(failure)).toMatch(
-      /127\.0\.0\.1:1\/x cannot be written: .*ECONNREFUSED.*; the earlier data stays; correct this and export again/,
+      /127\.0\.0\.1:1\/x cannot be written: .*refuses connections; the earlier data stays; correct this and export again/,
     )
   })
 })

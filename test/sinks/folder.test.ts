@@ -7,7 +7,7 @@ import { StorageError } from '../../src/model/errors.js'
 import type { Output } from '../../src/pipeline/output.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
-import { contextOf, inFolder, NOW, settled, sink } from './support.js'
+import { contextOf, inFolder, NOW, outcomeOf, sink } from './support.js'
 
 function* failingAfter(text: string): Generator<string> {
   yield text
@@ -75,7 +75,7 @@ describe('writing a file', () => {
 
 describe('a folder', () => {
   const output: Output = { shape: 'text', file: '{SYMBOL}.csv' }
-  const named = (fileName: string) => ({ ...settled(0, ['x']), item: { ...settled(0, []).item, fileName } })
+  const named = (fileName: string) => ({ ...outcomeOf(0, ['x']), item: { ...outcomeOf(0, []).item, fileName } })
 
   it('is created with the first file, not earlier', async () => {
     const root = join(temporaryFolder(), 'later')
@@ -84,7 +84,7 @@ describe('a folder', () => {
     expect(await lastValueFrom(storage.stored.tail('a.csv'))).toBeUndefined()
     expect(await lastValueFrom(storage.stored.document('a.json'))).toBeUndefined()
     expect(() => statSync(root)).toThrow()
-    await lastValueFrom(storage.keep('report.json', { a: 1 }))
+    await lastValueFrom(storage.storeDocument('report.json', { a: 1 }))
     expect(filesIn(root)).toEqual({ '.scripstream/report.json': '{\n  "a": 1\n}\n' })
   })
 
@@ -99,7 +99,7 @@ describe('a folder', () => {
   it('names the file and the folder that has its name', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'ohlcv'), 'a file')
-    const error: unknown = await sink(inFolder(root), { ...output, file: 'ohlcv/{SYMBOL}.csv' }, [settled(0, ['x'])]).catch(
+    const error: unknown = await sink(inFolder(root), { ...output, file: 'ohlcv/{SYMBOL}.csv' }, [outcomeOf(0, ['x'])]).catch(
       (cause: unknown) => cause,
     )
     expect(error).toBeInstanceOf(StorageError)
@@ -117,7 +117,7 @@ describe('a folder', () => {
 
   it('uses the clock of the run as modification time', async () => {
     const root = temporaryFolder()
-    await sink(inFolder(root), output, [settled(0, ['x'])], contextOf(0, NOW - 86_400_000))
+    await sink(inFolder(root), output, [outcomeOf(0, ['x'])], contextOf(0, NOW - 86_400_000))
     expect(statSync(join(root, 'S0.csv')).mtimeMs).toBe(NOW - 86_400_000)
   })
 })

@@ -12,9 +12,9 @@ import type { Storage } from '../../src/pipeline/storage.js'
 import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 import { marketNews } from '../../streams/market-news.js'
 import { masterData } from '../../streams/master-data.js'
-import { isinOf, settled } from './support.js'
+import { isinOf, outcomeOf } from './support.js'
 
-const toSinkItem = (one: ItemOutcome): SinkItem => ({ settled: one, files: {} })
+const toSinkItem = (outcome: ItemOutcome): SinkItem => ({ outcome, files: {} })
 
 const written = async (items: readonly ItemOutcome[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
   const out = new PassThrough()
@@ -32,7 +32,7 @@ describe('the ndjson sink', () => {
     { count: 50, rows: 3 },
   ])('writes each of $rows records of $count items as a line, emits each item and does not end the stream', async ({ count, rows }) => {
     const items = Array.from({ length: count }, (_, rank) =>
-      settled(
+      outcomeOf(
         rank,
         Array.from({ length: rows }, (__, place) => ({ place, text: '₹\n' })),
       ),
@@ -46,7 +46,7 @@ describe('the ndjson sink', () => {
   })
 
   it('writes nothing for failed or empty items', async () => {
-    const items = [settled(0, []), settled(1, [], 'error'), settled(2, [], 'skipped')]
+    const items = [outcomeOf(0, []), outcomeOf(1, [], 'error'), outcomeOf(2, [], 'skipped')]
     const { lines, passed } = await written(items)
     expect(lines).toBe('')
     expect(passed).toEqual(items.map(toSinkItem))
@@ -56,7 +56,7 @@ describe('the ndjson sink', () => {
     const out = new PassThrough()
     const item$ = new Subject<SinkItem>()
     const subscription = ndjson(out)(item$).subscribe()
-    item$.next(toSinkItem(settled(0, [{ a: 1 }])))
+    item$.next(toSinkItem(outcomeOf(0, [{ a: 1 }])))
     const [line] = await new Promise<readonly unknown[]>((resolve) => out.once('data', (...all: readonly unknown[]) => resolve(all)))
     expect(String(line)).toBe('{"item":"S0","row":{"a":1}}\n')
     subscription.unsubscribe()
@@ -72,7 +72,8 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const items = (count: number): SinkItem[] => Array.from({ length: count }, (_, rank) => toSinkItem(settled(rank, [{ a: 'x'.repeat(100) }])))
+const items = (count: number): SinkItem[] =>
+  Array.from({ length: count }, (_, rank) => toSinkItem(outcomeOf(rank, [{ a: 'x'.repeat(100) }])))
 
 describe('a slow writer', () => {
   it('gets lines up to its buffer size, and the rest after it drains', async () => {
@@ -102,7 +103,7 @@ describe('a slow writer', () => {
     }
     await end
     expect(passed).toBe(50)
-    expect(lines.map((line) => JSON.parse(line).item)).toEqual(items(50).map(({ settled: { item } }) => item.key))
+    expect(lines.map((line) => JSON.parse(line).item)).toEqual(items(50).map(({ outcome: { item } }) => item.key))
   })
 
   it('delays the next line until its promise resolves', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ItemOutcome } from '../../src/model/outcome.js'
 import type { Output } from '../../src/pipeline/output.js'
-import { contextOf, inFolder, inMemory, isinOf, type Place, settled, sink } from './support.js'
+import { contextOf, inFolder, inMemory, isinOf, outcomeOf, type Place, sink } from './support.js'
 
 const places = [
   { name: 'memory', open: (): Place => inMemory() },
@@ -75,7 +75,7 @@ const kinds: readonly Kind[] = [
 
 const cases = kinds.flatMap((kind) => places.map((place) => ({ shape: kind.output.shape, where: place.name, kind, place })))
 const itemsOf = ({ rowsOf }: Kind, count: number): readonly ItemOutcome[] =>
-  Array.from({ length: count }, (_, rank) => settled(rank, rowsOf(rank)))
+  Array.from({ length: count }, (_, rank) => outcomeOf(rank, rowsOf(rank)))
 
 describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
   it.each([0, 1, 2, 100])('stores %i items, and reports the files and bytes once', async (count) => {
@@ -103,7 +103,7 @@ describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
       const context = contextOf(3)
       await sink(here, kind.output, itemsOf(kind, 3), context)
       const before = here.files()
-      await sink(here, kind.output, [settled(0, [], status), settled(1, [], status), settled(2, [], status)], context)
+      await sink(here, kind.output, [outcomeOf(0, [], status), outcomeOf(1, [], status), outcomeOf(2, [], status)], context)
       expect(here.files()).toEqual(before)
     },
   )
@@ -112,8 +112,8 @@ describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
     if (kind.output.shape === 'candles-per-item' || kind.output.shape === 'text') return
     const here = place.open()
     const row: unknown = JSON.parse(`{"ISIN":"${isinOf(0)}","__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}`)
-    await sink(here, kind.output, [settled(0, [row])], contextOf(2))
-    await sink(here, kind.output, [settled(1, [row])], contextOf(2))
+    await sink(here, kind.output, [outcomeOf(0, [row])], contextOf(2))
+    await sink(here, kind.output, [outcomeOf(1, [row])], contextOf(2))
     expect(Object.values(here.files()).join()).toContain('"__proto__":{"isAdmin":true}')
     expect('isAdmin' in {}).toBe(false)
   })
@@ -124,21 +124,21 @@ describe('the sink of array-per-item', () => {
 
   it('writes an empty array for an item that is empty', async () => {
     const here = inMemory()
-    expect(await sink(here, { ...output, emptyWhenLost: false }, [settled(0, [])])).toEqual({ files: 1, bytes: 3 })
+    expect(await sink(here, { ...output, emptyWhenLost: false }, [outcomeOf(0, [])])).toEqual({ files: 1, bytes: 3 })
     expect(here.files()).toEqual({ 'S0.json': '[]\n' })
   })
 
   it.each(places)('in $name writes an empty array for a failed item if configured, unless it has a file', async ({ open }) => {
     const here = open()
-    await sink(here, output, [settled(0, [{ a: 1 }])])
-    const report = await sink(here, output, [settled(0, [], 'error'), settled(1, [], 'http_503')])
+    await sink(here, output, [outcomeOf(0, [{ a: 1 }])])
+    const report = await sink(here, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'http_503')])
     expect(here.files()).toEqual({ 'S0.json': '[\n{"a":1}\n]\n', 'S1.json': '[]\n' })
     expect(report).toEqual({ files: 1, bytes: 3 })
   })
 
   it('writes the selected rows of an item', async () => {
     const here = inMemory()
-    await sink(here, { ...output, select: (rows) => rows.slice(1) }, [settled(0, [{ a: 1 }, { a: 2 }])])
+    await sink(here, { ...output, select: (rows) => rows.slice(1) }, [outcomeOf(0, [{ a: 1 }, { a: 2 }])])
     expect(here.files()).toEqual({ 'S0.json': '[\n{"a":2}\n]\n' })
   })
 })

@@ -5,7 +5,7 @@ import type { MemoryFiles } from '../../sinks/memory.js'
 import type { Stock } from '../../src/model/stock.js'
 import type { Output } from '../../src/pipeline/output.js'
 import type { FileStore } from '../../src/storage/file-store.js'
-import { contextOf, inMemory, isinOf, settled, sink } from './support.js'
+import { contextOf, inMemory, isinOf, outcomeOf, sink } from './support.js'
 
 const FILE = 'all.json'
 const output: Output = { shape: 'rows-in-one-file', file: FILE }
@@ -21,13 +21,16 @@ const storing = (...rows: readonly unknown[]) => {
 describe('the sink of rows-in-one-file', () => {
   it('sorts records by the rank of their stock, and keeps the order within a stock', async () => {
     const place = inMemory()
-    await sink(place, output, [settled(2, [row(2, 'x')]), settled(0, [row(0, 'b'), row(0, 'a')]), settled(1, [row(1, 'y')])])
+    await sink(place, output, [outcomeOf(2, [row(2, 'x')]), outcomeOf(0, [row(0, 'b'), row(0, 'a')]), outcomeOf(1, [row(1, 'y')])])
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'b'), row(0, 'a'), row(1, 'y'), row(2, 'x')) })
   })
 
   it('sorts records by key first, greatest first', async () => {
     const place = inMemory()
-    const items = [settled(1, [row(1, 'x', '2026-02-12')]), settled(0, [row(0, 'a', '2026-02-11'), row(0, 'b', '2026-02-12'), row(0, 'c')])]
+    const items = [
+      outcomeOf(1, [row(1, 'x', '2026-02-12')]),
+      outcomeOf(0, [row(0, 'a', '2026-02-11'), row(0, 'b', '2026-02-12'), row(0, 'c')]),
+    ]
     await sink(place, sorted, items)
     const order = [row(0, 'b', '2026-02-12'), row(1, 'x', '2026-02-12'), row(0, 'a', '2026-02-11'), row(0, 'c')]
     expect(place.files()).toEqual({ [FILE]: textOf(...order) })
@@ -35,13 +38,13 @@ describe('the sink of rows-in-one-file', () => {
 
   it('keeps the records of listed stocks that were not requested', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
-    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(3))
+    await sink(place, output, [outcomeOf(1, [row(1, 'new')])], contextOf(3))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
   })
 
   it('keeps the records of failed or skipped stocks', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
-    await sink(place, output, [settled(0, [], 'error'), settled(1, [], 'skipped'), settled(2, [row(2, 'new')])], contextOf(3))
+    await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'skipped'), outcomeOf(2, [row(2, 'new')])], contextOf(3))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'old'), row(2, 'new')) })
   })
 
@@ -49,32 +52,35 @@ describe('the sink of rows-in-one-file', () => {
     for (const files of [new Map(), new Map([[FILE, { text: '[\n{"kept":1}\n]\n', asOf: 0 }]])]) {
       const place = inMemory(files)
       const before = place.files()
-      expect(await sink(place, output, [settled(0, [], 'error'), settled(1, [], 'http_503')], contextOf(2))).toEqual({ files: 0, bytes: 0 })
+      expect(await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'http_503')], contextOf(2))).toEqual({
+        files: 0,
+        bytes: 0,
+      })
       expect(place.files()).toEqual(before)
     }
   })
 
   it('drops the records of stocks that are empty now', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'))
-    await sink(place, output, [settled(0, []), settled(1, [], 'error')], contextOf(2))
+    await sink(place, output, [outcomeOf(0, []), outcomeOf(1, [], 'error')], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf(row(1, 'old')) })
   })
 
   it('drops the records of stocks that are no longer listed', async () => {
     const place = storing(row(7, 'old'), row(0, 'old'), { a: 'without ISIN' }, null, 7)
-    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(2))
+    await sink(place, output, [outcomeOf(1, [row(1, 'new')])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new')) })
   })
 
   it('sorts kept records by the present rank of their stock', async () => {
     const place = storing(row(2, 'old'), row(0, 'old'))
-    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(3))
+    await sink(place, output, [outcomeOf(1, [row(1, 'new')])], contextOf(3))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
   })
 
   it('keeps the records of a stock with a new symbol', async () => {
     const place = storing({ ...row(0, 'old'), Symbol: 'BEFORE' })
-    await sink(place, output, [settled(1, [row(1, 'new')])], contextOf(2))
+    await sink(place, output, [outcomeOf(1, [row(1, 'new')])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf({ ...row(0, 'old'), Symbol: 'BEFORE' }, row(1, 'new')) })
   })
 
@@ -86,30 +92,30 @@ describe('the sink of rows-in-one-file', () => {
       { ...row(8, 'old'), Symbol: 'GONE' },
     ]
     const place = storing(changed, gone)
-    await sink(place, output, [settled(0, [], 'error'), settled(1, [row(1, 'new')])], contextOf(2))
+    await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [row(1, 'new')])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf(changed, row(1, 'new')) })
 
     const twice = listed.map((item) => ({ ...item, value: { ...(item.value as object), Symbol: own(0) } }))
     const other = storing(changed)
-    await sink(other, output, [settled(0, [row(0, 'new')]), settled(1, [], 'error')], { ...contextOf(2), listed: twice })
+    await sink(other, output, [outcomeOf(0, [row(0, 'new')]), outcomeOf(1, [], 'error')], { ...contextOf(2), listed: twice })
     expect(other.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
   it('does not read the earlier file if every listed stock was answered', async () => {
     const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
-    await sink(place, output, [settled(0, [row(0, 'new')]), settled(1, [])], contextOf(2))
+    await sink(place, output, [outcomeOf(0, [row(0, 'new')]), outcomeOf(1, [])], contextOf(2))
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
   it.each(['', '{', '{"a":1}', '[\n{"ISIN"'])('does not overwrite %j, from which it cannot keep records', async (text) => {
     const place = inMemory(new Map([[FILE, { text, asOf: 0 }]]))
-    await expect(sink(place, output, [settled(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
+    await expect(sink(place, output, [outcomeOf(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
     expect(place.files()).toEqual({ [FILE]: text })
   })
 
   describe('when many stocks with earlier records have none now', () => {
     const emptied = (count: number, of: number) =>
-      Array.from({ length: of }, (_, rank) => settled(rank, rank < count ? [] : [row(rank, 'new')]))
+      Array.from({ length: of }, (_, rank) => outcomeOf(rank, rank < count ? [] : [row(rank, 'new')]))
     const earlier = (of: number) => storing(...Array.from({ length: of }, (_, rank) => row(rank, 'old')))
 
     it('keeps their records and reports it', async () => {

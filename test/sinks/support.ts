@@ -13,7 +13,7 @@ export const NOW = toInstant('2026-02-12', '20:00')
 export const isinOf = (rank: number): string => `INE${String(rank).padStart(9, '0')}`
 
 /** The outcome of the item at a rank; its value is a stock. */
-export const settled = (
+export const outcomeOf = (
   rank: number,
   rows: RowList,
   status: ItemOutcome['status'] = rows.length > 0 ? 'success' : 'empty',
@@ -33,7 +33,7 @@ export const contextOf = (listed = 0, asOf = NOW): Context => ({
   accepts: () => false,
   warn: () => undefined,
   refuse: () => undefined,
-  listed: Array.from({ length: listed }, (_, rank) => settled(rank, []).item),
+  listed: Array.from({ length: listed }, (_, rank) => outcomeOf(rank, []).item),
 })
 
 export interface Place {
@@ -57,7 +57,7 @@ export interface Wrote {
   readonly bytes: number
 }
 
-const toSinkItem = (settled: ItemOutcome): SinkItem => ({ settled, files: {} })
+const toSinkItem = (outcome: ItemOutcome): SinkItem => ({ outcome, files: {} })
 
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
 export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
@@ -78,8 +78,8 @@ export const sink = async (place: Place, output: Output, items: readonly ItemOut
   if (journal === undefined) throw new Error('no journal')
   const wrote: number[] = []
   const opened = place.storage.open(output, { ...context, journal, wrote: (bytes) => void wrote.push(bytes) })
-  const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), mergeMap(journal.note), opened, toArray()))
+  const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), mergeMap(journal.write), opened, toArray()))
   const names = (list: readonly ItemOutcome[]): readonly string[] => list.map(({ item }) => item.key).sort()
-  expect(names(passed.map(({ settled: one }) => one))).toEqual(names(items))
+  expect(names(passed.map(({ outcome }) => outcome))).toEqual(names(items))
   return { files: wrote.length, bytes: wrote.reduce((sum, bytes) => sum + bytes, 0) }
 }

@@ -42,7 +42,7 @@ describe('a failing disk', () => {
     writeFileSync(join(root, 'a.json'), 'old')
     const { write } = fileCalls
     spyOn('write').mockImplementation((fd, data) => write(fd, (data as Buffer).subarray(0, (data as Buffer).length / 2)))
-    await expect(lastValueFrom(folder(root).keep('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
+    await expect(lastValueFrom(folder(root).storeDocument('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
     await expect(writeFileAtomically(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
     expect(filesIn(root)).toEqual({ 'a.json': 'old' })
   })
@@ -53,10 +53,10 @@ describe('a failing disk', () => {
   ])('leaves the old file after a failed sync (%s) and names file and cause', async (code, cause) => {
     const root = temporaryFolder()
     const storage = folder(root)
-    await lastValueFrom(storage.keep('a.json', { of: 'old' }))
+    await lastValueFrom(storage.storeDocument('a.json', { of: 'old' }))
     const before = filesIn(root)
     const sync = spyOn('sync').mockRejectedValue(failure(code))
-    const writing = lastValueFrom(storage.keep('a.json', { of: 'new' }))
+    const writing = lastValueFrom(storage.storeDocument('a.json', { of: 'new' }))
     await expect(writing).rejects.toThrow(StorageError)
     await expect(writing).rejects.toThrow(`${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`)
     expect(sync).toHaveBeenCalledTimes(1)

@@ -30,7 +30,7 @@ describe('a locked folder', () => {
     expect(await lastValueFrom(stored.document('news/a.json'))).toEqual([1])
     expect(await lastValueFrom(stored.exists('b.json'))).toBe(false)
     expect(await lastValueFrom(stored.tail('news/b.csv'))).toBeUndefined()
-    await lastValueFrom(storage.keep('report.json', { outcome: 'complete' }))
+    await lastValueFrom(storage.storeDocument('report.json', { outcome: 'complete' }))
     expect(await lastValueFrom(stored.document('.scripstream/report.json'))).toEqual({ outcome: 'complete' })
     giveBack()
   })

@@ -25,8 +25,8 @@ const noteAll = (journal: Journal, items: readonly (readonly [rank: number, rows
   lastValueFrom(
     from(items).pipe(
       concatMap(([rank, rows], place) =>
-        journal.note({
-          settled: { item: { key: `S${place}`, rank, fileName: `S${place}`, value: '' }, status: 'success', rows },
+        journal.write({
+          outcome: { item: { key: `S${place}`, rank, fileName: `S${place}`, value: '' }, status: 'success', rows },
           files: {},
         }),
       ),
@@ -82,12 +82,12 @@ describe('the records of a journal', () => {
   it('include carried ones, which follow those of an item with the same rank', async () => {
     const { file } = openJournalFile()
     const journal = createJournal(facts, file)
-    await lastValueFrom(journal.carry(1, { carried: 1 }))
+    await lastValueFrom(journal.carryOver(1, { carried: 1 }))
     await noteAll(journal, [
       [2, [{ item: 0 }]],
       [1, [{ item: 1 }]],
     ])
-    await lastValueFrom(journal.carry(0, { carried: 0 }))
+    await lastValueFrom(journal.carryOver(0, { carried: 0 }))
     expect(textOf(journal)).toBe('{"carried":0},\n{"item":1},\n{"carried":1},\n{"item":0}')
   })
 

@@ -45,6 +45,28 @@ describe('the previous outputs for diff', () => {
     expect(copied).not.toHaveBeenCalled()
   })
 
+  it('are those of the last run that wrote some, not of one that failed', async () => {
+    const { root, state, keep } = await folderToKeep()
+    const entry = (run: string, outcome: string) => ({ run, asOf: run, outcome, finishedAt: run, scripts: {} })
+    const entries = [entry('1', 'complete'), entry('2', 'partial'), entry('3', 'failed'), entry('4', 'failed')]
+    const end = (count: number) => {
+      writeFileSync(
+        join(state, 'runs.ndjson'),
+        entries
+          .slice(0, count)
+          .map((one) => `${JSON.stringify(one)}\n`)
+          .join(''),
+      )
+      writeFileSync(join(state, 'report.json'), JSON.stringify(entries[count - 1]))
+    }
+    end(2)
+    await keep()
+    expect(await previousOutputs(root)).toMatchObject({ run: '2', asOf: '2' })
+    end(4)
+    await keep()
+    expect(await previousOutputs(root)).toMatchObject({ run: '2', asOf: '2' })
+  })
+
   it.each(['EXDEV', 'EPERM', 'EMLINK'])('are copied where the system cannot link (%s)', async (code) => {
     const { root, keep } = await folderToKeep()
     vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, code))

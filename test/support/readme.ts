@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { listViews } from '../../src/analysis/tables/index.js'
+import { workedQueries } from '../../src/analysis/worked-queries.js'
 import { listErrorCodes } from '../../src/cli/hints.js'
 import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { listTables } from '../../src/pipeline/list-tables.js'
 import { streams } from '../../streams/registry.js'
 import { readResults } from '../bench/report/results.js'
 import { formatCapacity, formatMachines, formatScaleTable, formatTable } from '../bench/report/table.js'
@@ -45,13 +48,30 @@ const listExamples = (): string =>
     .map((file) => `- [\`${file}\`](../examples/${file}): ${/^\/\*\* (.+) \*\/$/m.exec(readExample(file))?.[1] ?? ''}`)
     .join('\n')
 
+const views = listViews(listTables(streams))
+
+/** A section for each view: what a row is, its sources, and its columns. */
+const describeViews = (): string =>
+  views
+    .map(({ name, comment, needs, columns }) =>
+      [
+        `## ${name}`,
+        `${comment[0]?.toUpperCase()}${comment.slice(1)}. From ${needs.map(code).join(', ')}.`,
+        table(
+          ['column', 'type', 'what'],
+          columns.map((column) => [code(column.name), column.type, column.comment]),
+        ),
+      ].join('\n\n'),
+    )
+    .join('\n\n')
+
 /** The generated blocks of the pages, by the name of their markers. */
 export const blocks = (): Readonly<Record<string, string>> => ({
   graph: [
     '```mermaid',
     'flowchart LR',
     phase('1: core, one after the other', 'core', ' --> '),
-    phase('2: enrichment, side by side', 'enrichment', '\n    '),
+    phase('2: enrichment, in parallel', 'enrichment', '\n    '),
     phase('2.5: candles, beside phase 2', 'candles', '\n    '),
     '  core --> first{{barrier}} --> enrichment --> second{{barrier}} --> report([run report])',
     '  first --> candles --> second',
@@ -75,6 +95,15 @@ export const blocks = (): Readonly<Record<string, string>> => ({
   outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
   example: `\`\`\`ts\n${readExample('01-one-stream.ts').trim()}\n\`\`\``,
   examples: listExamples(),
+  queries: table(
+    ['name', 'answers'],
+    workedQueries.map(({ name, about }) => [code(name), about]),
+  ),
+  views: describeViews(),
+  viewlist: table(
+    ['table', 'one row for', 'columns'],
+    views.map(({ name, comment, columns }) => [code(name), comment, String(columns.length)]),
+  ),
 })
 
 const marks = (name: string) => [`<!-- ${name} -->`, `<!-- /${name} -->`] as const

@@ -1,8 +1,9 @@
 import type { Observable } from 'rxjs'
+import { describeWrongSymbol } from '../../src/market/symbols.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { Context } from './marbles.js'
 
-/** A short text for an event: `settled news A success`. */
+/** A short text for an event: `item-finished news A success`. */
 const describeEvent = (event: RunEvent): string => {
   switch (event.type) {
     case 'run-started':
@@ -11,20 +12,22 @@ const describeEvent = (event: RunEvent): string => {
       return `master-read ${event.stocks}`
     case 'items-known':
       return `items-known ${event.stream} ${event.total}`
-    case 'settled':
-      return `settled ${event.stream} ${event.item} ${event.status}`
+    case 'item-finished':
+      return `item-finished ${event.stream} ${event.item} ${event.status}`
     case 'stream-finished':
       return `stream-finished ${event.stream} ${event.outcome}`
     case 'second-pass':
       return `second-pass ${event.stream} ${event.items}`
-    case 'noticed':
-      return `noticed ${event.stream}: ${event.text}`
-    case 'host-held':
-      return `host-held ${event.hosts.join(' ')} ${event.why} ${event.until - event.at}`
-    case 'host-open':
-      return `host-open ${event.hosts.join(' ')}`
+    case 'warning':
+      return `warning ${event.stream}: ${event.text}`
+    case 'host-paused':
+      return `host-paused ${event.hosts.join(' ')} ${event.why} ${event.until - event.at}`
+    case 'host-resumed':
+      return `host-resumed ${event.hosts.join(' ')}`
     case 'fleet':
       return `fleet ${event.fleet.workers.map(({ name }) => name).join(' ')}`
+    case 'wrong-symbols':
+      return `wrong-symbols ${event.symbols.map(describeWrongSymbol).join(', ')}`
     case 'run-finished':
       return `run-finished ${event.report.outcome}`
     default:

@@ -1,9 +1,14 @@
-import type { RunReport, ScriptOutcome } from '../../model/report.js'
+import { listWrongSymbols } from '../../market/symbols.js'
+import { groupBy } from '../../model/map.js'
+import type { RewrittenFile, RunReport, ScriptOutcome } from '../../model/report.js'
+import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
+import { stripBrackets } from '../../model/text.js'
 import { toDay } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import type { Change, Section } from '../diff/change.js'
 import { diff } from '../diff/diff.js'
+import { readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
 import type { Finding } from '../verify/finding.js'
 
 /** A stream in the brief. */
@@ -15,6 +20,8 @@ export interface Freshness {
   readonly completeOn?: string
   /** How many items it lacks. */
   readonly missing?: number | 'all'
+  /** The first reason, without details. */
+  readonly reason?: string
 }
 
 /** The changes of one stock. */
@@ -36,14 +43,18 @@ export interface Brief {
   /** The newest session of the stored candles; absent without candles. */
   readonly newestSession?: string
   readonly outputs: readonly Freshness[]
-  /** Watched stocks first, then those with the most kinds of changes. */
+  /** Watched stocks first, then those with rare changes, then those with the most kinds of changes. */
   readonly changes: readonly StockChanges[]
   readonly counts: Readonly<Partial<Record<Section, number>>>
+  /** Candle histories that were fetched again instead of extended, for example because a split has adjusted all prices. */
+  readonly rewritten: readonly RewrittenFile[]
   /** The run that it is compared with; null if there is none. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
-  /** Findings of `verify` that are not accepted; absent if it did not run. */
+  /** Findings of `verify` that are not accepted, errors and recent days first; absent if it did not run. */
   readonly findings?: readonly Finding[]
-  /** What could not be told, and why. */
+  /** Symbols of the run and of the watchlist that are not listed, or that have changed, and what they may mean. */
+  readonly wrongSymbols: readonly string[]
+  /** Missing inputs, and what could not be compared. */
   readonly notes: readonly string[]
 }
 
@@ -53,7 +64,8 @@ export interface BriefOptions {
   readonly runs: readonly RunLogEntry[]
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string
-  readonly watchlist: readonly string[]
+  /** The stocks that come first. */
+  readonly watchlist: SymbolOptions
   readonly findings: readonly Finding[] | undefined
   readonly newestSession: string | undefined
 }
@@ -62,7 +74,7 @@ export interface BriefOptions {
 export const createBrief = async (root: string, options: BriefOptions): Promise<Brief> => {
   const { report, runs, streams, exchange, watchlist, findings, newestSession } = options
   const difference = await diff(root, { exchange })
-  const watched = new Set(watchlist.map((symbol) => symbol.toUpperCase()))
+  const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
   return {
     folder: root,
     run: report.run,
@@ -73,38 +85,45 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     stocks: report.stocks,
     ...(newestSession === undefined ? {} : { newestSession }),
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
-    changes: groupByStock(difference.changes, watched),
+    changes: groupByStock(difference.changes, wanted ?? new Set()),
     counts: difference.counts,
+    rewritten: Object.values(report.scripts).flatMap(({ rewritten = [] }) => rewritten),
     since: difference.since,
-    ...(findings === undefined ? {} : { findings }),
+    ...(findings === undefined ? {} : { findings: orderFindings(findings) }),
+    wrongSymbols: [...new Set([...listWrongSymbols(report.wrongSymbols ?? []), ...listWrongSymbols(wrong)])],
     notes: difference.notes,
   }
 }
 
 const describeFreshness = (stream: string, { scripts, missing = {} }: RunReport, runs: readonly RunLogEntry[]): Freshness => {
   const complete = runs.findLast((run) => run.scripts[stream]?.outcome === 'success')
-  return {
-    stream,
-    outcome: scripts[stream]?.outcome ?? 'not run',
-    ...(complete === undefined ? {} : { completeOn: toDay(Date.parse(complete.startedAt)) }),
-    ...(missing[stream] === undefined ? {} : { missing: missing[stream] }),
-  }
+  const completeOn = complete && toDay(Date.parse(complete.startedAt))
+  const { outcome = 'not run', error, problems = [] } = scripts[stream] ?? {}
+  const reason =
+    outcome === 'success' || outcome === 'skipped' ? undefined : (error ?? problems.find(({ status }) => status !== undefined)?.reason)
+  return omitUndefined({ stream, outcome, completeOn, missing: missing[stream], reason: reason && stripBrackets(reason) })
 }
 
-/** Changes by stock: watched stocks first, then by the number of kinds, then by symbol. */
+/** Errors first, then findings about a whole file, then recent days. */
+const orderFindings = (findings: readonly Finding[]): readonly Finding[] => {
+  const weigh = ({ severity, day = '9999' }: Finding): string => `${severity === 'error' ? 1 : 0} ${day}`
+  return [...findings].sort((one, other) => (weigh(one) === weigh(other) ? 0 : weigh(one) < weigh(other) ? 1 : -1))
+}
+
+/** Changes that only a few stocks have on a day, and that say more than a filing. */
+const RARE_SECTIONS: ReadonlySet<Section> = new Set(['listings', 'renames', 'surveillance', 'bands', 'results'])
+
+/** Changes by stock: watched stocks first, then by the number of rare and of all kinds, then by symbol. */
 export const groupByStock = (changes: readonly Change[], watched: ReadonlySet<string>): readonly StockChanges[] => {
-  const groups = new Map<string, Change[]>()
-  for (const change of changes) {
-    const group = groups.get(change.symbol)
-    if (group) group.push(change)
-    else groups.set(change.symbol, [change])
-  }
+  const groups = groupBy(changes, ({ symbol }) => symbol)
   const kinds = (all: readonly Change[]): number => new Set(all.map(({ section }) => section)).size
+  const rare = (all: readonly Change[]): number => kinds(all.filter(({ section }) => RARE_SECTIONS.has(section)))
   return [...groups]
-    .map(([symbol, all]) => ({ symbol, isWatched: watched.has(symbol.toUpperCase()), changes: all }))
+    .map(([symbol, all]) => ({ symbol, isWatched: watched.has(symbol), changes: all }))
     .sort(
       (one, other) =>
         Number(other.isWatched) - Number(one.isWatched) ||
+        rare(other.changes) - rare(one.changes) ||
         kinds(other.changes) - kinds(one.changes) ||
         (one.symbol < other.symbol ? -1 : 1),
     )

@@ -1,14 +1,17 @@
+import type { Day } from '../../model/trading-day.js'
+
 /** The sections of changes, in the order of the summary. */
 export const SECTIONS = {
   listings: 'stocks that are new in the master list, or gone from it',
   renames: 'stocks with another symbol or another ISIN',
   surveillance: 'stocks that came under surveillance, left it, or changed their stage',
   bands: 'price bands that changed',
+  results: 'new quarterly results, and earlier ones that were restated',
   circuits: 'stocks that reached their circuit limit, or left it',
-  deals: 'bulk and block deals that are new',
-  actions: 'corporate actions that are new',
-  filings: 'filings that are new',
-  news: 'news that are new',
+  deals: 'new bulk and block deals',
+  actions: 'new corporate actions',
+  filings: 'new filings',
+  news: 'new news items',
 } as const
 
 export type Section = keyof typeof SECTIONS
@@ -18,14 +21,18 @@ export const sectionNames = Object.keys(SECTIONS) as readonly Section[]
 /** One difference from the state before the last run. */
 export interface Change {
   readonly section: Section
-  /** What happened: `new`, `gone`, `changed`; for circuits and surveillance `entered` and `left`. */
-  readonly change: 'new' | 'gone' | 'changed' | 'entered' | 'left'
+  /** What happened: `new`, `gone`, `changed`; `back` for a stock that was listed earlier; for circuits and surveillance `entered` and `left`. */
+  readonly change: 'new' | 'back' | 'gone' | 'changed' | 'entered' | 'left'
   readonly symbol: string
   /** The old and the new value. */
   readonly from?: string
   readonly to?: string
+  /** The first recorded day on which a stock is listed, gone or renamed; only of a comparison of days. */
+  readonly day?: Day
   /** How many filings or news are new. */
   readonly count?: number
+  /** The documents of the newest filings, as far as the provider gives an address. */
+  readonly documents?: readonly { readonly title: string; readonly url: string }[]
   /** A text without the symbol. */
   readonly detail: string
 }

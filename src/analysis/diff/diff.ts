@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
-import { isRow, type Row } from '../../model/row.js'
+import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
+import { type Day, toDay } from '../../model/trading-day.js'
 import { statFile } from '../../storage/file-system.js'
-import { createOutputMatcher } from '../../storage/output-files.js'
-import { type PreviousOutputs, readPreviousOutputs } from '../../storage/previous-outputs.js'
-import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
+import { type PreviousOutputs, readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
+import { checkFolder, describeUnlisted, readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
 import { findNewFilings, findNewNews } from './document-changes.js'
+import { createFileComparison, type FileComparison, type FileVersions } from './file-comparison.js'
 import {
   findBandChanges,
   findCircuitChanges,
@@ -18,15 +18,18 @@ import {
   findSurveillanceChanges,
   type ListVersions,
 } from './list-changes.js'
+import { findResultChanges } from './result-changes.js'
 
-/** What the last run changed in a folder. */
+/** What the last run that wrote outputs changed in a folder. */
 export interface Difference {
   readonly folder: string
-  /** The last run, and its "now" in ISO 8601. */
+  /** That run, and its "now" in ISO 8601. */
   readonly run?: string
   readonly asOf?: string
-  /** The run that it is compared with; null if there is none. */
-  readonly since: { readonly run?: string; readonly asOf?: string } | null
+  /** The recorded day that is compared, if not the last run. */
+  readonly day?: Day
+  /** The run, or the recorded day, that it is compared with; null if there is none. */
+  readonly since: { readonly run?: string; readonly asOf?: string; readonly day?: Day } | null
   /** What could not be compared, and why. */
   readonly notes: readonly string[]
   /** How many changes of each section there are; filings and news count stocks. */
@@ -34,25 +37,11 @@ export interface Difference {
   readonly changes: readonly Change[]
 }
 
-export interface DiffOptions {
+/** `symbols`: only changes of these stocks. */
+export interface DiffOptions extends SymbolOptions {
   readonly exchange: string
   /** Only these sections; all if absent. */
   readonly only?: readonly Section[] | undefined
-  /** Only changes of these stocks. */
-  readonly symbols?: readonly string[] | undefined
-}
-
-/** A file before the last run and now. */
-interface FileVersions {
-  readonly before: unknown
-  readonly after: unknown
-}
-
-interface FileComparison {
-  /** Undefined if the file does not exist, or was no output of the last run. */
-  readonly readVersions: (file: string, earlier?: string) => FileVersions | undefined
-  /** Whether the last run did not change the file. */
-  readonly isSame: (file: string, earlier: string) => boolean
 }
 
 /**
@@ -61,27 +50,40 @@ interface FileComparison {
  * @throws StorageError if there is no such folder
  * @throws UsageError for a symbol that is listed neither now nor before
  */
-export const diff = async (root: string, { exchange, only = sectionNames, symbols }: DiffOptions): Promise<Difference> => {
+export const diff = async (root: string, options: DiffOptions): Promise<Difference> => {
   await checkFolder(root)
-  const report = await readReport(root)
-  const now = { folder: root, ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }) }
+  const now = { folder: root, ...(await readLastWriter(root)) }
   const after = await readStocks(root)
   const previous = await readPreviousOutputs(root)
   if (previous?.run === undefined || !(await isStockList(previous.root))) {
-    if (symbols) resolveSymbols(symbols, after)
-    return { ...now, since: null, notes: [], counts: {}, changes: [] }
+    const notes = describeUnlisted(await selectFolderSymbols(root, options, { stocks: after }))
+    return { ...now, since: null, notes, counts: {}, changes: [] }
   }
-  const before = await readStocks(previous.root)
-  const wanted = symbols && resolveSymbols(symbols, [...after, ...before])
-  const notes: string[] = []
-  const files = createFileComparison(root, previous, notes)
-  const changes: Change[] = []
-  for (const section of only) changes.push(...(await findChanges(section, { files, before, after, exchange })))
-  const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
   const { run, asOf } = previous
   return {
     ...now,
     since: { run, ...(asOf === undefined ? {} : { asOf }) },
+    ...(await compareOutputs(root, { previous, now: root }, options)),
+  }
+}
+
+/** Compares earlier outputs with those in the folder `now`: the output folder itself, or one with the lists of a recorded day. */
+export const compareOutputs = async (
+  root: string,
+  { previous, now }: { readonly previous: PreviousOutputs; readonly now: string },
+  { exchange, only = sectionNames, ...selection }: DiffOptions,
+): Promise<Pick<Difference, 'notes' | 'counts' | 'changes'>> => {
+  const after = await readStocks(now)
+  const before = await readStocks(previous.root)
+  const selected = await selectFolderSymbols(root, selection, { stocks: after, gone: before })
+  const { wanted } = selected
+  const notes = [...describeUnlisted(selected)]
+  const files = createFileComparison(now, previous, notes)
+  const sinceDay = previous.asOf === undefined ? undefined : toDay(Date.parse(previous.asOf))
+  const changes: Change[] = []
+  for (const section of only) changes.push(...(await findChanges(section, { files, before, after, exchange, sinceDay })))
+  const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
+  return {
     notes,
     counts: Object.fromEntries(only.map((section) => [section, shown.filter((change) => change.section === section).length])),
     changes: shown,
@@ -90,54 +92,34 @@ export const diff = async (root: string, { exchange, only = sectionNames, symbol
 
 const isStockList = async (root: string): Promise<boolean> => statFile(join(root, 'master_isin_map.json')) !== undefined
 
-const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => {
-  const isOutput = createOutputMatcher(outputs)
-  return {
-    // The previous version of an unchanged file is a hard link to the same file.
-    isSame: (file, earlier) => {
-      const [now, then] = [statFile(join(root, file)), statFile(join(earlierRoot, earlier))]
-      return now?.ino === then?.ino && now?.dev === then?.dev
-    },
-    readVersions: (file, earlier = file) => {
-      try {
-        if (!isOutput(file)) return undefined
-        const after = readDocument(join(root, file))
-        return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error
-        notes.push(`${file} was not compared: it is not valid JSON; move it away and run again`)
-        return undefined
-      }
-    },
-  }
-}
-
-const readDocument = (path: string): unknown => (statFile(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
-
 interface DiffContext {
   readonly files: FileComparison
   readonly before: readonly Stock[]
   readonly after: readonly Stock[]
   readonly exchange: string
+  /** The day of the run with which the last one is compared. */
+  readonly sinceDay: Day | undefined
 }
 
-const findChanges = async (section: Section, { files, before, after, exchange }: DiffContext): Promise<readonly Change[]> => {
+const findChanges = async (section: Section, { files, before, after, exchange, sinceDay }: DiffContext): Promise<readonly Change[]> => {
   const lists = (...names: readonly string[]): ListVersions => joinVersions(names.map((name) => files.readVersions(name)))
   const prefix = exchange.toLowerCase()
   switch (section) {
     case 'listings':
     case 'renames':
-      return findListingChanges(before, after).filter((change) => change.section === section)
+      return findListingChanges(before, after, findReturned({ files, before, after })).filter((change) => change.section === section)
     case 'surveillance':
       return ['asm', 'gsm'].flatMap((list) => findSurveillanceChanges(list.toUpperCase(), lists(`${prefix}_${list}_list.json`)))
     case 'bands':
       return findBandChanges(lists('complete_price_bands.json'), lists('incremental_price_bands.json'))
+    case 'results':
+      return findResultChanges(lists('fundamental_data.json'))
     case 'circuits':
       return ['upper', 'lower'].flatMap((side) => findCircuitChanges(side, lists(`${side}_circuit_stocks.json`)))
     case 'deals':
       return findNewDeals(lists('bulk_block_deals.json'))
     case 'actions':
-      return findNewActions(lists('upcoming_corporate_actions.json', 'history_corporate_actions.json'))
+      return findNewActions(lists('upcoming_corporate_actions.json', 'history_corporate_actions.json'), sinceDay)
     case 'filings':
       return findDocumentChanges({
         before,
@@ -156,9 +138,19 @@ const joinVersions = (all: readonly (FileVersions | undefined)[]): ListVersions 
   return { before: rows(all.map((one) => one?.before)), after: rows(all.map((one) => one?.after)) }
 }
 
-interface DocumentDiff extends Omit<DiffContext, 'exchange'> {
+interface DocumentDiff extends Omit<DiffContext, 'exchange' | 'sinceDay'> {
   readonly fileOf: (name: string) => string
   readonly changes: typeof findNewFilings
+}
+
+/** The ISINs of added stocks that were listed before: files of stocks that leave the list stay. */
+const findReturned = ({ files, before, after }: Pick<DiffContext, 'files' | 'before' | 'after'>): ReadonlySet<string> => {
+  const known = new Set(before.map(({ ISIN }) => ISIN))
+  const added = toStockItems(after).filter(({ value }) => !known.has(value.ISIN))
+  const documents = added.flatMap(({ fileName }) =>
+    [`market_news/${fileName}_news.json`, `company_filings/${fileName}_filings.json`].map((file) => files.readVersions(file)?.before),
+  )
+  return new Set(documents.filter(isRow).flatMap(({ ISIN, data }) => [readText(ISIN), readText([data].flat().find(isRow)?.isin)]))
 }
 
 const STOCKS_PER_TURN = 100
@@ -170,7 +162,9 @@ const findDocumentChanges = async ({ before, after, files, fileOf, changes }: Do
   for (const { value, fileName, rank } of toStockItems(after)) {
     const [file, earlier] = [fileOf(fileName), fileOf(earlierNames.get(value.ISIN) ?? fileName)]
     const versions = files.isSame(file, earlier) ? undefined : files.readVersions(file, earlier)
-    if (versions) all.push(...changes(value.Symbol, versions.before, versions.after))
+    // The first documents of an added stock are not new ones.
+    const isFirst = versions?.before === undefined && !earlierNames.has(value.ISIN)
+    if (versions && !isFirst) all.push(...changes(value.Symbol, versions.before, versions.after))
     if (rank % STOCKS_PER_TURN === 0) await yieldTurn()
   }
   return all

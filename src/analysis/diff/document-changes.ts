@@ -10,6 +10,7 @@ export const findNewFilings = (symbol: string, before: unknown, after: unknown):
     after: getRows(after, 'data'),
     keyOf: (row) => readText(row.news_id) || `${readText(row.news_date)}_${getFilingTitle(row)}`,
     titleOf: getFilingTitle,
+    urlOf: (row) => readText(row.file_url),
   })
 
 const getFilingTitle = (row: Row): string => readText(row.caption) || readText(row.descriptor) || 'Unknown'
@@ -21,6 +22,7 @@ export const findNewNews = (symbol: string, before: unknown, after: unknown): re
     after: getRows(after, 'News'),
     keyOf: (row) => `${readText(row.PublishDate)}_${readText(row.Title)}`,
     titleOf: (row) => readText(row.Title),
+    urlOf: () => '',
   })
 
 interface DocumentVersions {
@@ -28,20 +30,28 @@ interface DocumentVersions {
   readonly after: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly titleOf: (row: Row) => string
+  /** The address of its document; empty if there is none. */
+  readonly urlOf: (row: Row) => string
 }
+
+const MAX_LINKS = 5
 
 /** One change per stock, with the titles of the newest records, which are first in the document. */
 const findNewRecords = (
   section: 'filings' | 'news',
   symbol: string,
-  { before, after, keyOf, titleOf }: DocumentVersions,
+  { before, after, keyOf, titleOf, urlOf }: DocumentVersions,
 ): readonly Change[] => {
   const old = new Set(before.map(keyOf))
-  const fresh = after.filter((row) => !old.has(keyOf(row)))
+  // The provider lists some documents twice, once without an id.
+  const fresh = [...new Map(after.filter((row) => !old.has(keyOf(row))).map((row) => [urlOf(row) || keyOf(row), row])).values()]
   if (fresh.length === 0) return []
+  const documents = fresh.map((row) => ({ title: titleOf(row), url: urlOf(row) })).filter(({ url }) => /^https?:/.test(url))
   const titles = fresh.slice(0, MAX_TITLES).map(titleOf)
   const more = fresh.length > MAX_TITLES ? '; …' : ''
-  return [{ section, change: 'new', symbol, count: fresh.length, detail: `${fresh.length} new: ${titles.join('; ')}${more}` }]
+  const detail = `${fresh.length} new: ${titles.join('; ')}${more}`
+  const links = documents.length === 0 ? {} : { documents: documents.slice(0, MAX_LINKS) }
+  return [{ section, change: 'new', symbol, count: fresh.length, ...links, detail }]
 }
 
 const getRows = (document: unknown, field: string): readonly Row[] => {

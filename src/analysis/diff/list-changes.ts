@@ -1,5 +1,7 @@
+import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
+import type { Day } from '../../model/trading-day.js'
 import type { Change } from './change.js'
 
 /** The rows of a list before the last run and now. */
@@ -86,17 +88,26 @@ export const findNewDeals = ({ before, after }: ListVersions): readonly Change[]
     .map((row) => {
       const side = readText(row.bs) === 'S' ? 'sold' : 'bought'
       const kind = readText(row.deal).toLowerCase()
-      const detail = `${readText(row.cname)} ${side} ${readText(row.qty)} at ${readText(row.avgprice)} on ${readText(row.date).slice(0, 10)}${kind === '' ? '' : ` (${kind})`}`
+      const detail = `${readText(row.cname)} ${side} ${readText(row.qty)} at ${readText(row.avgprice)} on ${readText(row.date).slice(0, 10)}${` (${[kind, toCrore(row)].filter((part) => part !== '').join(', ')})`.replace(' ()', '')}`
       return { section: 'deals', change: 'new', symbol: readText(row.sym), detail }
     })
 }
 
-/** Actions that were in neither list (upcoming, history) before. */
-export const findNewActions = ({ before, after }: ListVersions): readonly Change[] => {
+/** `7.88 crore`: the value of a deal. */
+const toCrore = ({ qty, avgprice }: Row): string => {
+  const value = (Number(qty) * Number(avgprice)) / 1e7
+  return value >= 0.005 ? `${value.toFixed(value < 10 ? 2 : 0)} crore` : ''
+}
+
+/**
+ * Actions that were in neither list (upcoming, history) before. On its own day an action is in neither list: one of the day of the earlier
+ * lists was upcoming before.
+ */
+export const findNewActions = ({ before, after }: ListVersions, beforeDay?: Day): readonly Change[] => {
   const old = new Set(before.flatMap(toActions).map(({ key }) => key))
   const now = new Map(after.flatMap(toActions).map((action) => [action.key, action]))
   return [...now.values()]
-    .filter(({ key }) => !old.has(key))
+    .filter(({ key, on }) => !old.has(key) && on !== beforeDay)
     .map(({ symbol, detail }) => ({ section: 'actions', change: 'new', symbol, detail }))
 }
 
@@ -108,11 +119,15 @@ const toActions = (row: Row) =>
       const [symbol, on] = [readText(row.Sym), readText(ExDate) || readText(RecDate) || readText(ActDate)]
       const note = readText(Note)
       const detail = `${readText(ActType).toLowerCase()}${note === '' || note === 'NA' ? '' : ` of ${note}`} on ${on}`
-      return { key: `${symbol}\n${detail}`, symbol, detail }
+      return { key: `${symbol}\n${detail}`, symbol, detail, on }
     })
 
-/** Stocks that are new or gone, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
-export const findListingChanges = (before: readonly Stock[], after: readonly Stock[]): readonly Change[] => {
+/** Stocks that are new, back (the ISINs `returned`) or gone, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
+export const findListingChanges = (
+  before: readonly Stock[],
+  after: readonly Stock[],
+  returned: ReadonlySet<string> = new Set(),
+): readonly Change[] => {
   const [old, now] = [groupStocks(before), groupStocks(after)]
   const changes = after.flatMap((stock): Change[] => {
     const { Symbol: symbol, ISIN, Name } = stock
@@ -136,7 +151,8 @@ export const findListingChanges = (before: readonly Stock[], after: readonly Sto
           detail: `has the ISIN ${ISIN}, which was ${other.ISIN}`,
         },
       ]
-    return [{ section: 'listings', change: 'new', symbol, to: ISIN, detail: `${Name} (${ISIN}) is new` }]
+    const change = returned.has(ISIN) ? 'back' : 'new'
+    return [{ section: 'listings', change, symbol, to: ISIN, detail: `${Name} (${ISIN}) is ${change}` }]
   })
   const gone = before.filter(({ Symbol: symbol, ISIN }) => !now.byIsin.has(ISIN) && !now.bySymbol.has(symbol))
   return [
@@ -162,16 +178,6 @@ const groupStocks = (stocks: readonly Stock[]): StockGroups => ({
   byIsin: groupBy(stocks, ({ ISIN }) => ISIN),
   bySymbol: groupBy(stocks, ({ Symbol: symbol }) => symbol),
 })
-
-const groupBy = (stocks: readonly Stock[], keyOf: (stock: Stock) => string): ReadonlyMap<string, readonly Stock[]> => {
-  const groups = new Map<string, Stock[]>()
-  for (const stock of stocks) {
-    const group = groups.get(keyOf(stock))
-    if (group) group.push(stock)
-    else groups.set(keyOf(stock), [stock])
-  }
-  return groups
-}
 
 const isStillThere = ({ Symbol: symbol, ISIN }: Stock, { byIsin }: StockGroups): boolean =>
   byIsin.get(ISIN)?.some((stock) => stock.Symbol === symbol) ?? false

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StorageError } from '../../model/errors.js'
-import { isRow } from '../../model/row.js'
+import { isRow, omitUndefined } from '../../model/row.js'
 import { type Day, readDay } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../../storage/atomic-file.js'
 import { getErrorCode, toStorageError } from '../../storage/file-system.js'
@@ -48,6 +48,14 @@ const isAccepted = (entry: unknown): entry is AcceptedFinding =>
 /** The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error is another finding. */
 const toKey = ({ check, severity, symbol, day, file }: Finding): string => JSON.stringify([check, severity, symbol, day, file])
 
+/** The accepted findings of renamed stocks, under the present symbols. */
+export const followRenames = (entries: readonly AcceptedFinding[], renames: ReadonlyMap<string, string>): readonly AcceptedFinding[] =>
+  entries.map((entry) => {
+    const { symbol = '', file } = entry
+    const now = renames.get(symbol)
+    return now === undefined ? entry : omitUndefined({ ...entry, symbol: now, file: file?.replace(`/${symbol}`, `/${now}`) })
+  })
+
 /** The findings compared with the accepted ones. */
 export interface ComparedFindings {
   readonly fresh: readonly Finding[]
@@ -76,17 +84,9 @@ export interface Acceptance {
 /** Findings of which each identity is accepted once, with the day and the reason. */
 export const acceptFindings = (findings: readonly Finding[], { on, reason }: Acceptance): readonly AcceptedFinding[] => {
   const byKey = new Map(findings.map((finding) => [toKey(finding), finding]))
-  return [...byKey.values()].map(({ check, severity, symbol, other, day, file, detail }) => ({
-    check,
-    severity,
-    ...(symbol === undefined ? {} : { symbol }),
-    ...(other === undefined ? {} : { other }),
-    ...(day === undefined ? {} : { day }),
-    ...(file === undefined ? {} : { file }),
-    detail,
-    accepted: on,
-    ...(reason === undefined ? {} : { reason }),
-  }))
+  return [...byKey.values()].map(({ check, severity, symbol, other, day, file, detail }) =>
+    omitUndefined({ check, severity, symbol, other, day, file, detail, accepted: on, reason }),
+  )
 }
 
 /** Writes one finding per line, sorted, so that a difference between two versions shows what was accepted. */

@@ -1,8 +1,7 @@
 import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { toDay } from '../../model/trading-day.js'
-import { deriveCalendar, type MarketCalendar, MIN_INDICES } from './calendar.js'
+import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES } from './calendar.js'
 import { type CandleContext, type Summaries, summarizeCandles } from './candle-summaries.js'
-import { countCoverage } from './coverage.js'
 import type { CheckName, Finding, Unchecked, YearCoverage } from './finding.js'
 import { mergeMarketDays } from './market-days.js'
 import type { StreamFiles } from './output-files.js'
@@ -90,17 +89,19 @@ const countWeekdays = (from: number, until: number): number => {
 }
 
 /** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
-const findStocksWithoutCandles = (
-  { stocks, findings }: Summaries,
-  { sessions }: MarketCalendar,
-  { listed }: CandleContext,
-): readonly Finding[] => {
-  if (stocks.length === 0 || sessions.length <= STALE_SESSIONS) return []
+const findStocksWithoutCandles = (summaries: Summaries, { sessions }: MarketCalendar, context: CandleContext): readonly Finding[] => {
+  const { stocks, findings } = summaries
+  const { listed } = context
+  if (hasSelectedStocks(summaries, context) || stocks.length === 0 || sessions.length <= STALE_SESSIONS) return []
   const known = new Set([...stocks, ...findings].map(({ symbol }) => symbol))
   return listed
     .filter((symbol) => !known.has(symbol))
     .map((symbol) => ({ check: 'stale-symbols', severity: 'warning', symbol, detail: 'it has no candles' }))
 }
+
+/** Whether the folder has the candles of a watchlist only. In a folder of the whole market, a run may have selected few stocks too. */
+const hasSelectedStocks = ({ stocks }: Summaries, { listed, selected = listed.length }: CandleContext): boolean =>
+  selected < listed.length && stocks.length < listed.length / 2
 
 const BAND_FILES = ['complete_price_bands.json', 'incremental_price_bands.json']
 
@@ -131,6 +132,11 @@ const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, conte
   const unchecked = (isMissing: boolean, check: CheckName, text: string): readonly Unchecked[] =>
     isMissing ? [{ checks: [check], text }] : []
   return [
+    ...unchecked(
+      hasSelectedStocks(summaries, context),
+      'stale-symbols',
+      `stocks without candles: the last run selected ${context.selected} of ${context.listed.length} stocks`,
+    ),
     ...unchecked(
       (context.rows.get('history_corporate_actions.json') ?? []).length === 0,
       'unadjusted-actions',

@@ -5,14 +5,13 @@ import type { Row } from '../../model/row.js'
 import { MASTER } from '../../pipeline/define-stream.js'
 import { type CandleSeries, createDaySet, type DaySet, orderDays, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
-import { findImpossibleCandles } from './impossible-candles.js'
+import { findImpossibleCandles, findOddVolumes, measureTradedValue } from './odd-candles.js'
 import type { StreamFiles } from './output-files.js'
 import { getLastCloses, type LastCloses } from './price-bands.js'
 import { findPriceMoves } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
 import { createFingerprints, type Fingerprinted } from './shared-candles.js'
 import type { KnownAction } from './stock-facts.js'
-import { findOddVolumes, measureTradedValue } from './volumes.js'
 
 export interface CandleContext {
   /** The rows of lists of the whole market, by their file. */
@@ -22,11 +21,13 @@ export interface CandleContext {
   readonly listedOn: ReadonlyMap<string, number>
   /** The symbols of the master list. */
   readonly listed: readonly string[]
+  /** How many of them the last run selected. */
+  readonly selected?: number
   /** The "now" of the folder's last run, epoch milliseconds; price bands are of that day. */
   readonly asOf?: number
 }
 
-/** What stays in memory after the files were read: of each, its days, its last closes and its findings. */
+/** The facts that stay in memory after the files were read: days, last closes and findings of each series. */
 export interface Summaries {
   readonly findings: Finding[]
   readonly stocks: SeriesDays[]

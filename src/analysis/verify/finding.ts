@@ -71,7 +71,7 @@ export interface YearCoverage {
   readonly sessions: number
   /** With candles in this year or around it. */
   readonly stocks: number
-  /** Of stocks, on sessions. */
+  /** Candles of stocks on sessions. */
   readonly candles: number
   /** The candles, as a share of the sessions of each stock between its first candle and its last. */
   readonly share: number
@@ -88,7 +88,7 @@ export interface Verification {
   readonly candles: number
   /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
-  /** Of the stocks' candles, the newest year first. */
+  /** The coverage by the stocks' candles, the newest year first. */
   readonly coverage: readonly YearCoverage[]
   /** What could not be checked, and why. */
   readonly notes: readonly string[]

@@ -3,7 +3,7 @@ import type { Day } from '../../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
 import type { CheckName, Finding } from './finding.js'
 
-/** What as many stocks as this have on one day is about the day, not about each stock. */
+/** If so many stocks have the same finding on one day, it is a finding about the day. */
 const MIN_STOCKS = 5
 const MIN_SHARE = 0.05
 /** Half of the market never really moves by 30 % in one session. */
@@ -18,7 +18,7 @@ const DESCRIPTIONS: Partial<Readonly<Record<CheckName, string>>> = {
   'stale-symbols': 'have no candle after',
 }
 
-/** Of the market, only candles may be wrong; missing ones may come with the next run. */
+/** Checks that find wrong candles. Those that find missing candles are never an error of the whole market: the next run may bring them. */
 const OF_CANDLES: readonly CheckName[] = ['large-moves', 'volumes']
 
 /** Replaces the findings that many stocks have on the same day by one about the day. */

@@ -1,10 +1,10 @@
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Item } from '../../model/outcome.js'
 import type { RunReport } from '../../model/report.js'
+import { omitUndefined } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { type Output, toFilePath } from '../../pipeline/output.js'
-import { getErrorCode, statFile } from '../../storage/file-system.js'
+import { statFile } from '../../storage/file-system.js'
 import { readCompleteRun } from '../../storage/full-run.js'
 import { createOutputMatcher, listOutputFiles } from '../../storage/output-files.js'
 import { type OutputSizes, readOutputSizes } from '../../storage/output-sizes.js'
@@ -62,19 +62,9 @@ const toOutputFile = (root: string, file: string, output: Output, item?: Item): 
   return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
 }
 
-/** The names in a folder; none if it does not exist. */
-export const listNames = async (folder: string): Promise<readonly string[]> => {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
-    throw error
-  }
-}
-
 /** What the last runs recorded about their files. */
 export interface RecordedFiles {
-  /** Of the last run. */
+  /** The report of the last run. */
   readonly report?: Pick<RunReport, 'scripts'>
   /** Whether that run was complete, so that it recorded each of its files. */
   readonly isComplete: boolean
@@ -129,9 +119,4 @@ const compareTotals = (
   ]
 }
 
-const createFinding = (detail: string, file?: string): Finding => ({
-  check: 'files',
-  severity: 'error',
-  ...(file === undefined ? {} : { file }),
-  detail,
-})
+const createFinding = (detail: string, file?: string): Finding => omitUndefined({ check: 'files', severity: 'error', file, detail })

@@ -106,41 +106,30 @@ export const createStockIndex = (stocks: readonly Stock[]): StockIndex => ({
 const MAX_STRAYS_SHOWN = 3
 
 /** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
-const findStrayRecords = (file: string, records: Iterable<Row>, { bySymbol, byIsin }: StockIndex): readonly Finding[] => {
-  const strays = new Set<string>()
-  let count = 0
-  for (const record of records) {
-    const symbol = readText(record.Symbol)
-    const isin = readText(record.ISIN)
-    if (byIsin.get(isin)?.Symbol === symbol || bySymbol.get(symbol)?.ISIN === isin) continue
-    count += 1
-    strays.add(`${symbol} (${isin})`)
-  }
-  return createStrayFinding(file, { count, strays, severity: 'warning' })
+const findStrayRecords = (file: string, records: readonly Row[], { bySymbol, byIsin }: StockIndex): readonly Finding[] => {
+  const strays = records
+    .map((record) => ({ symbol: readText(record.Symbol), isin: readText(record.ISIN) }))
+    .filter(({ symbol, isin }) => byIsin.get(isin)?.Symbol !== symbol && bySymbol.get(symbol)?.ISIN !== isin)
+    .map(({ symbol, isin }) => `${symbol} (${isin})`)
+  return createStrayFinding(file, strays, 'warning')
 }
 
 /** Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the severity is `info`. */
 const findStrayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }: StockIndex, exchange: string): readonly Finding[] => {
-  const strays = new Set<string>()
-  let count = 0
-  for (const row of rows) {
-    const symbol = readText(row.Symbol ?? row.sym)
-    const isin = readText(row.ISIN ?? row.isin)
-    const isOurs = row.exch === undefined || readText(row.exch) === exchange
-    if (!isOurs || bySymbol.has(symbol) || byIsin.has(isin)) continue
-    count += 1
-    strays.add(symbol)
-  }
-  return createStrayFinding(file, { count, strays, severity: 'info' })
+  const strays = rows
+    .filter(({ exch }) => exch === undefined || readText(exch) === exchange)
+    .map((row) => ({ symbol: readText(row.Symbol ?? row.sym), isin: readText(row.ISIN ?? row.isin) }))
+    .filter(({ symbol, isin }) => !bySymbol.has(symbol) && !byIsin.has(isin))
+    .map(({ symbol }) => symbol)
+  return createStrayFinding(file, strays, 'info')
 }
 
-const createStrayFinding = (
-  file: string,
-  { count, strays, severity }: { count: number; strays: ReadonlySet<string>; severity: Finding['severity'] },
-): readonly Finding[] => {
+const createStrayFinding = (file: string, strays: readonly string[], severity: Finding['severity']): readonly Finding[] => {
+  const count = strays.length
   if (count === 0) return []
-  const named = [...strays].slice(0, MAX_STRAYS_SHOWN).join(', ')
-  const more = strays.size > MAX_STRAYS_SHOWN ? ` and ${strays.size - MAX_STRAYS_SHOWN} more` : ''
+  const names = [...new Set(strays)]
+  const named = names.slice(0, MAX_STRAYS_SHOWN).join(', ')
+  const more = names.length > MAX_STRAYS_SHOWN ? ` and ${names.length - MAX_STRAYS_SHOWN} more` : ''
   const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${named}${more}`
   return [{ check: 'stray-records', severity, file, detail }]
 }

@@ -1,5 +1,6 @@
 import { dayToNumber } from '../../market/candle-file.js'
-import { isRow, type Row, readText } from '../../model/row.js'
+import { type PriceAction, readPriceActions } from '../../market/price-actions.js'
+import { type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { StockIndex } from './record-checks.js'
 
@@ -12,25 +13,15 @@ export interface KnownAction {
   readonly factors: readonly number[]
 }
 
-const PRICE_ACTIONS = /split|bonus|right|demerger|spin|merger|amalgamation|consolidation|reduction|arrangement/i
+/** The price actions of each symbol, from rows of corporate actions. */
+export const readKnownActions = (rows: readonly unknown[]): ReadonlyMap<string, readonly KnownAction[]> =>
+  new Map([...readPriceActions(rows)].map(([symbol, actions]) => [symbol, actions.map(toKnownAction)]))
 
-/** The actions of each symbol, from lists of corporate actions. Skips records of another shape or kind, or without a day. */
-export const readKnownActions = (rows: Iterable<unknown>): ReadonlyMap<string, readonly KnownAction[]> => {
-  const all = new Map<string, KnownAction[]>()
-  for (const row of rows) {
-    if (!isRow(row)) continue
-    const symbol = readText(row.Sym)
-    const found = [row.CorpAct].flat().filter(isRow).flatMap(toKnownAction)
-    if (found.length > 0) all.set(symbol, [...(all.get(symbol) ?? []), ...found])
-  }
-  return all
-}
-
-const toKnownAction = ({ ActType, ExDate, RecDate, ActDate, Note }: Readonly<Record<string, unknown>>): readonly KnownAction[] => {
-  const kind = readText(ActType).toLowerCase()
-  const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
-  return PRICE_ACTIONS.test(kind) && on !== undefined ? [{ kind, day: dayToNumber(on), factors: parseFactors(readText(Note)) }] : []
-}
+const toKnownAction = ({ type, on, note }: PriceAction): KnownAction => ({
+  kind: type.toLowerCase(),
+  day: dayToNumber(on),
+  factors: parseFactors(note),
+})
 
 const parseFactors = (note: string): readonly number[] => {
   const [, one, other] = /(\d+(?:\.\d+)?)\s*:\s*(\d+(?:\.\d+)?)/.exec(note) ?? []

@@ -6,10 +6,10 @@ import { isRow } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import { isTemporaryName } from '../../storage/atomic-file.js'
-import { readStateDocument } from '../../storage/file-system.js'
+import { listNames, readStateDocument } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
 import { checkNames, type Finding, type Unchecked } from './finding.js'
-import { findOutputs, listNames, type RecordedFiles, type StreamFiles } from './output-files.js'
+import { findOutputs, type RecordedFiles, type StreamFiles } from './output-files.js'
 
 /** The files of all streams, with the items that they are about. */
 export const findStreamFiles = async (

@@ -4,8 +4,17 @@ import { type Stock, toStockItems } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
 import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
-import { checkFolder, readReport, readStocks, resolveSymbols } from '../output-folder.js'
-import { type Acceptance, acceptFindings, compareWithBaseline, readBaseline, writeBaseline } from './baseline.js'
+import {
+  checkFolder,
+  describeUnlisted,
+  type FolderSymbols,
+  findRenames,
+  readReport,
+  readStocks,
+  type SymbolOptions,
+  selectFolderSymbols,
+} from '../output-folder.js'
+import { type Acceptance, acceptFindings, compareWithBaseline, followRenames, readBaseline, writeBaseline } from './baseline.js'
 import { type CandleChecks, verifyCandles } from './candle-checks.js'
 import {
   type CheckName,
@@ -23,13 +32,12 @@ import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
 import { describeUncheckedFiles, findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
 
-export interface VerifyOptions {
+/** `symbols`: only findings about these stocks. */
+export interface VerifyOptions extends SymbolOptions {
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string
   /** Only these checks; all if absent. */
   readonly only?: readonly CheckName[] | undefined
-  /** Only findings about these stocks. */
-  readonly symbols?: readonly string[] | undefined
   /** Only findings about this day or later, and those without a day. */
   readonly since?: Day | undefined
   readonly limits: FindingLimits
@@ -46,9 +54,12 @@ export interface VerifyOptions {
  */
 export const verify = async (root: string, options: VerifyOptions): Promise<Verification> => {
   await checkFolder(root)
-  const baseline = await readBaseline(root)
   const stocks = await readStocks(root)
-  const isSelected = createFilter(options, stocks)
+  const entries = await readBaseline(root)
+  const named = entries.flatMap(({ symbol = [] }) => symbol)
+  const baseline = followRenames(entries, await findRenames(root, stocks, named))
+  const selection = await selectFolderSymbols(root, options, { stocks })
+  const isSelected = createFilter(options, stocks, selection.wanted)
   const { report, files, found, candles, unchecked } = await checkOutputs(root, { ...options, stocks })
   const last = candles.sessions.at(-1)
   const lastDay = last === undefined ? undefined : numberToDay(last)
@@ -67,7 +78,10 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
     candles: candles.count,
     sessions: { count: candles.sessions.length, ...(lastDay === undefined ? {} : { last: lastDay }) },
     coverage: candles.coverage,
-    notes: unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
+    notes: [
+      ...describeUnlisted(selection),
+      ...unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
+    ],
     counts: countFindings(compared.fresh, only),
     findings: compared.fresh,
     accepted: compared.accepted,
@@ -103,7 +117,7 @@ const checkOutputs = async (
     actions,
     listedOn: readListingDays(listings, listed),
     listed: stocks.map(({ Symbol: symbol }) => symbol),
-    ...(report === undefined ? {} : { asOf: Date.parse(report.asOf) }),
+    ...(report === undefined ? {} : { asOf: Date.parse(report.asOf), selected: report.stocks }),
   })
   const found = [
     ...all.flatMap((stream) => checkFileSizes(stream, noted)),
@@ -117,9 +131,13 @@ const checkOutputs = async (
 }
 
 /** Selects findings by check, day and stock. */
-const createFilter = (options: VerifyOptions, stocks: readonly Stock[]): ((finding: Finding) => boolean) => {
-  const { only = checkNames, symbols, since } = options
-  const isOfStocks = symbols === undefined ? () => true : createStockFilter(resolveSymbols(symbols, stocks), { ...options, stocks })
+const createFilter = (
+  options: VerifyOptions,
+  stocks: readonly Stock[],
+  wanted: FolderSymbols['wanted'],
+): ((finding: Finding) => boolean) => {
+  const { only = checkNames, since } = options
+  const isOfStocks = wanted === undefined ? () => true : createStockFilter(wanted, { ...options, stocks })
   return (finding) =>
     only.includes(finding.check) && (since === undefined || finding.day === undefined || finding.day >= since) && isOfStocks(finding)
 }

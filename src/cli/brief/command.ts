@@ -5,8 +5,9 @@ import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import type { AddCommand, Dependencies } from '../dependencies.js'
 import { readRuns } from '../log/command.js'
-import { exampleText, readSymbols } from '../options.js'
+import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
+import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TerminalStream } from '../terminal/terminal.js'
 import { briefHtml, briefLines, briefMarkdown } from './lines.js'
@@ -17,7 +18,7 @@ type Format = (typeof FORMATS)[number]
 interface BriefFlags {
   readonly out?: string
   readonly config?: string
-  readonly symbols?: readonly string[]
+  readonly symbols?: string
   readonly format: Format
   readonly verify: boolean
 }
@@ -34,13 +35,16 @@ export const addBrief: AddCommand = (program, { io, dependencies, act }) => {
     .description('Shows what one wants to know in the morning: outcome, what is not up to date, what changed, new findings.')
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .option('--symbols <symbols>', 'a watchlist: these stocks first, marked with *: A,B or @FILE', readSymbols)
+    .addOption(symbolsOption('these stocks first, marked with *'))
     .addOption(new Option('--format <format>', 'how it is printed').choices(FORMATS).default('text'))
     .option('--no-verify', 'leave out the findings of "verify"; takes a second instead of several')
     .addHelpText('after', exampleText(examples))
-    .action(({ out, config, symbols = [], format, verify }: BriefFlags) =>
+    .action(({ out, config, symbols, format, verify }: BriefFlags) =>
       act(
-        defer(() => collectBrief(resolveSettings({ out, config }, io, dependencies), dependencies, { symbols, verify })).pipe(
+        defer(() => {
+          const settings = resolveSettings({ out, config }, io, dependencies)
+          return collectBrief(settings, dependencies, { watchlist: readSymbols(symbols, settings), verify })
+        }).pipe(
           map((brief) => {
             printBrief(brief, format, io.stdout)
             return 0
@@ -60,7 +64,7 @@ const printBrief = (brief: Brief, format: Format, stdout: TerminalStream): void 
 export const collectBrief = (
   settings: Settings,
   dependencies: Dependencies,
-  { symbols, verify: isVerified }: { readonly symbols: readonly string[]; readonly verify: boolean },
+  { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Observable<Brief> =>
   readRuns(settings, dependencies).pipe(
     concatMap(async (runs) => {
@@ -75,7 +79,7 @@ export const collectBrief = (
         runs,
         streams,
         exchange,
-        watchlist: symbols,
+        watchlist,
         findings: verification?.findings.filter(({ severity }) => severity !== 'info'),
         newestSession: verification?.sessions.last,
       })

@@ -1,46 +1,64 @@
 import type { Brief, Freshness, StockChanges } from '../../analysis/brief/brief.js'
 import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
+import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import type { TextLine } from '../terminal/terminal.js'
+import { type TextLine, wrapTitled } from '../terminal/terminal.js'
 import { clean, cut, padEnd, wrap } from '../terminal/text.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
 export interface BriefPart {
   readonly title: string
   readonly lines: readonly string[]
-  readonly links?: readonly { readonly text: string; readonly url: string }[]
+  /** How many lines of a terminal a line takes at most; the rest is cut. */
+  readonly maxRows?: number
 }
 
-const STOCKS_SHOWN = 8
+/** The documents of new filings, in the order of the stocks shown, each once. */
+const filingLinks = ({ outcome, changes }: Brief): readonly { readonly text: string; readonly url: string }[] =>
+  outcome === 'failed'
+    ? []
+    : changes
+        .slice(0, STOCKS_WITH_LINKS)
+        .flatMap(({ symbol, changes: own }) =>
+          own.flatMap(({ documents = [] }) => documents).map(({ title, url }) => ({ text: clean(`${symbol}: ${title}`), url })),
+        )
+
+const STOCKS_SHOWN = 6
+const STOCKS_WITH_LINKS = 50
 const FINDINGS_SHOWN = 3
 
 /** The first line: what the run did. */
 export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession }: Brief): string =>
   [
-    `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}`,
+    `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${stocks > 0 ? `${formatQuantity(stocks, 'stock')}, ` : ''}${formatDuration(durationMs)}`,
     newestSession === undefined ? '' : `, newest session ${newestSession}`,
     error === undefined ? ').' : `): ${clean(error)}`,
   ].join('')
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const { outputs, changes, counts, since, findings, notes } = brief
+  const { outcome, error, outputs, changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
+  const changed: BriefPart = {
+    title:
+      since === null
+        ? 'Nothing to compare with yet'
+        : `Changed since ${since.asOf === undefined ? 'the run before' : formatMinute(Date.parse(since.asOf))}: ${sums.map(([name, count]) => `${name} ${formatCount(count)}`).join(', ') || 'nothing'}`,
+    maxRows: 2,
+    lines: [
+      ...shown.map(describeStock),
+      ...(changes.length > shown.length ? [`and ${formatQuantity(changes.length - shown.length, 'stock')} more (scripstream diff)`] : []),
+    ],
+  }
   const parts: readonly BriefPart[] = [
-    { title: 'Not up to date', lines: outputs.filter(isStale).map(describeOutput) },
-    {
-      title:
-        since === null
-          ? 'Nothing to compare with yet'
-          : `Changed since ${since.asOf === undefined ? 'the run before' : formatMinute(Date.parse(since.asOf))}: ${sums.map(([name, count]) => `${name} ${formatCount(count)}`).join(', ') || 'nothing'}`,
-      lines: [
-        ...shown.map(describeStock),
-        ...(changes.length > shown.length ? [`and ${formatQuantity(changes.length - shown.length, 'stock')} more (scripstream diff)`] : []),
-      ],
-    },
+    { title: 'Not up to date', lines: describeOutputs(outputs.filter(isStale), error) },
+    { title: 'Wrong symbols in the watchlist', lines: wrongSymbols.map(clean) },
+    // A failed run has changed nothing: the changes are those of an earlier one.
+    ...(outcome === 'failed' ? [] : [changed]),
+    { title: 'Candle histories', lines: groupRewritten(rewritten) },
     {
       title: findings === undefined ? '' : `New findings: ${formatCount(findings.length)}`,
       lines: [
@@ -50,39 +68,56 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
             clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`),
           ),
         ...((findings?.length ?? 0) > FINDINGS_SHOWN
-          ? [`and ${formatCount((findings?.length ?? 0) - FINDINGS_SHOWN)} more (scripstream verify)`]
+          ? [
+              `and ${formatCount((findings?.length ?? 0) - FINDINGS_SHOWN)} more (scripstream verify; verify --accept for those that are known)`,
+            ]
           : []),
       ],
     },
     { title: 'Not compared', lines: notes.map(clean) },
   ]
-  return parts.filter(({ title, lines }) => lines.length > 0 || title.startsWith('Changed') || title.startsWith('Nothing'))
+  return parts.filter((part) => part.lines.length > 0 || part === changed)
 }
 
 const isStale = ({ outcome, missing }: Freshness): boolean => outcome === 'failed' || outcome === 'partial' || missing !== undefined
 
-const describeOutput = ({ stream, outcome, missing, completeOn }: Freshness): string =>
+/** One line for each stream; streams of which the same is true share one. */
+const describeOutputs = (outputs: readonly Freshness[], error: string | undefined): readonly string[] => {
+  // The error of the run, which the first line has, is that of a stream.
+  const texts = outputs.map((output) => describeOutput(error === undefined ? output : { ...output, reason: '' }))
+  return [...new Set(texts)].map((text) => {
+    const names = outputs.filter((_, index) => texts[index] === text).map(({ stream }) => stream)
+    return names.length === 1 ? `${names[0]}: ${text}` : `${text}: ${names.join(', ')}`
+  })
+}
+
+const describeOutput = ({ outcome, missing, completeOn, reason = '' }: Freshness): string =>
   [
-    `${stream}: ${outcome}`,
-    ...(missing === undefined ? [] : [missing === 'all' ? 'all of it is missing' : `${formatQuantity(missing, 'item')} missing`]),
+    outcome === 'skipped' && missing === 'all' ? 'not started' : outcome,
+    ...(typeof missing === 'number' && outcome !== 'failed' ? [`${formatQuantity(missing, 'item')} missing`] : []),
     completeOn === undefined ? 'never complete' : `last complete on ${completeOn}`,
+    ...(reason === '' ? [] : [clean(reason)]),
   ].join(', ')
 
 const describeStock = ({ symbol, isWatched, changes }: StockChanges): string =>
   `${padEnd(`${clean(symbol)}${isWatched ? ' *' : ''}`, 14)} ${changes.map(describeChange).join('; ')}`
 
-const describeChange = ({ section, detail }: Change): string => `${section}: ${clean(detail)}`
+/** The changes of a section follow each other; its name is said once. */
+const describeChange = ({ section, detail }: Change, index: number, all: readonly Change[]): string =>
+  all[index - 1]?.section === section ? clean(detail) : `${section}: ${clean(detail)}`
+
+const INDENT = 6
 
 /** For a terminal. */
 export const briefLines = (brief: Brief, columns: number): readonly TextLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
-  const [head = '', ...more] = wrap(briefHead(brief), columns)
   return [
-    [[word, style], [head.slice(word.length)]],
-    ...more.map((line): TextLine => [[line]]),
-    ...briefParts(brief).flatMap(({ title, lines }): readonly TextLine[] => [
-      [[cut(title, columns), 'bold']],
-      ...lines.map((line): TextLine => [[cut(`  ${line}`, columns)]]),
+    ...wrapTitled([word, style], briefHead(brief).slice(word.length), columns),
+    ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly TextLine[] => [
+      ...wrap(title, columns).map((line): TextLine => [[line, 'bold']]),
+      ...lines
+        .flatMap((line) => wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns))
+        .map((line): TextLine => [[cut(line, columns)]]),
     ]),
   ]
 }
@@ -95,6 +130,10 @@ export const briefMarkdown = (brief: Brief): string =>
     `**${escapeMarkdown(briefHead(brief))}**`,
     ...briefParts(brief).map(({ title, lines }) =>
       [`### ${escapeMarkdown(title)}`, ...lines.map((line) => `- ${escapeMarkdown(line)}`)].join('\n'),
+    ),
+    ...filingLinks(brief).map(
+      ({ text, url }, index) =>
+        `${index === 0 ? '### Filings\n' : ''}- [${escapeMarkdown(text)}](<${url.replace(/[\s<>"]/g, encodeURIComponent)}>)`,
     ),
     '',
   ].join('\n\n')
@@ -119,6 +158,9 @@ ${briefParts(brief)
     ({ title, lines }) =>
       `<h2>${escapeHtml(title)}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('\n')}\n</ul>`}`,
   )
+  .join('\n')}
+${filingLinks(brief)
+  .map(({ text, url }, index) => `${index === 0 ? '<h2>Filings</h2>\n' : ''}<p><a href="${escapeHtml(url)}">${escapeHtml(text)}</a></p>`)
   .join('\n')}
 </body>
 </html>

@@ -1,15 +1,14 @@
 import { Argument } from 'commander'
 import { sectionNames } from '../../analysis/diff/change.js'
 import { checkNames } from '../../analysis/verify/finding.js'
-import { refusalCodes } from '../../market/never-worse.js'
+import { refusalCodes } from '../../market/refusal-policy.js'
 import type { AddCommand } from '../dependencies.js'
 import { succeed } from '../dependencies.js'
 import { targetForms } from '../export/targets.js'
 import { exampleText } from '../options.js'
-import { bashScript, fishScript, zshScript } from './scripts.js'
-import { describeCommands, type Placeholders } from './words.js'
-
-const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
+import { resolveSettings } from '../provider.js'
+import { complete, formatCompletion, type Placeholders } from './complete.js'
+import { type Shell, scripts } from './scripts.js'
 
 const examples = [
   ["echo 'source <(scripstream completion bash)' >> ~/.bashrc", 'bash: takes effect in new shells'],
@@ -27,10 +26,25 @@ export const addCompletion: AddCommand = (program, { io, dependencies, act }) =>
     rules: { kind: 'list', words: refusalCodes },
     target: { kind: 'target', words: targetForms },
   }
+  const listWatchlists = (): readonly string[] => {
+    try {
+      return Object.keys(resolveSettings({}, io, dependencies).watchlists).map((name) => `@${name}`)
+    } catch {
+      // The command itself says what is wrong with the settings.
+      return []
+    }
+  }
   program
     .command('completion')
     .description('Prints a shell completion script for commands, options and their values.')
     .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(scripts)))
+    .argument('[words...]', 'what has been typed: prints what the script offers for it')
     .addHelpText('after', exampleText(examples))
-    .action((name: keyof typeof scripts) => act(succeed(() => io.stdout.write(scripts[name](describeCommands(program, known))))))
+    .action((shell: Shell, typed: readonly string[]) => {
+      const text =
+        typed.length === 0
+          ? scripts[shell]
+          : formatCompletion(complete(program, { ...known, symbols: { kind: 'symbols', words: listWatchlists() } }, typed), shell)
+      return act(succeed(() => io.stdout.write(text)))
+    })
 }

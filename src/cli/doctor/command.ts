@@ -24,7 +24,7 @@ export const addDoctor: AddCommand = (program, { io, dependencies, act }) => {
     .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.')
     .option('--out <dir>', 'output folder of a run (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
     .addOption(simulateOption())
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples) + DOCTOR_EXIT_CODES)

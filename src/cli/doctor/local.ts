@@ -1,14 +1,17 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
+import { listPackageFolders } from '../../model/optional-package.js'
 import { isRow } from '../../model/row.js'
-import type { Settings } from '../../model/settings.js'
+import { findAddress, listHosts, type Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { checkRequirements, planRun } from '../../pipeline/plan.js'
+import { describeFileError } from '../../storage/file-system.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { findExistingFolder, readFreeBytes } from '../disk.js'
+import { describeTarget } from '../notify/send.js'
 import { formatBytes } from '../terminal/format.js'
 
 /** A check of this machine: a requirement of a run, or useful to know. */
@@ -27,11 +30,15 @@ interface LocalContext {
   readonly streams: readonly StreamDefinition[]
   /** Packages that are used if installed. */
   readonly optional: readonly string[]
+  readonly env: NodeJS.ProcessEnv
 }
 
-export const localChecks = ({ settings, streams, optional }: LocalContext): readonly LocalCheck[] => [
+export const localChecks = ({ settings, streams, optional, env }: LocalContext): readonly LocalCheck[] => [
   nodeCheck(process.versions.node),
   settingsCheck(streams, settings),
+  networkCheck(settings, env),
+  ...authorityCheck(env.NODE_EXTRA_CA_CERTS),
+  ...(settings.notify === undefined ? [] : [notifyCheck(settings)]),
   ...folderChecks(resolve(settings.out)),
   ...optional.map(packageCheck),
 ]
@@ -56,6 +63,45 @@ const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings)
   }
 }
 
+/** Which services are reached through which proxy. */
+const networkCheck = (settings: Settings, env: NodeJS.ProcessEnv): LocalCheck => {
+  try {
+    const routes = new Map<string, string[]>()
+    for (const host of listHosts(settings)) {
+      const address = findAddress(settings, host)
+      if (address === undefined) continue
+      const proxy = findProxy(address, env)
+      const route = proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
+      routes.set(route, [...(routes.get(route) ?? []), host])
+    }
+    const [[only = 'no proxy'] = [], ...others] = routes
+    const found = others.length === 0 ? only : [...routes].map(([route, hosts]) => `${route} for ${hosts.join(', ')}`).join('; ')
+    return { what: 'network', result: 'ok', found }
+  } catch (error) {
+    return { what: 'network', result: 'failed', found: formatError(error) }
+  }
+}
+
+/** Node only warns about a file of authorities that it cannot read. */
+const authorityCheck = (file = ''): readonly LocalCheck[] => {
+  if (file === '') return []
+  try {
+    accessSync(file, constants.R_OK)
+    return [{ what: 'certificates', result: 'ok', found: `also the authorities in ${file} (NODE_EXTRA_CA_CERTS)` }]
+  } catch (error) {
+    return [
+      { what: 'certificates', result: 'failed', found: `NODE_EXTRA_CA_CERTS: ${file} cannot be read: ${describeFileError(error, 'read')}` },
+    ]
+  }
+}
+
+/** Without the target: an address or a command may contain secrets. */
+const notifyCheck = (settings: Settings): LocalCheck => ({
+  what: 'notify',
+  result: 'ok',
+  found: `${describeTarget(settings)}, on ${settings.notifyOn}${settings.notifySecret === undefined ? '' : ', signed'}`,
+})
+
 const folderChecks = (folder: string): readonly LocalCheck[] => {
   const existing = findExistingFolder(folder)
   const isThere = existing === folder
@@ -66,11 +112,10 @@ const writableCheck = (folder: string, existing: string, isThere: boolean): Loca
   const probe = join(existing, `.scripstream-doctor-${process.pid}`)
   try {
     writeFileSync(probe, '', { flag: 'wx' })
+    rmSync(probe)
     return { what: 'folder', result: 'ok', found: `${folder} ${isThere ? 'can be written' : 'does not exist yet and can be created'}` }
   } catch (error) {
-    return { what: 'folder', result: 'failed', found: `${folder} cannot be written: ${formatError(error)}` }
-  } finally {
-    rmSync(probe, { force: true })
+    return { what: 'folder', result: 'failed', found: `${folder} cannot be written: ${describeFileError(error)}` }
   }
 }
 
@@ -106,8 +151,9 @@ const readManifest = (path: string): unknown => {
 
 /** Looks for a package without loading it. */
 const packageCheck = (name: string): LocalCheck => {
-  const folders = createRequire(import.meta.url).resolve.paths(name) ?? []
-  const manifest = folders.map((folder) => readManifest(join(folder, name, 'package.json'))).find(isRow)
+  const manifest = listPackageFolders(name)
+    .map((folder) => readManifest(join(folder, name, 'package.json')))
+    .find(isRow)
   return {
     what: name,
     result: 'ok',

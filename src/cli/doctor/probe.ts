@@ -20,8 +20,8 @@ export interface Probe {
   readonly host: string
   /** The path of the endpoint, with its placeholders. */
   readonly path: string
-  /** `unasked` if data that the request needs could not be fetched. */
-  readonly result: 'ok' | 'drift' | 'failed' | 'unasked'
+  /** `skipped` if data that the request needs could not be fetched. */
+  readonly result: 'ok' | 'drift' | 'failed' | 'skipped'
   /** The requested stock, index or list. */
   readonly about?: string
   readonly status?: number

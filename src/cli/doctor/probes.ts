@@ -61,7 +61,7 @@ export const probeEndpoints = (streams: readonly StreamDefinition[], context: Pr
         for (const endpoint of fresh) reported.add(endpoint)
         const probes = (): readonly Probe[] =>
           fresh.map(
-            (one) => known.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'unasked', reason: attempt.reason },
+            (one) => known.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'skipped', reason: attempt.reason },
           )
         return concat(
           item === undefined ? EMPTY : probeSources(attempt, item, new Set()),

@@ -1,15 +1,17 @@
+import { Option } from 'commander'
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
 import type { Export, LoadedTable } from '../../../sinks/export.js'
 import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import { formatCommandLine } from '../command-line.js'
 import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
+import { describeInstall } from '../install.js'
 import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { printJson, printLines } from '../terminal/print.js'
-import { renderTable, type TextLine } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { printJson, printLines, printWarning } from '../terminal/print.js'
+import { readSize, renderFittingTable, type TextLine, wrapTitled } from '../terminal/terminal.js'
+import { clean, wrap } from '../terminal/text.js'
 import { createExport, readTarget, type Target } from './targets.js'
 
 interface ExportFlags {
@@ -18,23 +20,28 @@ interface ExportFlags {
   readonly config?: string
   readonly schema?: string
   readonly json?: boolean
+  readonly quiet?: boolean
 }
 
 const examples = [
   ['scripstream export --to market.duckdb', 'all tables into one DuckDB file'],
   ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
+  ['scripstream export --to screener.csv --to events.parquet', 'single tables: csv, json, parquet'],
   ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
   ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
 ] as const
 
-const EXPORT_NOTE = `
+const createNote = (): string => `
+A file with the name of a table, such as screener.csv, gets this table; query lists
+the tables. Everything else is loaded as a whole:
+
 Replaces the tables with the contents of the folder, in one transaction (for
 Parquet: finished folders are moved into place). After a failure, the earlier
 data is still there. A table without source files is skipped and keeps its rows.
 Of two candles of one day, the last one in the file counts; a candle with an
 unreadable day is left out. Everything else at the target stays.
-Needs DuckDB: npm install @duckdb/node-api; for PostgreSQL also:
-npm install postgres
+Needs DuckDB: ${describeInstall(['@duckdb/node-api'])}
+For PostgreSQL also: ${describeInstall(['postgres'])}
 `
 
 const EXPORT_EXIT_CODES = `
@@ -49,17 +56,18 @@ Exit codes:
 export const addExport: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('export')
-    .description('Loads the collected files into DuckDB, Parquet or PostgreSQL.')
+    .description('Loads the collected files into DuckDB, Parquet, PostgreSQL or single files.')
     .requiredOption(
       '--to <target>',
-      'market.duckdb, parquet:DIR or postgres://…; repeatable',
+      'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable',
       (text: string, before: readonly Target[] = []) => [...before, readTarget('--to', text)],
     )
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
     .option('--json', 'print the loaded tables as JSON')
-    .addHelpText('after', EXPORT_NOTE + exampleText(examples) + EXPORT_EXIT_CODES)
+    .addOption(new Option('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'))
+    .addHelpText('after', () => createNote() + exampleText(examples) + EXPORT_EXIT_CODES)
     .action((flags: ExportFlags) => act(exportCommand(flags, io, dependencies)))
 }
 
@@ -80,7 +88,7 @@ const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
     return concat(warnMissingFiles(out, io), ...loading)
   }).pipe(
     tap((one) => {
-      if (!flags.json) printLines(formatExport(one), io.stdout)
+      if (!flags.json && !flags.quiet) printLines(formatExport(one, readSize(io.stdout).columns), io.stdout)
     }),
     toArray(),
     tap((all) => {
@@ -105,21 +113,22 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
   })
 
 /** Formats each table with its rows, then the totals, for people. */
-const formatExport = (one: ExportResult): readonly TextLine[] => [
-  ...renderTable(
+const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => [
+  ...renderFittingTable(
     [
       { title: 'table', align: 'left', cell: ({ table }: LoadedTable) => table },
       { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatCount(rows)) },
       { title: 'time', align: 'right', cell: ({ ms, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatDuration(ms)) },
     ],
     one.tables,
+    columns,
   ),
   [],
-  ...formatExportTotals(one),
+  ...formatExportTotals(one, columns),
 ]
 
 /** Formats the totals for people: loaded, left out and skipped. */
-export const formatExportTotals = ({ sink, ms, tables }: ExportResult): readonly TextLine[] => {
+export const formatExportTotals = ({ sink, ms, tables }: ExportResult, columns: number): readonly TextLine[] => {
   const rows = tables.reduce((total, table) => total + table.rows, 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
   const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
@@ -129,7 +138,10 @@ export const formatExportTotals = ({ sink, ms, tables }: ExportResult): readonly
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
-  return [[['Loaded', 'green'], [head]], ...notes.map((text): TextLine => [[text, 'yellow']])]
+  return [
+    ...wrapTitled(['Loaded', 'green'], head, columns),
+    ...notes.flatMap((text) => wrap(text, columns)).map((line): TextLine => [[line, 'yellow']]),
+  ]
 }
 
 /**
@@ -145,7 +157,7 @@ const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): O
       if (first === undefined) return
       const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
       const more = formatCommandLine(['verify', '--out', out])
-      stderr.write(`warning: ${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}\n`)
+      printWarning(`${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}`, stderr)
     }),
     ignoreElements(),
   )

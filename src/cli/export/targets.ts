@@ -9,16 +9,16 @@ export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`
 
 /** The destination of an export. */
 export interface Target {
-  readonly kind: (typeof PATHS)[number] | 'postgres'
+  readonly kind: (typeof PATHS)[number] | 'postgres' | 'file'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment. */
   readonly location: string
   /** The target as typed on the command line. */
   readonly typed: string
 }
 
-const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR or postgres://user@host/database'
+const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR, TABLE.csv, TABLE.json, TABLE.parquet or postgres://user@host/database'
 
-/** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `postgres:URL` (or the URL alone). */
+/** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`, `TABLE.parquet`, `postgres:URL` (or the URL alone). */
 export const readTarget = (flag: string, text: string): Target => {
   if (/^postgres:?$/.test(text)) return { kind: 'postgres', location: '', typed: text }
   const address = text.replace(/^postgres:(?!\/\/)/, '')
@@ -26,6 +26,7 @@ export const readTarget = (flag: string, text: string): Target => {
   if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
   const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
+  if (/.\.(csv|json|parquet)$/.test(text)) return { kind: 'file', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
   throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
 }
@@ -36,15 +37,17 @@ export const createExport = async (
   { schema, streams }: ExportOptions & { readonly schema?: string | undefined },
 ): Promise<Export> => {
   const { loadDuckDb } = await import('../../storage/duckdb.js')
-  await loadDuckDb()
+  loadDuckDb()
   switch (kind) {
     case 'duckdb':
       return (await import('../../../sinks/duckdb.js')).duckdb(location, { streams })
     case 'parquet':
       return (await import('../../../sinks/parquet.js')).parquet(location, { streams })
+    case 'file':
+      return (await import('../../analysis/table-file.js')).tableFile(location, { streams })
     case 'postgres': {
       const { assertPostgresInstalled, postgres } = await import('../../../sinks/postgres.js')
-      await assertPostgresInstalled()
+      assertPostgresInstalled()
       return postgres(location, { streams, ...(schema === undefined ? {} : { schema }) })
     }
   }

@@ -45,9 +45,10 @@ export const addLog: AddCommand = (program, { io, dependencies, act }) => {
             const [one, two] = chosen
             const { columns } = readSize(io.stdout)
             if (json) printJson(one === undefined ? entries.slice(-limit) : two === undefined ? one : chosen, io.stdout)
-            else if (one !== undefined) printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two), io.stdout)
+            else if (one !== undefined)
+              printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two, columns), io.stdout)
             else if (entries.length === 0) printLines([['No run is recorded here yet.'].map((text) => [text] as const)], io.stdout)
-            else printLines(logLines(entries.slice(-limit)), io.stdout)
+            else printLines(logLines(entries.slice(-limit), columns), io.stdout)
             return 0
           }),
         ),

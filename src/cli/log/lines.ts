@@ -1,11 +1,12 @@
 import { UsageError } from '../../model/errors.js'
-import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { formatMinute, toDay } from '../../model/trading-day.js'
-import { countLost } from '../run/problems.js'
+import type { FailedCount, LoggedScript, RunLogEntry } from '../../model/run-log.js'
+import { formatMinute, readDay, toDay } from '../../model/trading-day.js'
+import { countLost, groupReasons, isFailure } from '../run/problems.js'
+import { toResultWord } from '../run/results.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { renderTable, type TextLine } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { fitColumns, renderFittingTable, renderTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 
 const sum = (entry: RunLogEntry, figure: (script: LoggedScript) => number): number =>
   Object.values(entry.scripts).reduce((total, script) => total + figure(script), 0)
@@ -14,22 +15,6 @@ const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(
 
 /** The end of a run's id, which differs from run to run. */
 const shortId = (run: string): string => clean(run).slice(-4)
-
-/** The last runs, newest last: one line each. */
-export const logLines = (entries: readonly RunLogEntry[]): readonly TextLine[] =>
-  renderTable(
-    [
-      { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
-      { title: 'started', align: 'left', cell: started },
-      { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => OUTCOME_WORDS[outcome][1] },
-      { title: 'took', align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
-      { title: 'stocks', align: 'right', cell: ({ stocks }) => formatCount(stocks) },
-      { title: 'requests', align: 'right', cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)) },
-      { title: 'lost', align: 'right', cell: (entry) => formatCount(sum(entry, countLost)) },
-      { title: 'what failed', align: 'left', cell: describeFailures },
-    ],
-    entries,
-  )
 
 const describeFailures = ({ error, scripts, missing = {} }: RunLogEntry): string =>
   error === undefined
@@ -43,25 +28,52 @@ const describeFailures = ({ error, scripts, missing = {} }: RunLogEntry): string
       ].join(', ')
     : clean(error)
 
-const scriptTable = (scripts: readonly (readonly [string, LoggedScript])[]): readonly TextLine[] =>
-  renderTable(
+const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: describeFailures }
+
+/** The last runs, newest last: one line each, and what failed on lines of its own if it does not fit. */
+export const logLines = (entries: readonly RunLogEntry[], columns: number): readonly TextLine[] => {
+  const all: readonly TextColumn<RunLogEntry>[] = [
+    { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
+    { title: 'started', align: 'left', cell: started },
+    { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => OUTCOME_WORDS[outcome][1] },
+    { title: 'took', drop: 4, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
+    { title: 'stocks', drop: 1, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
+    { title: 'requests', drop: 2, align: 'right', cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)) },
+    { title: 'lost', drop: 5, align: 'right', cell: (entry) => formatCount(sum(entry, countLost)) },
+    FAILURES_COLUMN,
+  ]
+  const fitting = fitColumns(all, entries, columns)
+  const [titles = [], ...rows] = renderTable(fitting, entries)
+  if (fitting.includes(FAILURES_COLUMN)) return [titles, ...rows]
+  return [
+    titles,
+    ...rows.flatMap((row, index) => {
+      const failures = entries[index] === undefined ? '' : describeFailures(entries[index])
+      return failures === '' ? [row] : [row, ...wrapLines(`      ${failures}`, columns)]
+    }),
+  ]
+}
+
+const scriptTable = (scripts: readonly (readonly [string, LoggedScript])[], columns: number): readonly TextLine[] =>
+  renderFittingTable(
     [
       { title: 'stream', align: 'left', cell: ([name]) => clean(name) },
-      { title: 'outcome', align: 'left', cell: ([, { outcome }]) => outcome },
-      { title: 'took', align: 'right', cell: ([, { durationMs }]) => formatDuration(durationMs) },
-      { title: 'requests', align: 'right', cell: ([, { requests }]) => formatCount(requests) },
-      { title: 'retries', align: 'right', cell: ([, { retries }]) => formatCount(retries) },
+      { title: 'result', align: 'left', cell: ([, { outcome }]) => toResultWord(outcome) },
+      { title: 'took', drop: 3, align: 'right', cell: ([, { durationMs }]) => formatDuration(durationMs) },
+      { title: 'requests', drop: 4, align: 'right', cell: ([, { requests }]) => formatCount(requests) },
+      { title: 'retries', drop: 1, align: 'right', cell: ([, { retries }]) => formatCount(retries) },
       { title: 'lost', align: 'right', cell: ([, script]) => formatCount(countLost(script)) },
-      { title: 'files', align: 'right', cell: ([, { files }]) => formatCount(files) },
-      { title: 'size', align: 'right', cell: ([, { bytes }]) => formatBytes(bytes) },
+      { title: 'files', drop: 5, align: 'right', cell: ([, { files }]) => formatCount(files) },
+      { title: 'size', drop: 2, align: 'right', cell: ([, { bytes }]) => formatBytes(bytes) },
     ],
     scripts,
+    columns,
   )
 
 /** One run: its figures by stream, the failed items and the reasons. */
 export const entryLines = (entry: RunLogEntry, columns: number): readonly TextLine[] => {
   const { run, outcome, asOf, durationMs, stocks, error, scripts, missing = {}, drift = 0 } = entry
-  const paragraph = (text: string): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line]])
+  const paragraph = (text: string): readonly TextLine[] => wrapLines(text, columns)
   const section = (title: string, texts: readonly string[]): readonly TextLine[] =>
     texts.length === 0 ? [] : [[], [[title, 'bold']], ...texts.flatMap(paragraph)]
   return [
@@ -70,44 +82,68 @@ export const entryLines = (entry: RunLogEntry, columns: number): readonly TextLi
     ),
     ...(error === undefined ? [] : paragraph(`  ${clean(error)}`)),
     [],
-    ...scriptTable(Object.entries(scripts)),
-    ...section(
-      'Missing after this run',
-      Object.entries(missing).map(([name, { count, items = [] }]) => {
-        const more = typeof count === 'number' && count > items.length ? ` and ${formatCount(count - items.length)} more` : ''
-        return `  ${clean(name)}: ${count === 'all' ? 'all of it' : `${formatQuantity(count, 'item')}: ${items.map(clean).join(', ')}${more}`}`
-      }),
-    ),
+    ...scriptTable(Object.entries(scripts), columns),
+    ...section('Missing after this run', describeMissing(missing)),
     ...section(
       'Why',
       Object.entries(scripts).flatMap(([name, { error: failure, problems = [] }]) => [
         ...(failure === undefined ? [] : [`  ${clean(name)}: ${clean(failure)}`]),
-        ...problems.map(({ item, reason }) => `  ${clean(name)}${item === undefined ? '' : ` ${clean(item)}`}: ${clean(reason)}`),
+        ...describeReasons(
+          name,
+          problems.filter((problem) => isFailure(problem) && problem.reason !== failure),
+        ),
       ]),
+    ),
+    ...section(
+      'Warnings',
+      Object.entries(scripts).flatMap(([name, { problems = [] }]) =>
+        describeReasons(
+          name,
+          problems.filter((problem) => !isFailure(problem)),
+        ),
+      ),
     ),
     ...(drift > 0 ? section('Changed answers', [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`]) : []),
   ]
 }
 
+const describeReasons = (name: string, problems: NonNullable<LoggedScript['problems']>): readonly string[] =>
+  groupReasons(problems, problems.length).map((reason) => `  ${clean(name)}: ${reason}`)
+
+/** Streams that lack everything share a line. A stream of one request has one item, named `all`. */
+const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly string[] => {
+  const isAll = ({ count, items = [] }: FailedCount): boolean => count === 'all' || (count === 1 && items[0] === 'all')
+  const some = Object.entries(missing).flatMap(([name, failed]) => {
+    const { count, items = [] } = failed
+    if (isAll(failed) || count === 'all') return []
+    const more = count > items.length ? ` and ${formatCount(count - items.length)} more` : ''
+    return [`  ${clean(name)}: ${formatQuantity(count, 'item')}: ${items.map(clean).join(', ')}${more}`]
+  })
+  const all = Object.entries(missing).filter(([, failed]) => isAll(failed))
+  return all.length === 0 ? some : [...some, `  all of ${all.map(([name]) => clean(name)).join(', ')}`]
+}
+
 /** Two runs side by side: the figures of each stream. */
-export const comparisonLines = (earlier: RunLogEntry, later: RunLogEntry): readonly TextLine[] => {
+export const comparisonLines = (earlier: RunLogEntry, later: RunLogEntry, columns: number): readonly TextLine[] => {
+  const describe = (entry: RunLogEntry): string =>
+    `${shortId(entry.run)} (${started(entry)}, ${entry.outcome}, ${formatDuration(entry.durationMs)})`
   const names = [...new Set([...Object.keys(earlier.scripts), ...Object.keys(later.scripts)])]
   const figures = (name: string, figure: (script: LoggedScript) => string): string =>
     [earlier, later].map(({ scripts }) => (scripts[name] === undefined ? '-' : figure(scripts[name]))).join(' → ')
   return [
-    [[`Run ${shortId(earlier.run)} (${started(earlier)}, ${earlier.outcome}, ${formatDuration(earlier.durationMs)})`]],
-    [[` and ${shortId(later.run)} (${started(later)}, ${later.outcome}, ${formatDuration(later.durationMs)})`]],
+    ...wrapLines(`Run ${describe(earlier)} → run ${describe(later)}`, columns),
     [],
-    ...renderTable(
+    ...renderFittingTable(
       [
         { title: 'stream', align: 'left', cell: (name: string) => clean(name) },
-        { title: 'outcome', align: 'left', cell: (name) => figures(name, ({ outcome }) => outcome) },
-        { title: 'took', align: 'right', cell: (name) => figures(name, ({ durationMs }) => formatDuration(durationMs)) },
-        { title: 'requests', align: 'right', cell: (name) => figures(name, ({ requests }) => formatCount(requests)) },
-        { title: 'lost', align: 'right', cell: (name) => figures(name, (script) => formatCount(countLost(script))) },
-        { title: 'size', align: 'right', cell: (name) => figures(name, ({ bytes }) => formatBytes(bytes)) },
+        { title: 'result', align: 'left', cell: (name) => figures(name, ({ outcome }) => toResultWord(outcome)) },
+        { title: 'took', drop: 2, align: 'right', cell: (name) => figures(name, ({ durationMs }) => formatDuration(durationMs)) },
+        { title: 'requests', drop: 3, align: 'right', cell: (name) => figures(name, ({ requests }) => formatCount(requests)) },
+        { title: 'lost', drop: 4, align: 'right', cell: (name) => figures(name, (script) => formatCount(countLost(script))) },
+        { title: 'size', drop: 1, align: 'right', cell: (name) => figures(name, ({ bytes }) => formatBytes(bytes)) },
       ],
       names,
+      columns,
     ),
   ]
 }
@@ -126,6 +162,7 @@ export const findRun = (entries: readonly RunLogEntry[], name: string): RunLogEn
     entries.length === 0
       ? 'no run is recorded here'
       : `${formatQuantity(entries.length, 'run')} since ${toDay(Date.parse(entries[0]?.startedAt ?? ''))}`
+  if (readDay(name) === name) throw new UsageError(`no run started on ${name}: ${range}\n"scripstream log" lists them`)
   throw new UsageError(
     `unknown run ${JSON.stringify(name)}: ${range}\nName it by its id or the end of it, a day (YYYY-MM-DD), "last", or -2 for the one before the last`,
   )

@@ -1,10 +1,13 @@
 import { defer, switchMap } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, integerOption, readAsOf, readSymbols, simulateOption, stocksOption, streamsOption } from '../options.js'
+import { exampleText, integerOption, readAsOf, simulateOption, stocksOption, streamsOption } from '../options.js'
+import { readSymbols, symbolsOption } from '../symbols.js'
 import type { PlanFlags } from './plan.js'
 
-interface PlanInput extends Omit<PlanFlags, 'run' | 'asOf'>, Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'asOf' | 'fresh'> {}
+interface PlanInput extends Omit<PlanFlags, 'run' | 'asOf'>, Pick<RunOptions, 'only' | 'skip' | 'asOf' | 'fresh'> {
+  readonly symbols?: string
+}
 
 const examples = [
   ['scripstream plan', 'requests, time and disk space of the next run'],
@@ -22,16 +25,17 @@ export const addPlan: AddCommand = (program, { io, dependencies, act }) => {
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(streamsOption('--only', 'only these streams and those that they need', names))
     .addOption(streamsOption('--skip', 'all streams except these', names))
-    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
-    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .addOption(symbolsOption())
+    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
     .option('--fresh', 'a run that starts from scratch')
     .addOption(simulateOption('a run on the built-in simulator'))
     .addOption(stocksOption('--stocks <n>', 'number of stocks, if the folder has no master list (default: 2775)'))
     .addOption(integerOption('--latency <ms>', 'time of one request (default: as in the last run, else 100)', [0, 600_000]))
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples))
-    .action(({ out, config, simulate, stocks, latency, json, ...run }: PlanInput) => {
-      const flags = { out, config, run, asOf: run.asOf, simulate, stocks, latency, json }
+    .action(({ out, config, symbols, simulate, stocks, latency, json, ...run }: PlanInput) => {
+      const readRun: PlanFlags['run'] = (settings) => ({ ...run, ...readSymbols(symbols, settings) })
+      const flags = { out, config, run: readRun, asOf: run.asOf, simulate, stocks, latency, json }
       return act(defer(() => import('./plan.js')).pipe(switchMap(({ planCommand }) => planCommand(flags, io, dependencies))))
     })
 }

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
-import { defer, forkJoin, from, map, type Observable, type ObservedValueOf, of, switchMap } from 'rxjs'
+import { defer, forkJoin, map, type Observable, type ObservedValueOf, of, switchMap } from 'rxjs'
 import { findAddress, listHosts } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/item-work.js'
+import { readKnownStocks, resolveSelection } from '../../pipeline/known-stocks.js'
 import { planRun } from '../../pipeline/plan.js'
 import { createIdentity } from '../../pipeline/record.js'
 import type { RunSelection } from '../../pipeline/session.js'
@@ -11,30 +12,37 @@ import { createSessionRequest, selectionLeft } from '../../pipeline/session-requ
 import { REPORT_FILE } from '../../pipeline/storage.js'
 import { inspectFolder } from '../../storage/folder-session.js'
 import { estimateLatency, estimateRunTime, estimateStream, findScript, type StreamEstimate } from './estimate.js'
-import { countItems, type PlanInput } from './items.js'
+import { countItems, type ItemContext, type PlanInput } from './items.js'
 
 /** Plans a run from the stored data of a folder. Sends no request, writes nothing. Errors with `UsageError` on wrong names or symbols. */
 export const createForecast = (input: PlanInput, mayReduce = true): Observable<Forecast> =>
   defer(() => {
     const { streams, settings, stored, run, now } = input
     const plan = planRun(streams, settings, run)
-    const record = { run: '', asOf: run.asOf ?? now, ...createIdentity({ ...run, settings, plan }) }
-    const wanted = { record, fresh: run.fresh ?? false, accept: [], mayReduce, isInstantGiven: run.asOf !== undefined }
     const forecastRest = (selection: RunSelection | undefined): Observable<Forecast> => {
       const { only, skip, symbols, pairs, ...others } = run
       if (selection === undefined) return createForecast(input, false)
       return createForecast({ ...input, run: { ...others, ...selection } }, false).pipe(map((rest) => ({ ...rest, isRemainder: true })))
     }
-    return from(inspectFolder(resolve(settings.out), createSessionRequest(plan, settings, wanted))).pipe(
-      switchMap((folder) => {
+    return readKnownStocks(stored, run.symbols).pipe(
+      switchMap(async (known) => {
+        const record = { run: '', asOf: run.asOf ?? now, ...createIdentity({ ...resolveSelection(run, known), settings, plan }) }
+        const wanted = { record, known, fresh: run.fresh ?? false, accept: [], mayReduce, isInstantGiven: run.asOf !== undefined }
+        return { known, folder: await inspectFolder(resolve(settings.out), createSessionRequest(plan, settings, wanted)) }
+      }),
+      switchMap(({ known, folder }) => {
         if (folder.remainder) return selectionLeft(folder.remainder, stored, plan).pipe(switchMap(forecastRest))
         const running = plan.flatMap(({ stream, state }) => (state === 'waiting' && !folder.complete ? [stream] : []))
-        return estimateRun(running, input, folder)
+        return estimateRun(running, { ...input, known }, folder)
       }),
     )
   })
 
-const estimateRun = (running: readonly StreamDefinition[], input: PlanInput, folder: Awaited<ReturnType<typeof inspectFolder>>) => {
+const estimateRun = (
+  running: readonly StreamDefinition[],
+  input: PlanInput & Pick<ItemContext, 'known'>,
+  folder: Awaited<ReturnType<typeof inspectFolder>>,
+) => {
   const { settings, stored } = input
   const { record, isContinued, complete, fetched } = folder
   const notes = new Set<string>()

@@ -1,11 +1,13 @@
 import { concatMap, count, from, map, mergeMap, type Observable, of, switchMap, toArray } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
+import { listWrongSymbols } from '../../market/symbols.js'
 import type { Item } from '../../model/outcome.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
 import { hasSelectedItems } from '../../pipeline/failed-items.js'
+import type { KnownStocks } from '../../pipeline/known-stocks.js'
 import { hasAllCandles } from '../../pipeline/missing-candles.js'
 import { toFilePath } from '../../pipeline/output.js'
 import { selectSymbols } from '../../pipeline/select-items.js'
@@ -24,7 +26,7 @@ export interface PlanInput {
   readonly streams: readonly StreamDefinition[]
   readonly settings: Settings
   readonly stored: Stored
-  readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'pairs' | 'asOf' | 'fresh' | 'variant'>
+  readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'wrongSymbols' | 'pairs' | 'asOf' | 'fresh' | 'variant'>
   /** Number of stocks, if the folder has no master list. */
   readonly stocks: number | undefined
   /** The time of a request, if given or simulated. */
@@ -33,10 +35,12 @@ export interface PlanInput {
   readonly now: number
 }
 
-interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
+export interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
   /** The items that the resumed run has already fetched, as `stream/file name`. */
   readonly fetched: ReadonlySet<string>
   readonly warn: (text: string) => void
+  /** What the folder knows about the symbols of the run. */
+  readonly known: KnownStocks
 }
 
 /** Assumed number of items if no earlier run stored the list. */
@@ -68,11 +72,15 @@ const readStoredRows = ({ outputs, work }: StreamDefinition, { stored, settings,
     }),
   )
 
-const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { run, stocks, warn }: ItemContext): Worklist => {
+const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { run, stocks, known, warn }: ItemContext): Worklist => {
   const [symbols, given] = name === MASTER ? [run.symbols, run.symbols?.length ?? stocks] : []
   const offered = offers?.(rows, () => undefined) ?? []
   if (offered.length > 0) {
-    const items = selectSymbols(offered, symbols, (event) => event.type === 'noticed' && warn(event.text))
+    const request = { symbols, wrongSymbols: run.wrongSymbols, known }
+    const items = selectSymbols(offered, request, (event) => {
+      if (event.type === 'warning') warn(event.text)
+      if (event.type === 'wrong-symbols') warn(`not listed, or renamed: ${listWrongSymbols(event.symbols).join(', ')}`)
+    })
     return { number: items.length, known: 'stored', items }
   }
   if (given !== undefined) return { number: given, known: 'given' }

@@ -8,14 +8,16 @@ import { toExitCode, untilSignal } from '../signals.js'
 import { groupByPhase } from '../streams.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity, formatRate } from '../terminal/format.js'
 import { printJson, printLines } from '../terminal/print.js'
-import { readSize, renderTable, type TextColumn, type TextLine } from '../terminal/terminal.js'
-import { clean, cut, wrap } from '../terminal/text.js'
+import { readSize, renderFittingTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 import type { LatencyEstimate } from './estimate.js'
 import { createForecast, type Forecast } from './forecast.js'
 import type { PlanInput } from './items.js'
 
-export interface PlanFlags extends ProviderChoice, Pick<PlanInput, 'run' | 'stocks'> {
+export interface PlanFlags extends ProviderChoice, Pick<PlanInput, 'stocks'> {
   readonly out?: string | undefined
+  /** The options of the run; the settings may have its watchlist. */
+  readonly run: (settings: PlanInput['settings']) => PlanInput['run']
   /** Milliseconds per request. */
   readonly latency?: number | undefined
   readonly json?: boolean | undefined
@@ -26,7 +28,12 @@ export const planCommand: Command<PlanFlags> = (flags, io, dependencies) =>
   defer(() =>
     withProvider(flags, { settings: resolveSettings(flags, io, dependencies), dependencies }, ({ settings, variant }) =>
       createForecast({
-        ...{ settings, streams: dependencies.streams, stored: dependencies.storage(settings).stored, run: { ...flags.run, ...variant } },
+        ...{
+          settings,
+          streams: dependencies.streams,
+          stored: dependencies.storage(settings).stored,
+          run: { ...flags.run(settings), ...variant },
+        },
         ...{ stocks: flags.stocks ?? flags.simulate, latency: chooseFlagLatency(flags), now: io.scheduler.now() },
       }).pipe(map((forecast) => ({ forecast, settings }))),
     ),
@@ -56,19 +63,19 @@ export interface PlanContext {
 
 /** Formats a plan for people: each stream, each service, and how the figures are computed. */
 export const formatPlan = (forecast: Forecast, { out, free, columns }: PlanContext): readonly TextLine[] => {
-  const wrapped = (text: string): readonly TextLine[] => wrap(clean(text), columns).map((line): TextLine => [[line]])
+  const wrapped = (text: string): readonly TextLine[] => wrapLines(clean(text), columns)
   const { finishedBefore, asOf, services } = forecast
   if (finishedBefore !== null) {
     const upToDate = `Up to date: ${out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
     return [...wrapped(upToDate), ...wrapped('A run would send no request. For a run from scratch: plan --fresh.')]
   }
-  const rows = services.map(({ service, requests, at }) => [service, formatCount(requests), cut(clean(at ?? 'not set'), columns - 32)])
+  const rows = services.map(({ service, requests, at }) => [service, formatCount(requests), clean(at ?? 'not set')])
   return [
     ...wrapped(`Plan of a run into ${out} as of ${formatMinute(Date.parse(asOf))}. No request was sent.`),
     [],
-    ...renderTable(STREAM_COLUMNS, toStreamRows(forecast)),
+    ...renderFittingTable(STREAM_COLUMNS, toStreamRows(forecast), columns),
     [],
-    ...renderTable(SERVICE_COLUMNS, rows),
+    ...renderFittingTable(SERVICE_COLUMNS, rows, columns),
     [],
     ...explainForecast(forecast, free).flatMap(wrapped),
   ]
@@ -76,16 +83,22 @@ export const formatPlan = (forecast: Forecast, { out, free, columns }: PlanConte
 
 type Cells = readonly string[]
 
-/** Columns of figures between a first and a last column of texts. */
-const createColumns = (titles: readonly string[]): readonly TextColumn<Cells>[] =>
+/** Columns of figures between a first and a last column of texts, with the order in which they are left out. */
+const createColumns = (titles: readonly string[], drops: Readonly<Record<string, number>> = {}): readonly TextColumn<Cells>[] =>
   titles.map((title, index) => ({
     title,
+    ...(drops[title] === undefined ? {} : { drop: drops[title] }),
     align: index === 0 || index === titles.length - 1 ? 'left' : 'right',
     cell: (row) => row[index] ?? '',
     style: (row) => (index === 0 ? (row[0]?.startsWith(' ') ? 'cyan' : 'bold') : index === titles.length - 1 ? 'dim' : undefined),
   }))
 
-const STREAM_COLUMNS = createColumns(['stream', 'requests', 'workers', 'time', 'disk', 'service'])
+const STREAM_COLUMNS = createColumns(['stream', 'requests', 'workers', 'time', 'disk', 'service'], {
+  service: 1,
+  workers: 2,
+  disk: 3,
+  time: 4,
+})
 const SERVICE_COLUMNS = createColumns(['service', 'requests', 'address'])
 
 const toStreamRows = ({ streams, requests, ms, bytes }: Forecast): readonly Cells[] => [

@@ -1,13 +1,15 @@
 import { Option } from 'commander'
 import { defer } from 'rxjs'
+import type { View } from '../../analysis/tables/view.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import type { AddCommand } from '../dependencies.js'
-import { succeed } from '../dependencies.js'
-import { exampleText, integerOption, readText } from '../options.js'
+import { describeInstall } from '../install.js'
+import { dayOption, exampleText, integerOption, readText } from '../options.js'
 import { printJson, printLines } from '../terminal/print.js'
-import { readSize, type TextLine } from '../terminal/terminal.js'
+import { readSize, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { padEnd, wrap } from '../terminal/text.js'
+import { listQueries, saveCommand } from './named.js'
 import { chooseStatement, type Format, formats, queryCommand } from './query.js'
 
 interface QueryInput {
@@ -17,24 +19,32 @@ interface QueryInput {
   readonly format?: Format
   readonly rows: number
   readonly json?: boolean
+  readonly cache: boolean
+  readonly asOf?: string
+  readonly save?: string
+  readonly examples?: boolean
 }
 
 const examples = [
   ['scripstream query', 'the tables and their columns, with units'],
   ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
+  ['scripstream query --as-of 2026-02-10 "select * from surveillance"', 'the lists as they stood on that day'],
+  ['scripstream query "select day, stage from history.surveillance where symbol = \'TCS\'"', 'a list on all recorded days'],
   ['scripstream query "describe filings"', 'the columns of a table'],
   ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
   ['scripstream query --file screen.sql > screen.csv', 'a statement from a file'],
   ["echo 'from deals' | scripstream query", 'a statement from stdin'],
+  ['scripstream query --examples', 'twenty worked statements, each with a name'],
+  ['scripstream query breakouts', 'a worked or saved statement by its name'],
 ] as const
 
-const QUERY_NOTE = `
+const createNote = (): string => `
 A statement on stdin needs no "-", except with --json. Without a statement, on a
 terminal or with --json, the tables are shown.
 
 Reads the files in place and nothing else: a statement that writes, changes
 settings, or reads other files is refused. Needs DuckDB:
-npm install @duckdb/node-api
+${describeInstall(['@duckdb/node-api'])}
 `
 
 const QUERY_EXIT_CODES = `
@@ -48,27 +58,36 @@ Exit codes:
 
 export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
   const { stdout } = io
-  const printTables = (isJson: boolean): void => {
+  const printTables = async (isJson: boolean): Promise<number> => {
+    const { listViews } = await import('../../analysis/tables/index.js')
     const tables = listTables(dependencies.streams)
-    if (isJson) printJson(tableDocument(tables), stdout)
-    else printLines(tableLines(tables, readSize(stdout).columns), stdout)
+    const all = [...tables, ...listViews(tables)]
+    if (isJson) printJson(tableDocument(all), stdout)
+    else printLines(tableLines(all, readSize(stdout).columns), stdout)
+    return 0
   }
   program
     .command('query')
     .description('Queries the collected files with SQL; without a statement, shows the tables.')
-    .argument('[statement]', 'one SQL statement that reads; - for stdin')
+    .argument('[statement]', 'one SQL statement that reads, or the name of a saved or worked one; - for stdin')
+    .option('--save <name>', 'save the statement in the folder under a name instead of running it')
+    .option('--examples', 'show saved and worked statements')
     .option('-f, --file <file>', 'read the statement from a file')
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(new Option('--format <how>', 'output format (default: table on a terminal, csv elsewhere)').choices(formats))
     .addOption(integerOption('--rows <n>', 'rows shown in a table, the first and the last half', [1, 100_000]).default(40))
+    .addOption(dayOption('--as-of <day>', 'answer as the folder stood on that day; see "scripstream history"'))
+    .option('--no-cache', 'read the candle files instead of the copy in .scripstream/cache')
     .option('--json', 'the list of tables as JSON; with a statement, the same as --format json')
-    .addHelpText('after', QUERY_NOTE + exampleText(examples) + QUERY_EXIT_CODES)
-    .action((typed: string | undefined, { json = false, format, file, ...rest }: QueryInput) =>
+    .addHelpText('after', () => createNote() + exampleText(examples) + QUERY_EXIT_CODES)
+    .action((typed: string | undefined, { json = false, format, file, save, examples: isList, ...rest }: QueryInput) =>
       act(
         defer(() => {
+          if (isList) return listQueries(rest, json, { io, dependencies })
           const sql = chooseStatement({ typed, file, json }, io.stdin, readText)
-          if (sql === undefined) return succeed(() => printTables(json))
+          if (save !== undefined) return saveCommand({ ...rest, name: save, sql }, io, dependencies)
+          if (sql === undefined) return printTables(json)
           return queryCommand({ ...rest, sql, format: json ? 'json' : format }, io, dependencies)
         }),
       ),
@@ -76,19 +95,31 @@ export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
 }
 
 /** All tables for people: the meaning of a row, the files, and each column with type and unit. */
-const tableLines = (tables: readonly Table[], columns: number): readonly TextLine[] =>
+const tableLines = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] =>
   tables.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...describeTable(table, columns)])
 
-const describeTable = (table: Table, columns: number): readonly TextLine[] => {
+/** The files of a table, or the tables of a view. */
+const listSources = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
+
+const describeTable = (table: Table | View, columns: number): readonly TextLine[] => {
   const all = listColumns(table)
   const room = Math.max(...all.map(({ name }) => name.length))
-  const facts = [table.comment, `from ${table.files.map(({ path }) => path).join(', ')}`]
+  const facts = [table.comment, `from ${listSources(table).join(', ')}`]
   return [
     [[table.name, 'bold']],
     ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): TextLine => [[line, 'dim']]),
     ...all.flatMap(({ name, type, comment }) => {
       const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
-      const [first = '', ...more] = wrap(comment, Math.max(20, columns - margin))
+      // On a narrow terminal, the comment has lines of its own.
+      if (columns - margin < MIN_COMMENT_WIDTH)
+        return [
+          [
+            [`  ${name}  `, 'cyan'],
+            [type, 'dim'],
+          ] as TextLine,
+          ...wrapLines(`      ${comment}`, columns),
+        ]
+      const [first = '', ...more] = wrap(comment, columns - margin)
       return [
         [[`  ${padEnd(name, room)}  `, 'cyan'], [`${padEnd(type, 9)}  `, 'dim'], [first]] as TextLine,
         ...more.map((line): TextLine => [[' '.repeat(margin) + line.trim()]]),
@@ -97,12 +128,13 @@ const describeTable = (table: Table, columns: number): readonly TextLine[] => {
   ]
 }
 
+const MIN_COMMENT_WIDTH = 20
+
 /** All tables for programs. */
-const tableDocument = (tables: readonly Table[]): readonly object[] =>
+const tableDocument = (tables: readonly (Table | View)[]): readonly object[] =>
   tables.map((table) => ({
     name: table.name,
     comment: table.comment,
-    files: table.files.map(({ path }) => path),
-    key: table.key ?? null,
+    ...('files' in table ? { files: listSources(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
     columns: listColumns(table),
   }))

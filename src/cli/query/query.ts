@@ -1,6 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import type { Day } from '../../model/trading-day.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import type { Command, ProcessIo } from '../dependencies.js'
 import { resolveSettings } from '../provider.js'
@@ -16,6 +17,10 @@ interface QueryFlags {
   readonly format?: Format | undefined
   /** Rows shown in a table. */
   readonly rows: number
+  /** Whether a copy of the candles is kept in the folder and used. */
+  readonly cache: boolean
+  /** The day as of which tables are read. */
+  readonly asOf?: Day | undefined
 }
 
 /** Queries the files of the output folder and prints the result on stdout. A signal interrupts it. */
@@ -25,8 +30,18 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     const answer = async (): Promise<void> => {
       const { out } = resolveSettings(flags, io, dependencies)
       const { runQuery } = await import('../../analysis/query.js')
+      const { resolveQuery } = await import('../../analysis/saved-queries.js')
+      const { MIN_CACHED_BYTES } = await import('../../analysis/candle-cache.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
-      const query = await runQuery(flags.sql, { out, tables: listTables(dependencies.streams) }, (stop) => (interrupt = stop))
+      const source = {
+        out,
+        tables: listTables(dependencies.streams),
+        cacheFrom: flags.cache ? MIN_CACHED_BYTES : undefined,
+        asOf: flags.asOf,
+      }
+      const query = await runQuery(await resolveQuery(flags.sql, out), source, (stop) => (interrupt = stop))
+      if (query.usedDay !== undefined && query.usedDay !== flags.asOf)
+        io.stderr.write(`as of ${query.usedDay}, the newest recorded day until ${flags.asOf}\n`)
       try {
         if (!subscriber.closed) await printResult(query.result, flags, io)
       } catch (error) {

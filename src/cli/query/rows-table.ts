@@ -1,6 +1,6 @@
 import { formatCount, formatQuantity } from '../terminal/format.js'
 import { renderTable, type TextLine } from '../terminal/terminal.js'
-import { clean, cut, width } from '../terminal/text.js'
+import { clean, cut, width, wrap } from '../terminal/text.js'
 import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from './formats.js'
 
 export interface TableLimits {
@@ -46,7 +46,7 @@ export const renderRows = async (columns: readonly ColumnFacts[], rows: RowChunk
     })),
     all,
   )
-  return [...table, ...footer(columns, { total, left, fitting })]
+  return [...table, ...footer(columns, { total, left, fitting, room: room.columns })]
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */
@@ -91,11 +91,11 @@ const fittingColumns = (columns: readonly ColumnFacts[], rows: readonly TextRow[
 
 const footer = (
   columns: readonly ColumnFacts[],
-  { total, left, fitting }: { readonly total: number; readonly left: number; readonly fitting: number },
+  { total, left, fitting, room }: { readonly total: number; readonly left: number; readonly fitting: number; readonly room: number },
 ): readonly TextLine[] => {
   const hidden = columns.slice(fitting).map(({ name }) => clean(name))
   const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
   const columnsText =
     hidden.length > 0 ? `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting)} shown; not ${hidden.join(', ')})` : ''
-  return [[], [[`${rows}${columnsText}`, 'dim']]]
+  return [[], ...wrap(`${rows}${columnsText}`, room).map((line): TextLine => [[line, 'dim']])]
 }

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { SettingRow } from '../../config.js'
-import { refusalCodes } from '../../market/never-worse.js'
+import { refusalCodes } from '../../market/refusal-policy.js'
+import { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import type { AddCommand } from '../dependencies.js'
 import { readTarget, type Target } from '../export/targets.js'
 import {
@@ -11,11 +12,11 @@ import {
   readAccept,
   readAsOf,
   readDuration,
-  readSymbols,
   simulateOption,
   streamsOption,
   volatileOption,
 } from '../options.js'
+import { symbolsOption } from '../symbols.js'
 import { progressModes } from '../terminal/progress.js'
 import { readSize } from '../terminal/terminal.js'
 import { wrap } from '../terminal/text.js'
@@ -29,10 +30,12 @@ const examples = [
   ['scripstream run --out /srv/market', 'the provider that the environment sets'],
   ['scripstream run --only market-news --symbols INFY,TCS', 'one stream, two stocks'],
   ['scripstream run --symbols @watchlist.txt', 'one symbol per line, # starts a comment'],
+  ['scripstream run --symbols @mine', 'the watchlist "mine" of the settings file'],
   ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
   ['scripstream run --retry-failed', 'retry exactly what failed last time'],
   ['scripstream run --metrics 9464', 'then, in another terminal: curl http://127.0.0.1:9464/metrics'],
   ['scripstream run --quiet', 'for schedulers: prints only what needs attention'],
+  ['scripstream run --notify https://hooks.example/me --log-file run.log', 'posts there if something fails, and keeps a log'],
   ['scripstream run --json > report.json', 'the report as JSON; progress stays on stderr'],
 ] as const
 
@@ -56,13 +59,14 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(streamsOption('--only', 'only these streams and those that they need', names))
     .addOption(streamsOption('--skip', 'all streams except these', names))
-    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE; other records stay', readSymbols)
-    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .addOption(symbolsOption('only these stocks, other records stay'))
+    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
     .option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)', (text) =>
       readDuration('--patience', text, 86_400_000),
     )
     .option('--retry-failed', 'retry exactly what failed last time, of each stream')
     .option('--fresh', 'start from scratch: resume no unfinished run, download again after a complete one')
+    .option('--no-history', 'do not keep this day for queries as of a day')
     .option('--accept <rules>', `store answers that a rule refuses: ${refusalCodes.join(', ')}`, readAccept)
     .addOption(new Option('--accept-shrink', 'the same as --accept shrink').hideHelp())
     .addOption(simulateOption())
@@ -79,6 +83,11 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .option('--verbose', 'name the files of each stream in the summary')
     .option('--json', 'print only the run report, as JSON, on stdout')
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
+    .option('--log-file <file>', 'also write the log to this file; 5 files of 10 MB are kept')
+    .option('--notify <whom>', 'notify a command, or an http(s) address, when the run ends')
+    .addOption(
+      new Option('--notify-on <when>', 'when to notify; each includes the ones before (default: failure)').choices(NOTIFY_CONDITIONS),
+    )
     .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
     .addHelpText(
       'after',

@@ -8,23 +8,16 @@ import { listOutputFiles } from '../streams.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
-import type { RunFlags } from './flags.js'
+import type { RunCommandContext, RunFlags } from './flags.js'
 import { type RunEnding, toRunExitCode } from './follow-run.js'
 import { printIfNotWell } from './quiet.js'
 import { loadAfterRun, type SinkResult, sinkLines } from './sinks.js'
-import { createSummary, describeUpToDate } from './summary.js'
+import { createSummary, describeUpToDate, nextLines } from './summary.js'
 
 type RunReport = NonNullable<RunEnding['report']>
 
-export interface EndedRunContext {
-  readonly flags: RunFlags
-  readonly settings: Settings
-  readonly io: ProcessIo
-  readonly dependencies: Dependencies
-}
-
 /** Stores the report of an ended run, loads its outputs into the sinks, and prints the outcome; emits the exit code. */
-export const concludeRun = (ending: RunEnding, context: EndedRunContext): Observable<number> => {
+export const concludeRun = (ending: RunEnding, context: RunCommandContext): Observable<number> => {
   const { flags, settings, io, dependencies } = context
   const { streams } = dependencies
   return storeReport(ending, context).pipe(
@@ -35,7 +28,7 @@ export const concludeRun = (ending: RunEnding, context: EndedRunContext): Observ
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
           const print = (): void => printEnding(ending, ended)
-          const printed$ = flags.quiet ? printIfNotWell({ exitCode, run: ending.report?.run }, context, print) : of(print())
+          const printed$ = flags.quiet ? printIfNotWell({ exitCode, ...describeQuietly(ending, ended) }, context, print) : of(print())
           return printed$.pipe(map(() => exitCode))
         }),
       ),
@@ -46,13 +39,13 @@ export const concludeRun = (ending: RunEnding, context: EndedRunContext): Observ
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
 const storeReport = (
   { report, isReportStored = false }: RunEnding,
-  { settings, io, dependencies }: EndedRunContext,
+  { settings, io, dependencies }: RunCommandContext,
 ): Observable<boolean> => {
   if (!report) return of(false)
   if (isReportStored) return of(true)
   return dependencies
     .storage(settings)
-    .keep('report.json', report)
+    .storeDocument('report.json', report)
     .pipe(
       map(() => true),
       catchError((failure: unknown) => {
@@ -90,15 +83,26 @@ const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks = []
 }
 
 const formatSummary = (report: RunReport, context: EndingContext): readonly TextLine[] => {
-  const { flags, settings, io, streams, isReportStored } = context
+  const { flags, settings, io, streams } = context
+  const { columns } = readSize(io.stdout)
   return createSummary(report, {
-    columns: readSize(io.stdout).columns,
+    ...toNextContext(context),
     files: new Map(streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
     out: settings.out,
-    args: flags.args,
-    isReportStored,
-    isSimulated: flags.simulate !== undefined,
     isVerbose: flags.verbose === true,
-    sinks: (context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink)]),
+    sinks: (context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink, columns)]),
   })
 }
+
+const toNextContext = ({ flags, io, isReportStored }: EndingContext) => ({
+  columns: readSize(io.stdout).columns,
+  args: flags.args,
+  isReportStored,
+  isSimulated: flags.simulate !== undefined,
+})
+
+/** The run that the brief must be about, and what to do next. */
+const describeQuietly = ({ report }: RunEnding, context: EndingContext) => ({
+  run: report?.run,
+  next: report === undefined ? [] : nextLines(report, toNextContext(context)),
+})

@@ -1,10 +1,15 @@
 import type { RunOptions } from '../../collector.js'
+import type { Settings } from '../../model/settings.js'
+import type { Log } from '../../pipeline/event-bus.js'
+import type { Dependencies, ProcessIo } from '../dependencies.js'
 import type { Target } from '../export/targets.js'
 import type { FleetFlags } from '../fleet.js'
+import { readSymbols } from '../symbols.js'
 import type { ProgressMode } from '../terminal/progress.js'
 
 /** The options of `run` as commander parses them. */
-export interface RunInput extends RunOptions, FleetFlags {
+export interface RunInput extends Omit<RunOptions, 'symbols'>, FleetFlags {
+  readonly symbols?: string
   /** Retry only what failed last time. */
   readonly retryFailed?: boolean
   readonly out?: string
@@ -20,6 +25,11 @@ export interface RunInput extends RunOptions, FleetFlags {
   /** List the files of each stream in the summary. */
   readonly verbose?: boolean
   readonly logLevel: string
+  readonly logFile?: string
+  /** False: the day is not added to the history. */
+  readonly history?: boolean
+  readonly notify?: string
+  readonly notifyOn?: string
   /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number
   /** Targets into which the finished outputs are loaded. */
@@ -29,7 +39,7 @@ export interface RunInput extends RunOptions, FleetFlags {
 }
 
 /** The flags of `run`, with those of the collector and of the fleet apart. */
-export interface RunFlags extends Omit<RunInput, keyof RunOptions | keyof FleetFlags | 'sink' | 'acceptShrink'> {
+export interface RunFlags extends Omit<RunInput, Exclude<keyof RunOptions, 'symbols'> | keyof FleetFlags | 'sink' | 'acceptShrink'> {
   readonly run: RunOptions
   readonly fleet: FleetFlags
   readonly sinks: readonly Target[]
@@ -37,8 +47,18 @@ export interface RunFlags extends Omit<RunInput, keyof RunOptions | keyof FleetF
   readonly args: readonly string[]
 }
 
+/** All that the parts of the command use. */
+export interface RunCommandContext {
+  readonly flags: RunFlags
+  readonly settings: Settings
+  readonly io: ProcessIo
+  readonly dependencies: Dependencies
+  /** The log file, if there is one. */
+  readonly log: Log | undefined
+}
+
 /** What commander parses as options of the collector, as they are. */
-const COLLECTOR_OPTIONS = ['only', 'skip', 'symbols', 'asOf', 'fresh'] as const
+const COLLECTOR_OPTIONS = ['only', 'skip', 'asOf', 'fresh'] as const
 
 export const toRunFlags = (input: RunInput, args: readonly string[]): RunFlags => {
   const { accept = [], acceptShrink = false, sink = [] } = input
@@ -46,3 +66,9 @@ export const toRunFlags = (input: RunInput, args: readonly string[]): RunFlags =
   const run: RunOptions = Object.fromEntries(COLLECTOR_OPTIONS.flatMap((name) => (name in input ? [[name, input[name]]] : [])))
   return { ...input, run: accepted.length === 0 ? run : { ...run, accept: accepted }, fleet: input, sinks: sink, args }
 }
+
+/** The options of a run, with its watchlist from the settings. */
+export const readRunOptions = ({ run, symbols }: RunFlags, settings: Settings): RunOptions => ({
+  ...run,
+  ...readSymbols(symbols, settings),
+})

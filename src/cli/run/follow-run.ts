@@ -21,6 +21,7 @@ import type { RunStats } from '../../model/run-stats.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
 import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
+import { formatText } from '../terminal/print.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
 
 /** How a run ended. Without a report, it had not started. */
@@ -35,9 +36,9 @@ export interface RunEnding {
 }
 
 interface FollowContext {
-  readonly tally: RunStats
+  readonly stats: RunStats
   readonly progress: ProgressDisplay
-  readonly io: Pick<ProcessIo, 'scheduler' | 'signal$'>
+  readonly io: Pick<ProcessIo, 'scheduler' | 'signal$' | 'stderr'>
   /** Whether the progress display stays on the terminal. */
   readonly keepsProgress: boolean
 }
@@ -49,22 +50,22 @@ const MAX_GRACE_MS = 6_000
  * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
  * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
  */
-export const followRun = (event$: Observable<RunEvent>, { tally, progress, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
+export const followRun = (event$: Observable<RunEvent>, { stats, progress, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
   const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
-    tally.streams().length === 0 ? undefined : tally.report(io.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
+    stats.streams().length === 0 ? undefined : stats.report(io.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
   const end = (): void => progress.end({ keep: keepsProgress })
   let signal: ExitSignal | undefined
   const graceOver$ = io.signal$.pipe(
     take(1),
     tap((first) => {
       signal = first
-      if (tally.streams().length > 0) progress.writeAbove(STOPPING)
+      if (stats.streams().length > 0) progress.writeAbove(formatText(STOPPING, io.stderr))
     }),
-    delayWhen(() => (tally.streams().length > 0 ? timer(MAX_GRACE_MS, io.scheduler) : of(0))),
+    delayWhen(() => (stats.streams().length > 0 ? timer(MAX_GRACE_MS, io.scheduler) : of(0))),
   )
   return event$.pipe(
     tap((event) => {
-      tally.record(event)
+      stats.record(event)
       progress.update(event)
     }),
     filter((event) => event.type === 'run-finished'),
@@ -81,7 +82,7 @@ export const followRun = (event$: Observable<RunEvent>, { tally, progress, io, k
   )
 }
 
-const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.\n'
+const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.'
 
 /** Ends the process at the second signal, with the command that resumes the run. */
 export const exitOnSecondSignal = (io: ProcessIo, progress: ProgressDisplay, args: readonly string[]): Subscription =>

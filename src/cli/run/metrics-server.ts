@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { formatError, UsageError } from '../../model/errors.js'
+import { describeNetworkError } from '../../model/system-error.js'
 import type { Telemetry } from '../../pipeline/event-bus.js'
 import { createMetrics } from '../../telemetry/prometheus.js'
 
@@ -22,7 +23,7 @@ export const serveMetrics = async (port: number): Promise<MetricsServer> => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   }).catch((error: unknown) => {
-    throw new UsageError(`--metrics: port ${port} is not available: ${formatError(error)}; choose another port`)
+    throw new UsageError(`--metrics: port ${port} is not available: ${describeNetworkError(error)}; choose another port`)
   })
   return {
     telemetry,

@@ -1,3 +1,4 @@
+import { describeWrongSymbol } from '../../market/symbols.js'
 import type { Status } from '../../model/errors.js'
 import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
@@ -7,6 +8,7 @@ import { formatCount, formatQuantity } from '../terminal/format.js'
 import { clean } from '../terminal/text.js'
 
 const KEYS_SHOWN = 5
+const WRONG_SYMBOLS_SHOWN = 8
 
 /** Number of items that a stream lost to any error. */
 export const countLost = ({ items }: Pick<ScriptReport, 'items'>): number =>
@@ -35,6 +37,17 @@ export const problemLines = (report: RunReport): readonly string[] =>
       return [`  ${name}: ${sum}`, ...groupReasons(others).map((line) => `    ${line}`)]
     })
 
+/** The symbols that are not listed, or that have changed. */
+export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] => {
+  const more = wrongSymbols.length - WRONG_SYMBOLS_SHOWN
+  return [
+    ...wrongSymbols
+      .slice(0, WRONG_SYMBOLS_SHOWN)
+      .map((wrong) => `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`),
+    ...(more > 0 ? [`  and ${formatCount(more)} more (--json names all)`] : []),
+  ]
+}
+
 /** Warnings of streams, and the stored files that were rewritten instead of extended. */
 export const warningLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts).flatMap(([name, { problems, rewritten = [] }]) =>
@@ -44,18 +57,20 @@ export const warningLines = (report: RunReport): readonly string[] =>
   )
 
 /** Items that failed in earlier runs and were not fetched in this one. */
-export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] =>
-  Object.entries(missing).flatMap(([name, items]) => {
+export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] => {
+  // A run that fails at the master list has not even tried the other streams.
+  const tried = Object.entries(missing).filter(([name]) => scripts[name]?.error !== NOT_STARTED)
+  const whole = tried.flatMap(([name, items]) => (items === 'all' && scripts[name]?.outcome !== 'failed' ? [name] : []))
+  const parts = tried.flatMap(([name, items]) => {
     const script = scripts[name]
-    // A run that fails at the master list has not even tried the other streams.
-    if (script?.error === NOT_STARTED) return []
-    if (items === 'all') return script === undefined || script.outcome !== 'failed' ? [`  ${name}: all of it`] : []
-    const earlier = items - (script === undefined ? 0 : countLost(script) + script.degraded)
+    const earlier = items === 'all' ? 0 : items - (script === undefined ? 0 : countLost(script) + script.degraded)
     return earlier > 0 ? [`  ${name}: ${formatQuantity(earlier, 'item')}`] : []
   })
+  return whole.length === 0 ? parts : [...parts, `  all of ${whole.join(', ')}`]
+}
 
 /** One line per kind of reason: the full reason for one item, else the first items and their number. */
-const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] => {
+export const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] => {
   const kinds = new Map<string, RewrittenFile[]>()
   for (const one of rewritten) {
     const kind = one.reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, '')
@@ -70,7 +85,8 @@ const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] 
   })
 }
 
-const isFailure = ({ item, status }: Problem): boolean => item !== undefined || status !== undefined
+/** Whether it is the loss of an item; the others are warnings. */
+export const isFailure = ({ item, status }: Pick<Problem, 'item' | 'status'>): boolean => item !== undefined || status !== undefined
 
 const describeLosses = (script: ScriptReport): string => {
   const lost = countLost(script)
@@ -79,13 +95,15 @@ const describeLosses = (script: ScriptReport): string => {
     .map(([status, n]) => `${formatCount(n)} ${status}`)
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
-    ...(lost > 0 ? [`${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`] : []),
-    ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} with a path or page that failed`] : []),
+    ...(lost > 0 && !(script.outcome === 'failed' && countItems(script) === 1)
+      ? [`${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`]
+      : []),
+    ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} incomplete, because a request failed`] : []),
   ].join('; ')
 }
 
 /** One line per kind of reason, with the excerpt of the first answer. */
-const groupReasons = (problems: readonly Problem[]): readonly string[] => {
+export const groupReasons = (problems: readonly Problem[], maxItems = KEYS_SHOWN): readonly string[] => {
   const kinds = new Map<string, { readonly first: string; readonly items: string[] }>()
   for (const { item = '', reason } of problems) {
     const kind = stripBrackets(reason)
@@ -95,7 +113,7 @@ const groupReasons = (problems: readonly Problem[]): readonly string[] => {
   }
   return [...kinds.values()].map(({ first, items }) => {
     const named = items.filter((item) => item !== '').map(clean)
-    const more = named.length > KEYS_SHOWN ? ' …' : ''
-    return named.length === 0 ? clean(first) : `${clean(first)}: ${named.slice(0, KEYS_SHOWN).join(', ')}${more}`
+    const more = named.length > maxItems ? ' …' : ''
+    return named.length === 0 ? clean(first) : `${clean(first)}: ${named.slice(0, maxItems).join(', ')}${more}`
   })
 }

@@ -4,7 +4,7 @@ import { collectBrief } from '../brief/command.js'
 import { briefLines } from '../brief/lines.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import { printLines } from '../terminal/print.js'
-import { readSize } from '../terminal/terminal.js'
+import { readSize, type TextLine } from '../terminal/terminal.js'
 
 interface QuietContext {
   readonly settings: Settings
@@ -12,17 +12,17 @@ interface QuietContext {
   readonly dependencies: Dependencies
 }
 
-/** Prints nothing if the exit code is 0, otherwise the brief; `printSummary` if the folder does not tell about this run. */
+/** Prints nothing if the exit code is 0, otherwise the brief and what to do next; `printSummary` if the folder has no brief of this run. */
 export const printIfNotWell = (
-  { exitCode, run }: { readonly exitCode: number; readonly run: string | undefined },
+  { exitCode, run, next }: { readonly exitCode: number; readonly run: string | undefined; readonly next: readonly TextLine[] },
   { settings, io, dependencies }: QuietContext,
   printSummary: () => void,
 ): Observable<unknown> =>
   exitCode === 0
     ? of(undefined)
-    : defer(() => collectBrief(settings, dependencies, { symbols: [], verify: false })).pipe(
+    : defer(() => collectBrief(settings, dependencies, { watchlist: {}, verify: false })).pipe(
         map((brief) => {
-          if (brief.run === run) printLines(briefLines(brief, readSize(io.stdout).columns), io.stdout)
+          if (brief.run === run) printLines([...briefLines(brief, readSize(io.stdout).columns), ...next], io.stdout)
           else printSummary()
         }),
         catchError(() => of(printSummary())),

@@ -1,6 +1,6 @@
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { formatBytes, formatCount, formatDuration } from '../terminal/format.js'
-import { measureWidest, renderTable, type Style, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import { fitColumns, renderTable, type Style, type TextColumn, type TextLine } from '../terminal/terminal.js'
 import { countLost, isIdle, wasStopped } from './problems.js'
 
 export interface ResultsContext {
@@ -23,7 +23,7 @@ interface Results {
   readonly namesFiles: boolean
 }
 
-/** One line per stream that ran, in the widest table that fits: with file names, without them, or also without sizes. */
+/** One line per stream that ran, with the columns that fit. */
 export const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext): Results => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
@@ -35,19 +35,14 @@ export const createResults = (report: RunReport, { columns, files, isVerbose }: 
         writes: isVerbose && script.files > 0 ? (files.get(name) ?? []).join(', ') : '',
       }),
     )
-  const usual = createResultColumns(rows)
-  const [wide, normal, narrow] = [[...usual, ...createWideColumns(rows)], usual, usual.filter(({ title }) => title !== 'size')].map(
-    (chosen) => renderTable(chosen, rows),
-  )
-  const fits = (lines: readonly TextLine[] | undefined): boolean => lines !== undefined && measureWidest(lines) <= columns
-  if (fits(wide)) return { lines: wide ?? [], namesFiles: true }
-  return { lines: (fits(normal) ? normal : narrow) ?? [], namesFiles: false }
+  const fitting = fitColumns(createResultColumns(rows), rows, columns)
+  return { lines: renderTable(fitting, rows), namesFiles: fitting.includes(WRITTEN_COLUMN) }
 }
 
-const describeResult = (script: ScriptReport): string => {
-  if (wasStopped(script)) return 'stopped'
-  return script.outcome === 'success' ? 'ok' : script.outcome
-}
+const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))
+
+/** The word for the outcome of a stream. */
+export const toResultWord = (outcome: ScriptReport['outcome']): string => (outcome === 'success' ? 'ok' : outcome)
 
 const styles: Readonly<Record<string, Style>> = {
   ok: 'green',
@@ -57,7 +52,17 @@ const styles: Readonly<Record<string, Style>> = {
   skipped: 'dim',
 }
 
-const createFigureColumn = (title: string, read: (row: ResultRow) => number, style?: Style): TextColumn<ResultRow> => ({
+interface FigureOptions {
+  readonly drop?: number
+  readonly style?: Style
+}
+
+const createFigureColumn = (
+  title: string,
+  read: (row: ResultRow) => number,
+  { style, ...options }: FigureOptions = {},
+): TextColumn<ResultRow> => ({
+  ...options,
   title,
   align: 'right',
   cell: (row) => (read(row) === 0 ? '-' : formatCount(read(row))),
@@ -65,30 +70,28 @@ const createFigureColumn = (title: string, read: (row: ResultRow) => number, sty
 })
 
 const createResultColumns = (rows: readonly ResultRow[]): readonly TextColumn<ResultRow>[] => {
-  const empty = createFigureColumn('empty', ({ items }) => items.empty)
-  const unchanged = createFigureColumn('skipped', ({ items }) => items.skipped)
-  const partly = createFigureColumn('partly', ({ degraded }) => degraded, 'yellow')
+  const empty = createFigureColumn('empty', ({ items }) => items.empty, { drop: 6 })
+  const unchanged = createFigureColumn('skipped', ({ items }) => items.skipped, { drop: 5 })
+  const partly = createFigureColumn('partly', ({ degraded }) => degraded, { drop: 8, style: 'yellow' })
   const isUsed = (column: TextColumn<ResultRow>): boolean => rows.some((row) => column.cell(row) !== '-')
   return [
     { title: 'stream', align: 'left', cell: ({ name }) => name },
     { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => styles[result] },
-    createFigureColumn('ok', ({ items }) => items.success),
+    createFigureColumn('ok', ({ items }) => items.success, { drop: 9 }),
     ...[empty, unchanged, partly].filter(isUsed),
-    createFigureColumn('lost', countLost, 'red'),
-    createFigureColumn('files', ({ files }) => files),
-    { title: 'size', align: 'right', cell: ({ bytes, files }) => (files === 0 ? '-' : formatBytes(bytes)) },
+    createFigureColumn('lost', countLost, { style: 'red' }),
+    createFigureColumn('files', ({ files }) => files, { drop: 7 }),
+    { title: 'size', drop: 3, align: 'right', cell: ({ bytes, files }) => (files === 0 ? '-' : formatBytes(bytes)) },
     {
       title: 'time',
+      drop: 4,
       align: 'right',
       cell: ({ durationMs }) => formatDuration(durationMs),
     },
+    createFigureColumn('requests', ({ requests }) => requests, { drop: 2 }),
+    createFigureColumn('429', ({ rateLimited }) => rateLimited, { drop: 1, style: 'yellow' }),
+    ...(rows.some(({ writes }) => writes !== '') ? [WRITTEN_COLUMN] : []),
   ]
 }
 
-const createWideColumns = (rows: readonly ResultRow[]): readonly TextColumn<ResultRow>[] => [
-  createFigureColumn('requests', ({ requests }) => requests),
-  createFigureColumn('429', ({ rateLimited }) => rateLimited, 'yellow'),
-  ...(rows.some(({ writes }) => writes !== '') ? [WRITTEN_COLUMN] : []),
-]
-
-const WRITTEN_COLUMN: TextColumn<ResultRow> = { title: 'written', align: 'left', cell: ({ writes }) => writes }
+const WRITTEN_COLUMN: TextColumn<ResultRow> = { title: 'written', drop: 0, align: 'left', cell: ({ writes }) => writes }

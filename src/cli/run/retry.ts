@@ -1,9 +1,10 @@
-import { catchError, forkJoin, map, type Observable, of, throwError } from 'rxjs'
+import { forkJoin, map, type Observable } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
-import { DamagedFileError, UsageError } from '../../model/errors.js'
+import { UsageError } from '../../model/errors.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
 import { toDay } from '../../model/trading-day.js'
+import { catchDamagedFile } from '../../operators/catch-damaged-file.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { FAILED_ITEMS, type FailedItems, parseFailedItems, selectionOf } from '../../pipeline/failed-items.js'
 import { parseSelection } from '../../pipeline/session-request.js'
@@ -30,9 +31,7 @@ interface RetryContext {
 export const planRetry = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
   if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
   const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
-    stored
-      .document(toStatePath(name))
-      .pipe(catchError((error: unknown) => (error instanceof DamagedFileError ? of(damaged) : throwError(() => error))))
+    stored.document(toStatePath(name)).pipe(catchDamagedFile(() => damaged))
   return forkJoin([document('run.json'), document(FAILED_ITEMS, DAMAGED), document('report.json')]).pipe(
     map(([unfinished, missing, report]) => {
       if (unfinished === undefined && missing === undefined && report === undefined)

@@ -1,33 +1,25 @@
 import { defer, map, type Observable, of, switchMap } from 'rxjs'
-import type { RunEvent } from '../../model/event.js'
-import type { Settings } from '../../model/settings.js'
+import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
 import type { Log, Telemetry } from '../../pipeline/event-bus.js'
-import type { Dependencies, ProcessIo } from '../dependencies.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
 import { formatQuantity } from '../terminal/format.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
 import { clean } from '../terminal/text.js'
-import type { RunFlags } from './flags.js'
+import type { RunCommandContext, RunFlags } from './flags.js'
+import { combineLogs } from './log-file.js'
 import { guardRealVsSimulated } from './source.js'
 
-interface RunEventsContext {
-  readonly flags: RunFlags
-  readonly settings: Settings
-  readonly io: Pick<ProcessIo, 'env' | 'scheduler' | 'signal$'>
-  readonly dependencies: Dependencies
-}
-
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
-export const createRunEvents = (context: RunEventsContext, progress: ProgressDisplay): Observable<RunEvent> => {
+export const createRunEvents = (context: RunCommandContext, progress: ProgressDisplay): Observable<RunEvent> => {
   const { flags, settings, dependencies } = context
-  return createLog(flags, progress).pipe(
+  return createLog(flags, progress, context.log).pipe(
     switchMap((log) => {
       const { metrics } = flags
-      if (metrics === undefined) return collectEvents(context, log)
+      if (metrics === undefined) return collectEvents(context, { ...log, ...watchBytes(progress) })
       const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
-      return whileServing(serve, ({ telemetry }) => collectEvents(context, { ...log, telemetry }))
+      return whileServing(serve, ({ telemetry }) => collectEvents(context, { ...log, telemetry, ...watchBytes(progress, telemetry) }))
     }),
     guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
   )
@@ -39,15 +31,37 @@ interface Observers {
   readonly telemetry?: Telemetry
 }
 
+/** Passes the size of each reply to a display that shows it, and everything to the other telemetry. */
+const watchBytes = ({ addBytes }: ProgressDisplay, other?: Telemetry): Pick<Observers, 'telemetry'> => {
+  if (addBytes === undefined) return {}
+  const telemetry: Telemetry = () => {
+    const { event = () => undefined, request, over } = other?.() ?? {}
+    return {
+      event,
+      request: (ended) => {
+        addBytes(ended.bytes)
+        request?.(ended)
+      },
+      ...(over === undefined ? {} : { over }),
+    }
+  }
+  return { telemetry }
+}
+
 /** The logger, loaded only if something is logged: that takes 8 ms. */
-const createLog = ({ logLevel: level }: RunFlags, { writeAbove }: ProgressDisplay): Observable<Pick<Observers, 'log'>> =>
+const createLog = (
+  { logLevel: level }: RunFlags,
+  { writeAbove }: ProgressDisplay,
+  file: Log | undefined,
+): Observable<Pick<Observers, 'log'>> =>
   level === 'silent'
-    ? of({})
+    ? of(file === undefined ? {} : { log: file })
     : defer(() => import('pino')).pipe(
-        map(({ pino }) => ({ log: pino({ level }, { write: (line) => writeAbove(escapeUnprintable(line)) }) })),
+        map(({ pino }) => pino({ level }, { write: (line) => writeAbove(escapeUnprintable(line)) })),
+        map((log) => ({ log: file === undefined ? log : combineLogs([log, file]) })),
       )
 
-const collectEvents = ({ flags, settings: own, io, dependencies }: RunEventsContext, observers: Observers): Observable<RunEvent> =>
+const collectEvents = ({ flags, settings: own, io, dependencies }: RunCommandContext, observers: Observers): Observable<RunEvent> =>
   createRunEngine(flags.fleet, io.env, dependencies).pipe(
     switchMap((engine) =>
       withProvider({ simulate: flags.simulate, asOf: flags.run.asOf }, { settings: own, dependencies }, ({ settings, variant }) =>
@@ -57,6 +71,15 @@ const collectEvents = ({ flags, settings: own, io, dependencies }: RunEventsCont
       ),
     ),
   )
+
+/** Why an unfinished run is not resumed. */
+const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
+  fresh: 'is not to be resumed (--fresh)',
+  version: 'was begun by another version of scripstream',
+  instant: 'was as of another day or time',
+  settings: 'had other settings',
+  selection: 'had other streams or stocks',
+}
 
 /**
  * The lines above the progress: an unfinished run is resumed, a complete run is not up to date, streams run although `--only` does not name
@@ -74,7 +97,9 @@ export const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunF
       : []),
     ...(givenUp === undefined
       ? []
-      : [`Starting from scratch: run ${givenUp} differs (settings, streams, stocks or day); it is discarded once the stocks are known.`]),
+      : [
+          `Starting from scratch: the unfinished run ${givenUp.run} ${GIVE_UP_REASONS[givenUp.reason]}; it is discarded once the stocks are known.`,
+        ]),
     ...(changed === undefined ? [] : [`Downloading again: ${clean(changed)} has changed since the last run.`]),
     ...(added.length > 0 && !retryFailed ? [`Also running what --only needs: ${added.join(', ')}`] : []),
   ]

@@ -6,7 +6,7 @@ import type { ProcessIo } from '../dependencies.js'
 import { type ExportResult, formatExportTotals, runExport } from '../export/command.js'
 import { createExport, type Target } from '../export/targets.js'
 import { untilSignal } from '../signals.js'
-import type { TextLine } from '../terminal/terminal.js'
+import { type TextLine, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunFlags } from './flags.js'
 import type { RunEnding } from './follow-run.js'
@@ -64,5 +64,7 @@ const buildExportArgs = ({ typed }: Target, { out, config }: Pick<RunFlags, 'out
 ]
 
 /** Formats the result of a sink for people. */
-export const sinkLines = (one: SinkResult): readonly TextLine[] =>
-  'error' in one ? [[['Not loaded', 'red'], [` into ${clean(one.sink)}: ${clean(one.error)}`]]] : formatExportTotals(one)
+export const sinkLines = (one: SinkResult, columns: number): readonly TextLine[] =>
+  'error' in one
+    ? wrapTitled(['Not loaded', 'red'], ` into ${clean(one.sink)}: ${clean(one.error)}`, columns)
+    : formatExportTotals(one, columns)

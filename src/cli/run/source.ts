@@ -7,7 +7,7 @@ import { type Storage, toStatePath } from '../../pipeline/storage.js'
 
 const SOURCE_FILE = 'source.json'
 
-type Folder = Pick<Storage, 'stored' | 'keep'>
+type Folder = Pick<Storage, 'stored' | 'storeDocument'>
 
 /**
  * Keeps simulated and real data apart, because a run extends the stored candles: a folder with data of one kind refuses a run of the other
@@ -32,7 +32,7 @@ export const guardRealVsSimulated =
 
 /** Whether data will be stored: for the master list, once the stocks of the run are found in it. */
 const storesData = (event: RunEvent): boolean =>
-  event.type === 'master-read' || (event.type === 'settled' && event.status === 'success' && event.stream !== MASTER)
+  event.type === 'master-read' || (event.type === 'item-finished' && event.status === 'success' && event.stream !== MASTER)
 
 /** Whether the data in the folder is simulated; undefined for an empty folder. A folder without a record has real data. */
 const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
@@ -40,8 +40,8 @@ const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
     map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
   )
 
-const recordSource = ({ keep }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
-  keep(SOURCE_FILE, { simulated }).pipe(map(() => event))
+const recordSource = ({ storeDocument }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
+  storeDocument(SOURCE_FILE, { simulated }).pipe(map(() => event))
 
 const describeConflict = (out: string, isSimulated: boolean): string =>
   isSimulated

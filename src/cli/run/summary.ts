@@ -1,3 +1,4 @@
+import { isSignificant } from '../../model/drift.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { REPORT_FILE } from '../../pipeline/storage.js'
 import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
@@ -5,10 +6,13 @@ import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints } from '../hints.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import type { Style, TextLine } from '../terminal/terminal.js'
+import { type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
-import { earlierFailureLines, isIdle, isIncomplete, problemLines, warningLines, wasStopped } from './problems.js'
+import { earlierFailureLines, isIdle, isIncomplete, problemLines, warningLines, wasStopped, wrongSymbolLines } from './problems.js'
 import { createResults, type ResultsContext } from './results.js'
+
+/** What decides what to do next. */
+type NextContext = Pick<SummaryContext, 'args' | 'columns' | 'isSimulated' | 'isReportStored'>
 
 export interface SummaryContext extends ResultsContext {
   /** The output folder as the user named it. */
@@ -32,6 +36,7 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
     ...formatSection('Missing', problemLines(report), context.columns),
+    ...formatSection('Wrong symbols', wrongSymbolLines(report), context.columns),
     ...formatSection('Changed answers', driftLines(report.drift), context.columns),
     ...formatSection('Missing from earlier runs', earlierFailureLines(report), context.columns),
     ...formatSection('Fleet', fleetLines(report.fleet), context.columns),
@@ -44,7 +49,7 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
 }
 
 const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
-  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrap(line, columns)).map((line): TextLine => [[line]])]
+  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(line, columns))]
 
 /** The word for an outcome, and its colour. */
 export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
@@ -58,8 +63,7 @@ const UP_TO_DATE = ['Up to date', 'green'] as const
 
 const formatVerdict = (report: RunReport, columns: number): readonly TextLine[] => {
   const [word, style] = report.finishedBefore === undefined ? OUTCOME_WORDS[report.outcome] : UP_TO_DATE
-  const [first = '', ...more] = wrap(`${word}: ${formatOutcome(report)}`, columns)
-  return [[[word, style], [first.slice(word.length)]], ...more.map((line): TextLine => [[line]])]
+  return wrapTitled([word, style], `: ${formatOutcome(report)}`, columns)
 }
 
 /** Why no request was sent; undefined if some were. */
@@ -81,7 +85,7 @@ const formatOutcome = (report: RunReport): string => {
     case 'partial':
       return ran.some(isIncomplete)
         ? `something is missing from ${formatCount(ran.filter(isIncomplete).length)} of ${formatQuantity(ran.length, 'stream')} ${scope}.`
-        : `all files are written, but answers have changed ${scope}.`
+        : `all files are written, but ${describeCatch(report)} ${scope}.`
     case 'failed':
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(/\.\.$/, '.')
     case 'interrupted':
@@ -91,6 +95,15 @@ const formatOutcome = (report: RunReport): string => {
       )} finished in ${formatDuration(report.durationMs)}. Written files are complete; all others are unchanged.`
   }
 }
+
+/** Why a run is partial although nothing is missing. */
+const describeCatch = ({ wrongSymbols = [], drift = [] }: RunReport): string =>
+  [
+    ...(wrongSymbols.length > 0
+      ? [`${formatQuantity(wrongSymbols.length, 'symbol')} of the watchlist ${wrongSymbols.length === 1 ? 'is' : 'are'} wrong`]
+      : []),
+    ...(wrongSymbols.length === 0 || drift.some(isSignificant) ? ['answers have changed'] : []),
+  ].join(', and ')
 
 /** The streams that did not run, by reason. */
 const idleLines = ({ scripts }: RunReport, columns: number): readonly TextLine[] => {
@@ -117,21 +130,24 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
   const amount = `${isStopped ? 'at least ' : ''}${formatQuantity(files, 'file')}, ${formatBytes(size)}`
-  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; files of earlier runs are unchanged' : amount}`
-  const [first = '', ...more] = wrap(`Written to ${where}${context.isReportStored ? `; report: ${REPORT_FILE}` : ''}`, context.columns)
-  const lines = [...more, ...(names.length > 0 ? wrap(`  ${names.join(', ')}`, context.columns) : [])]
-  return [[], [['Written', 'bold'], [first.slice('Written'.length)]], ...lines.map((line): TextLine => [[line]])]
+  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; earlier files are unchanged' : amount}`
+  return [
+    [],
+    ...wrapTitled(['Written', 'bold'], ` to ${where}${context.isReportStored ? `; report: ${REPORT_FILE}` : ''}`, context.columns),
+    ...(names.length > 0 ? wrapLines(`  ${names.join(', ')}`, context.columns) : []),
+  ]
 }
 
-const SIMULATED_NOTE = 'This data is simulated; for real data and its settings: scripstream run --help'
+const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstream init'
 
 /** On one line, so that it can be copied. */
 const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
 
-const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: SummaryContext): readonly TextLine[] => {
+/** What to do after a run, with the command. */
+export const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: NextContext): readonly TextLine[] => {
   if (report.finishedBefore !== undefined)
     return [...formatSection('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
-  if (report.outcome === 'complete') return isSimulated ? [[], ...wrap(SIMULATED_NOTE, columns).map((line): TextLine => [[line]])] : []
+  if (report.outcome === 'complete') return isSimulated ? [[], ...wrapLines(SIMULATED_NOTE, columns)] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const hints = findHints(report).map((hint) => `  ${hint}`)
   const advice = {
@@ -140,7 +156,9 @@ const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStor
     interrupted: ['  To resume (finished items are not requested again):'],
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
-  if (report.outcome === 'partial' && names.length === 0)
+  const isMissingNothing = report.outcome === 'partial' && names.length === 0
+  if (isMissingNothing && report.wrongSymbols) return formatSection('Next', ['  Correct these symbols in the watchlist.'], columns)
+  if (isMissingNothing)
     return [
       ...formatSection('Next', ['  See what has changed; "drift accept" accepts it:'], columns),
       command(buildFolderArgs(args, 'drift')),

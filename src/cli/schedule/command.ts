@@ -1,9 +1,16 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { resolve, sep } from 'node:path'
 import { Option } from 'commander'
+import { CONFIG_FILE } from '../../config.js'
+import { readEnvironment } from '../../model/environment.js'
 import { UsageError } from '../../model/errors.js'
-import { type AddCommand, succeed } from '../dependencies.js'
+import { isRow } from '../../model/row.js'
+import { environmentNames, toAddressVariable } from '../../model/settings.js'
+import { type AddCommand, type Dependencies, type ProcessIo, succeed } from '../dependencies.js'
+import { readTarget } from '../export/targets.js'
 import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
+import { printWarning } from '../terminal/print.js'
 import { schedulers } from './entries.js'
 import type { DailyJob } from './job.js'
 
@@ -17,6 +24,7 @@ interface ScheduleInput {
 
 /** Complete data of a session is there by then. */
 const DEFAULT_TIME = '18:30'
+const NETWORK_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS']
 const EARLIEST_MINUTE = 18 * 60
 
 const examples = [
@@ -39,12 +47,23 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
       act(
         succeed(() => {
           const settings = resolveSettings({ out, config }, io, dependencies)
+          const isHosted = ['docker', 'github-actions'].includes(print)
+          const file = resolve(config ?? CONFIG_FILE)
+          const command = resolve(process.argv[1] ?? 'scripstream')
+          if (!isHosted) warnOfSettings(file, io, dependencies)
+          if (!isHosted && command.includes(`${sep}_npx${sep}`))
+            printWarning(
+              `${command} is in the cache of npx, which may be emptied; install scripstream and run this command again`,
+              io.stderr,
+            )
           const entry = schedulers[print]?.({
-            program: [process.execPath, resolve(process.argv[1] ?? 'scripstream')],
+            program: [process.execPath, command],
             folder: process.cwd(),
             out: resolve(settings.out),
-            config: config === undefined ? undefined : resolve(config),
-            exportTo,
+            config: file,
+            variables: readNetworkVariables(io.env),
+            needed: listNeededVariables(dependencies.streams),
+            exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo, isHosted),
             minuteOfDay: readTimeOfDay(at),
             offsets: readOffsets(new Date(io.scheduler.now()).getFullYear()),
           } satisfies DailyJob)
@@ -52,6 +71,40 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
         }),
       ),
     )
+}
+
+/** Warns if the file is missing, or if settings are only in variables, which the scheduler does not have. */
+const warnOfSettings = (file: string, { env, stderr }: ProcessIo, { streams }: Dependencies): void => {
+  const { urls, hosts, out: _out, ...others } = readEnvironment(env, streams)
+  const set = [
+    ...Object.keys({ ...(isRow(urls) ? urls : {}), ...(isRow(hosts) ? hosts : {}) }).map(toAddressVariable),
+    ...Object.keys(others).flatMap((name) => environmentNames[name] ?? []),
+  ]
+  if (!existsSync(file))
+    printWarning(`${file} does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first`, stderr)
+  if (set.length > 0) printWarning(`the scheduler will not have these variables; set them in ${file}: ${set.join(', ')}`, stderr)
+}
+
+/** The proxy and the authorities of this shell, without credentials. */
+const readNetworkVariables = (env: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    NETWORK_VARIABLES.flatMap((name) => {
+      const value = env[name] ?? env[name.toLowerCase()] ?? ''
+      return value === '' ? [] : [[name, value.replace(/^(\w+:\/\/)?.*@/s, '$1…@')]]
+    }),
+  )
+
+/** The variables of the addresses and other settings that the streams need. */
+const listNeededVariables = (streams: Dependencies['streams']): readonly string[] => {
+  const hosts = streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => toAddressVariable(host)))
+  return [...new Set([...hosts, ...streams.flatMap(({ requires = [] }) => requires.flatMap((name) => environmentNames[name] ?? []))])]
+}
+
+/** A file or folder with its whole path, except on another machine; a database as it is. */
+const toAbsoluteTarget = (text: string, isHosted: boolean): string => {
+  const { kind, location } = readTarget('--export-to', text)
+  if (kind === 'postgres' || isHosted) return text
+  return kind === 'file' ? resolve(location) : `${kind}:${resolve(location)}`
 }
 
 /** Minutes after midnight of `HH:MM`. */

@@ -1,10 +1,14 @@
+import { padTwo } from '../terminal/format.js'
 import { docker, githubActions } from './hosted.js'
-import { type DailyJob, listCommands, quote, SESSIONS, toClock, toLocalClock, toShell, toWeekdays, twoDigits } from './job.js'
+import { type DailyJob, describeSettings, listCommands, quote, SESSIONS, toClock, toLocalClock, toShell, toWeekdays } from './job.js'
 
 const cron = (job: DailyJob): string => {
   const { hour, minute, dayShift } = toLocalClock(job)
   return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
 # ${SESSIONS}
+${describeSettings(job)
+  .map((line) => `# ${line}`)
+  .join('\n')}
 ${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${`cd ${quote(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')}
 `
 }
@@ -15,13 +19,18 @@ const systemdQuote = (text: string): string =>
 const systemd = (job: DailyJob): string => {
   const { hour, minute } = toClock(job.minuteOfDay)
   return `# ~/.config/systemd/user/scripstream.service
+${describeSettings(job)
+  .map((line) => `# ${line}`)
+  .join('\n')}
 [Unit]
 Description=Daily run of scripstream
 
 [Service]
 Type=oneshot
 WorkingDirectory=${job.folder.replaceAll('%', '%%')}
-${listCommands(job)
+${Object.entries(job.variables)
+  .map(([name, value]) => `Environment=${systemdQuote(`${name}=${value}`)}\n`)
+  .join('')}${listCommands(job)
   .map((args) => `ExecStart=${[...job.program, ...args].map(systemdQuote).join(' ')}`)
   .join('\n')}
 
@@ -32,7 +41,7 @@ ${listCommands(job)
 Description=Daily run of scripstream after the close of the market
 
 [Timer]
-OnCalendar=Mon..Fri ${twoDigits(hour)}:${twoDigits(minute)} Asia/Kolkata
+OnCalendar=Mon..Fri ${padTwo(hour)}:${padTwo(minute)} Asia/Kolkata
 Persistent=true
 
 [Install]
@@ -43,6 +52,12 @@ WantedBy=timers.target
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
+/** A comment must not contain two hyphens. */
+const xmlComment = (job: DailyJob): string =>
+  describeSettings(job)
+    .map((line) => `     ${line.replace(/(?<= )--(?=[a-z])/g, 'the option ').replaceAll('--', '- -')}`)
+    .join('\n')
+
 const launchd = (job: DailyJob): string => {
   const { hour, minute, dayShift } = toLocalClock(job)
   const days = toWeekdays(dayShift).map(
@@ -52,7 +67,8 @@ const launchd = (job: DailyJob): string => {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl load ~/Library/LaunchAgents/scripstream.daily.plist
-     ${SESSIONS} -->
+     ${SESSIONS}
+${xmlComment(job)} -->
 <plist version="1.0">
 <dict>
   <key>Label</key><string>scripstream.daily</string>
@@ -72,17 +88,19 @@ const quoteWindows = (text: string): string => (/^[\w:\\/.=-]+$/.test(text) ? te
 
 const taskScheduler = (job: DailyJob): string => {
   const { hour, minute } = toClock(job.minuteOfDay)
-  const line = listCommands(job)
-    .map((args) => [...job.program, ...args].map(quoteWindows).join(' '))
-    .join(' && ')
+  const line = [
+    ...Object.entries(job.variables).map(([name, value]) => `set "${name}=${value}"`),
+    ...listCommands(job).map((args) => [...job.program, ...args].map(quoteWindows).join(' ')),
+  ].join(' && ')
   const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `<${day} />`).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- Save as scripstream.xml; then: schtasks /Create /TN scripstream /XML scripstream.xml
-     ${SESSIONS} -->
+     ${SESSIONS}
+${xmlComment(job)} -->
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <Triggers>
     <CalendarTrigger>
-      <StartBoundary>2026-01-01T${twoDigits(hour)}:${twoDigits(minute)}:00+05:30</StartBoundary>
+      <StartBoundary>2026-01-01T${padTwo(hour)}:${padTwo(minute)}:00+05:30</StartBoundary>
       <ScheduleByWeek><WeeksInterval>1</WeeksInterval><DaysOfWeek>${days}</DaysOfWeek></ScheduleByWeek>
     </CalendarTrigger>
   </Triggers>

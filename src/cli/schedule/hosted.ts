@@ -1,11 +1,16 @@
-import { type DailyJob, INDIA_OFFSET_MINUTES, listCommands, quote, SESSIONS, toClock, toShell, toWeekdays, twoDigits } from './job.js'
+import { padTwo } from '../terminal/format.js'
+import { type DailyJob, INDIA_OFFSET_MINUTES, listCommands, quote, SESSIONS, toClock, toShell, toWeekdays } from './job.js'
+
+const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
 
 /** A workflow that keeps the folder in the cache of the host. */
 export const githubActions = (job: DailyJob): string => {
   const { hour, minute, dayShift } = toClock(job.minuteOfDay - INDIA_OFFSET_MINUTES)
   const commands = listCommands({ ...job, out: './data', config: undefined })
+  const exported = job.exportTo === undefined || /^postgres/.test(job.exportTo) ? undefined : job.exportTo.replace(/^(duckdb|parquet):/, '')
   return `# .github/workflows/scripstream.yml, in a checkout of scripstream. Times are in UTC. ${SESSIONS}
-# The addresses of the provider are secrets of the repository; add one line for each that "scripstream doctor" names.
+# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
+# SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTREAM_NOTIFY: an address that is notified of a failure. The job also fails then.
 name: scripstream
 on:
   schedule:
@@ -16,7 +21,7 @@ jobs:
     runs-on: ubuntu-latest
     timeout-minutes: 120
     env:
-      SCRIPSTREAM_NEWS_URL: \${{ secrets.SCRIPSTREAM_NEWS_URL }}
+${[...job.needed, ...OPTIONAL_VARIABLES].map((name) => `      ${name}: \${{ secrets.${name} }}`).join('\n')}
     steps:
       - uses: actions/checkout@v4
       - uses: actions/setup-node@v4
@@ -28,17 +33,20 @@ jobs:
 ${commands.map((args) => `      - run: ${['node', 'dist/bundle/cli/scripstream.cjs', ...args].map(quote).join(' ')}`).join('\n')}
       - uses: actions/upload-artifact@v4
         if: always()
-        with: { name: market, path: data }
+        with: { name: market, path: ${exported === undefined ? 'data' : `"data\\n${exported}"`} }
 `
 }
 
 /** An image that is built from a checkout. */
 export const docker = (job: DailyJob): string => {
   const { hour, minute } = toClock(job.minuteOfDay)
-  const commands = toShell({ ...job, out: '/data', config: undefined }, ['scripstream'])
+  const packages = job.exportTo === undefined ? '' : ` @duckdb/node-api${/^postgres/.test(job.exportTo) ? ' postgres' : ''}`
+  const commands = toShell({ ...job, out: '/data', config: undefined, variables: {} }, ['scripstream'])
   return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
-# Run once, with the addresses of the provider in a file: docker run --rm -v "$PWD/data:/data" --env-file provider.env scripstream
-# Run it each session after ${twoDigits(hour)}:${twoDigits(minute)} IST from the scheduler of the host. ${SESSIONS}
+# Run once: docker run --rm -v "$PWD/data:/data" --env-file provider.env scripstream
+# provider.env has one line NAME=value for each of ${job.needed.join(', ')}
+# and, if you like, for ${OPTIONAL_VARIABLES.join(', ')} (an address that is notified of a failure), HTTPS_PROXY and NO_PROXY.
+# Run it each session after ${padTwo(hour)}:${padTwo(minute)} IST from the scheduler of the host. ${SESSIONS}
 FROM node:22-slim AS build
 WORKDIR /app
 COPY . .
@@ -46,7 +54,7 @@ RUN npm ci && npm pack --pack-destination /tmp
 
 FROM node:22-slim
 COPY --from=build /tmp/scripstream-*.tgz /tmp/
-RUN npm install --global /tmp/scripstream-*.tgz && rm /tmp/scripstream-*.tgz && mkdir /data && chown node /data
+RUN npm install --global /tmp/scripstream-*.tgz${packages} && rm /tmp/scripstream-*.tgz && mkdir /data && chown node /data
 USER node
 WORKDIR /data
 CMD ["sh", "-c", "${commands.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"]

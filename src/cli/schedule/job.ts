@@ -5,7 +5,12 @@ export interface DailyJob {
   /** The folder in which the command runs: that of the configuration file. */
   readonly folder: string
   readonly out: string
+  /** The settings file, with the addresses of the provider; undefined where they come from the environment. */
   readonly config: string | undefined
+  /** Variables that the command needs and a scheduler does not have, such as those of a proxy. */
+  readonly variables: Readonly<Record<string, string>>
+  /** The variables that the streams need, and those that they may have. */
+  readonly needed: readonly string[]
   /** Where the outputs are loaded after a run that `verify` found sound. */
   readonly exportTo: string | undefined
   /** Minutes after midnight in India. */
@@ -16,8 +21,6 @@ export interface DailyJob {
 
 export const INDIA_OFFSET_MINUTES = 330
 const MINUTES_PER_DAY = 1_440
-
-export const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** A time of a day as hour and minute, and whether it falls on the day before or after (-1, 0, 1). */
 export const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
@@ -41,13 +44,21 @@ export const listCommands = ({ out, config, exportTo }: DailyJob): readonly (rea
   return [
     ['run', '--quiet', '--out', out, ...settings],
     ['verify', '--quiet', '--out', out, ...settings],
-    ...(exportTo === undefined ? [] : [['export', '--out', out, '--to', exportTo]]),
+    ...(exportTo === undefined ? [] : [['export', '--quiet', '--out', out, '--to', exportTo, ...settings]]),
   ]
 }
 
 export const toShell = (job: DailyJob, program: readonly string[] = job.program): string =>
-  listCommands(job)
-    .map((args) => [...program, ...args].map(quote).join(' '))
-    .join(' && ')
+  [
+    ...Object.entries(job.variables).map(([name, value]) => `export ${name}=${quote(value)}`),
+    ...listCommands(job).map((args) => [...program, ...args].map(quote).join(' ')),
+  ].join(' && ')
+
+/** What a person must know about the settings of an entry, as lines of a comment. */
+export const describeSettings = ({ config, variables }: DailyJob): readonly string[] => [
+  `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
+  'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
+  ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
+]
 
 export const SESSIONS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'

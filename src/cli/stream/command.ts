@@ -1,11 +1,13 @@
 import { defer, switchMap } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import { MASTER } from '../../pipeline/define-stream.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, readAsOf, readStreams, readSymbols, simulateOption } from '../options.js'
+import { exampleText, readAsOf, readStreams, simulateOption } from '../options.js'
+import { symbolsOption } from '../symbols.js'
 
 interface StreamInput {
   readonly config?: string
-  readonly symbols?: readonly string[]
+  readonly symbols?: string
   readonly asOf?: number
   readonly simulate?: number
 }
@@ -31,15 +33,18 @@ export const addStream: AddCommand = (program, { io, dependencies, act }) => {
     .command('stream')
     .description('Writes the records of one stream to stdout as NDJSON, as they arrive; stores nothing.')
     .argument('<stream>', 'name of the stream')
-    .option('--symbols <symbols>', 'only these stocks: A,B or @FILE', readSymbols)
-    .option('--as-of <iso>', '"now": a day (its end in India) or a timestamp with offset', readAsOf)
+    .addOption(symbolsOption())
+    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(simulateOption())
     .addHelpText('after', exampleText(examples) + STREAM_HELP_EXIT_CODES)
-    .action((given: string, { config, simulate, ...run }: StreamInput) => {
+    .action((given: string, { config, simulate, symbols, asOf }: StreamInput) => {
       const [name = given, another] = readStreams('stream', given, names)
       if (another !== undefined) throw new UsageError(`stream: give one stream, not several: ${name}, ${another}`)
-      const flags = { name, run, config, simulate }
+      const isPerStock = dependencies.streams.some((stream) => stream.name === name && stream.work.of === MASTER)
+      if (symbols !== undefined && !isPerStock)
+        throw new UsageError(`--symbols: ${name} is not fetched stock by stock; leave out --symbols, and select from its records`)
+      const flags = { name, symbols, asOf, config, simulate }
       return act(defer(() => import('./stream.js')).pipe(switchMap(({ streamCommand }) => streamCommand(flags, io, dependencies))))
     })
 }

@@ -16,7 +16,7 @@ interface Canvas {
   readonly draw: (linesFor: (size: TerminalSize) => readonly TextLine[]) => void
   /** Clears the drawn lines, so that other text can be written; returns whether there were any. */
   readonly erase: () => boolean
-  /** Shows the cursor again; the drawn lines stay. */
+  /** Shows the cursor again; the drawn lines stay. A later drawing begins at the cursor. */
   readonly close: () => void
 }
 
@@ -57,6 +57,7 @@ export const createCanvas = (stream: TerminalStream): Canvas => {
     close: () => {
       if (isOpen) showCursor(stream)
       isOpen = false
+      widths = []
     },
   }
 }

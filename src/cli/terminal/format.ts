@@ -19,7 +19,8 @@ const formatClock = (seconds: number): string => {
   return minutes < 60 ? `${minutes}m${padTwo(seconds % 60)}s` : `${formatCount(Math.floor(minutes / 60))}h${padTwo(minutes % 60)}m`
 }
 
-const padTwo = (value: number): string => String(value).padStart(2, '0')
+/** `07`. */
+export const padTwo = (value: number): string => String(value).padStart(2, '0')
 
 /** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */
 export const formatRate = (done: number, ms: number): string => {

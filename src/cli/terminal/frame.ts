@@ -2,9 +2,10 @@ import type { FleetState } from '../../model/report.js'
 import type { StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
+import { isSelected, type OverallEstimator, overallLine } from './overall.js'
 import type { PausedHosts, ProgressEstimator } from './progress-estimator.js'
 import type { Glyphs, Style, TerminalSize, TextLine, TextSpan } from './terminal.js'
-import { clean, padEnd, padStart } from './text.js'
+import { clean, padEnd, padStart, width } from './text.js'
 
 interface FrameContext {
   readonly now: number
@@ -13,17 +14,20 @@ interface FrameContext {
   readonly glyphs: Glyphs
   /** Has samples of the same streams. */
   readonly estimator: ProgressEstimator
+  readonly overall: ReturnType<OverallEstimator['sample']>
   readonly fleet?: FleetState | undefined
 }
 
 /**
- * The lines of the progress display: one per selected stream, the total, the fleet and the paused hosts. If they do not fit, only running
- * streams are listed. Never more lines than the terminal has rows, less one for the cursor.
+ * The lines of the progress display: one per selected stream, the fleet, the paused hosts, and last the whole run, which is always shown. If
+ * they do not fit, only running streams are listed. Never more lines than the terminal has rows, less one for the cursor.
  */
 export const renderFrame = (streams: readonly StreamStats[], context: FrameContext): readonly TextLine[] => {
-  const selected = streams.filter(({ state, startedAt }) => startedAt !== undefined || (state !== 'skipped' && state !== 'disabled'))
+  const selected = streams.filter(isSelected)
   const layout = computeLayout(selected, context.size.columns)
-  const below = [totalLine(selected, context), ...fleetLine(context), ...pausedLine(context)]
+  const { overall, now, startedAt, size, glyphs } = context
+  const whole = overallLine(streams, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: ` ${glyphs.dot} ` })
+  const below = [...fleetLine(context), ...pausedLines(context), whole]
   const room = Math.max(0, context.size.rows - 1 - below.length)
   const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
   return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
@@ -123,31 +127,17 @@ const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamStats
       ]
     : []
 
-const totalLine = (streams: readonly StreamStats[], { now, startedAt, glyphs, size }: FrameContext): TextLine => {
-  const sum = (read: (stream: StreamStats) => number): number => streams.reduce((total, stream) => total + read(stream), 0)
-  const ended = streams.filter(({ state }) => state !== 'waiting' && state !== 'running').length
-  const failed = streams.filter(({ state }) => state === 'failed').length
-  const [items, lost] = [sum(({ finished: settled }) => settled), sum((stream) => stream.lost)]
-  const [requests, limited] = [sum((stream) => stream.requests), sum(({ rateLimited }) => rateLimited)]
-  const gap = ` ${glyphs.dot} `
-  const finished = `${ended} of ${formatQuantity(streams.length, 'stream')}`
-  return [
-    [`  ${formatDuration(now - startedAt)}${gap}${finished}${gap}${formatQuantity(items, 'item')}`],
-    [failed > 0 ? `${gap}${failed} failed` : '', 'red'],
-    [lost > 0 ? `${gap}${formatCount(lost)} lost` : '', 'red'],
-    [limited > 0 ? `${gap}${formatCount(limited)} x 429` : '', 'yellow'],
-    [size.columns < 100 ? '' : `${gap}${formatQuantity(requests, 'request')}`, 'dim'],
-  ]
-}
-
 const fleetLine = ({ fleet, glyphs }: FrameContext): readonly TextLine[] => {
   const text = fleetText(fleet, ` ${glyphs.dot} `)
   return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
-const pausedLine = ({ estimator, now, glyphs }: FrameContext): readonly TextLine[] => {
-  const text = pausedHostsText(estimator.pausedHosts(), now, ` ${glyphs.dot} `)
-  return text === '' ? [] : [[[`  ${text}`, 'yellow']]]
+/** On one line if it fits, otherwise on a line for each. */
+const pausedLines = ({ estimator, now, glyphs, size }: FrameContext): readonly TextLine[] => {
+  const pauses = estimator.pausedHosts()
+  const text = pausedHostsText(pauses, now, ` ${glyphs.dot} `)
+  const texts = width(text) + 2 < size.columns ? [text] : pauses.map((one) => pausedHostsText([one], now, ''))
+  return text === '' ? [] : texts.map((one): TextLine => [[`  ${one}`, 'yellow']])
 }
 
 /** The paused hosts or endpoints, with reason and remaining time; empty if there are none. */

@@ -35,7 +35,7 @@ export interface ProgressEstimator {
 
 /** The rate is measured over this time. */
 const RATE_WINDOW_MS = 20_000
-/** Only this much of a pause counts as time, so that the rate from before a long pause stays usable. */
+/** Only this much of a pause, or of the time that the process was stopped, counts, so that the rate from before stays usable. */
 const MAX_COUNTED_PAUSE_MS = 5_000
 const SAMPLE_MS = 500
 const MIN_SAMPLE = { ms: 1_000, items: 3 } as const
@@ -57,13 +57,20 @@ export const createProgressEstimator = (): ProgressEstimator => {
   const tracks = new Map<string, Track>()
   const hostsByStream = new Map<string, readonly Host[]>()
   const pauses = new Map<string, PausedHosts>()
+  const ended = new Set<string>()
   const toPauseKey = (host: Host, endpoint?: string): string => (endpoint === undefined ? host : `${host} ${endpoint}`)
   const findPauses = (name: string): readonly PausedHosts[] => (hostsByStream.get(name) ?? []).flatMap((host) => pauses.get(host) ?? [])
+  /** Nothing is requested any more from a host whose streams have all ended, so that its pause would never end. */
+  const isNeeded = (host: Host): boolean => {
+    const users = [...hostsByStream].filter(([, hosts]) => hosts.includes(host))
+    return users.length === 0 || users.some(([name]) => !ended.has(name))
+  }
   return {
     record(event) {
       if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsByStream.set(name, hosts)
-      else if (event.type === 'host-held') for (const host of event.hosts) pauses.set(toPauseKey(host, event.endpoint), event)
-      else if (event.type === 'host-open') for (const host of event.hosts) pauses.delete(toPauseKey(host, event.endpoint))
+      else if (event.type === 'host-paused') for (const host of event.hosts) pauses.set(toPauseKey(host, event.endpoint), event)
+      else if (event.type === 'stream-finished') ended.add(event.stream)
+      else if (event.type === 'host-resumed') for (const host of event.hosts) pauses.delete(toPauseKey(host, event.endpoint))
     },
     sample(streams, now) {
       for (const stream of streams) {
@@ -83,7 +90,7 @@ export const createProgressEstimator = (): ProgressEstimator => {
         pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
       }
     },
-    pausedHosts: () => [...new Set(pauses.values())],
+    pausedHosts: () => [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded)),
   }
 }
 
@@ -110,7 +117,7 @@ const updateTrack = (track: Track, stream: StreamStats, { now, isPaused }: { rea
   }
   const passed = Math.max(0, now - track.sampledAt)
   track.sampledAt += passed
-  track.time += isPaused ? Math.max(0, Math.min(passed, MAX_COUNTED_PAUSE_MS - track.pausedMs)) : passed
+  track.time += isPaused ? Math.max(0, Math.min(passed, MAX_COUNTED_PAUSE_MS - track.pausedMs)) : Math.min(passed, MAX_COUNTED_PAUSE_MS)
   track.pausedMs = isPaused ? track.pausedMs + passed : 0
   // Items of the resumed run were not fetched now, so they do not count for the rate.
   const done = stream.finished - stream.takenOver
@@ -129,7 +136,11 @@ const computeRate = ({ samples: [first], time }: Track, done: number): number | 
 const estimateEnd = ({ perSecond, endsAt, sampledAt }: Track, { finished: settled, total }: StreamStats): number | undefined => {
   if (perSecond === undefined || total === undefined || settled >= total) return undefined
   const left = ((total - settled) * 1_000) / perSecond
-  const end = sampledAt + left
+  return keepEnd(endsAt, sampledAt + left, left)
+}
+
+/** The expected end, changed only if it is clearly another one. */
+export const keepEnd = (endsAt: number | undefined, end: number, left: number): number => {
   const isSame = endsAt !== undefined && Math.abs(end - endsAt) <= Math.max(END_TOLERANCE.ms, END_TOLERANCE.share * left)
   return isSame ? endsAt : end
 }

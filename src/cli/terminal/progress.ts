@@ -6,6 +6,7 @@ import { fleetText } from '../fleet.js'
 import { createCanvas } from './canvas.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity } from './format.js'
 import { pausedHostsText, renderFrame } from './frame.js'
+import { createOverallEstimator, type StreamForecast } from './overall.js'
 import { createProgressEstimator, type ProgressEstimator } from './progress-estimator.js'
 import { canRedraw, type Glyphs, type TerminalStream } from './terminal.js'
 import { clean } from './text.js'
@@ -18,15 +19,21 @@ export interface ProgressDisplay {
   readonly update: (event: RunEvent) => void
   /** Writes permanent lines, such as logs, above the display. */
   readonly writeAbove: (text: string) => void
+  /** Counts the bytes of a reply, where they are shown. */
+  readonly addBytes?: (bytes: number) => void
+  /** Clears the display and shows the cursor, until `resume` draws again below what has been written since; only where lines are redrawn. */
+  readonly pause?: () => void
+  readonly resume?: () => void
   /** Restores the terminal; `keep` leaves the last state on it. Safe to call more than once. */
   readonly end: (options?: { readonly keep: boolean }) => void
 }
 
 interface ProgressContext {
-  readonly tally: RunStats
+  readonly stats: RunStats
   readonly stream: TerminalStream
   readonly glyphs: Glyphs
   readonly scheduler: SchedulerLike
+  readonly forecasts: readonly StreamForecast[]
 }
 
 /** Resolves `auto` for this terminal. */
@@ -47,16 +54,22 @@ const SAMPLE_INTERVAL_MS = 1_000
 const LINE_INTERVAL_MS = 5_000
 
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
-const createBars = ({ tally, stream, glyphs, scheduler }: ProgressContext): ProgressDisplay => {
+const createBars = ({ stats, stream, glyphs, scheduler, forecasts }: ProgressContext): ProgressDisplay => {
   const canvas = createCanvas(stream)
   const estimator = createProgressEstimator()
+  const wholeRun = createOverallEstimator(forecasts, estimator)
   const timer = new Subscription()
   let startedAt: number | undefined
+  let isPaused = false
 
   const draw = (): void => {
-    const [at, now, streams] = [startedAt, scheduler.now(), tally.streams()]
+    // Timers may fire before the signal of the continuation arrives.
+    if (isPaused) return
+    const [at, now, streams] = [startedAt, scheduler.now(), stats.streams()]
     estimator.sample(streams, now)
-    if (at !== undefined) canvas.draw((size) => renderFrame(streams, { now, startedAt: at, size, glyphs, estimator, fleet: tally.fleet() }))
+    const overall = wholeRun.sample(stats, now)
+    if (at !== undefined)
+      canvas.draw((size) => renderFrame(streams, { now, startedAt: at, size, glyphs, estimator, overall, fleet: stats.fleet() }))
   }
   return {
     update: (event) => {
@@ -71,6 +84,18 @@ const createBars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Prog
       stream.write(text)
       if (wasDrawn) draw()
     },
+    addBytes: wholeRun.addBytes,
+    pause: () => {
+      isPaused = true
+      canvas.erase()
+      canvas.close()
+    },
+    resume: () => {
+      isPaused = false
+      if (timer.closed) return
+      canvas.close()
+      draw()
+    },
     end: ({ keep } = { keep: false }) => {
       if (timer.closed) return
       timer.unsubscribe()
@@ -82,7 +107,7 @@ const createBars = ({ tally, stream, glyphs, scheduler }: ProgressContext): Prog
 }
 
 /** One plain line every few seconds, and one at the end of each stream. */
-const createLines = ({ tally, stream, scheduler }: ProgressContext): ProgressDisplay => {
+const createLines = ({ stats, stream, scheduler }: ProgressContext): ProgressDisplay => {
   const timer = new Subscription()
   const estimator = createProgressEstimator()
   const say = (line: string): void => void stream.write(`${line}\n`)
@@ -90,14 +115,14 @@ const createLines = ({ tally, stream, scheduler }: ProgressContext): ProgressDis
     update: (event) => {
       estimator.record(event)
       if (event.type === 'run-started') {
-        timer.add(interval(SAMPLE_INTERVAL_MS, scheduler).subscribe(() => estimator.sample(tally.streams(), scheduler.now())))
+        timer.add(interval(SAMPLE_INTERVAL_MS, scheduler).subscribe(() => estimator.sample(stats.streams(), scheduler.now())))
         timer.add(
           interval(LINE_INTERVAL_MS, scheduler).subscribe(() =>
-            say(stateLine(tally.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: tally.fleet() })),
+            say(stateLine(stats.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: stats.fleet() })),
           ),
         )
       } else if (event.type === 'stream-finished') {
-        const ended = tally.streams().find(({ name }) => name === event.stream)
+        const ended = stats.streams().find(({ name }) => name === event.stream)
         if (ended) say(endLine(ended))
       }
     },

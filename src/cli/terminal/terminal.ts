@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { cut, padEnd, padStart, width } from './text.js'
+import { cut, padEnd, padStart, width, wrap } from './text.js'
 
 /** stdout or stderr. Only a terminal has `columns` and `rows`. */
 export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
@@ -33,6 +33,21 @@ export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boole
   stream.isTTY === true && env.TERM !== 'dumb' && ['', '0', 'false', undefined].includes(env.CI)
 
 export const measureLine = (line: TextLine): number => line.reduce((total, [text]) => total + width(text), 0)
+
+/** A text in lines of at most `columns`, wrapped at spaces. */
+export const wrapLines = (text: string, columns: number): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line]])
+
+/** A text in lines of at most `columns`, whose first words have a style of their own. */
+export const wrapTitled = ([title, style]: TextSpan, rest: string, columns: number, restStyle?: Style): readonly TextLine[] => {
+  const [first = '', ...more] = wrap(title + rest, columns)
+  return [
+    [
+      [title, style],
+      [first.slice(title.length), restStyle],
+    ],
+    ...more.map((line): TextLine => [[line, restStyle]]),
+  ]
+}
 
 /** The line without trailing blanks. */
 export const trimLine = (spans: TextLine): TextLine => {
@@ -91,9 +106,35 @@ export interface TextColumn<Row> {
   readonly align: 'left' | 'right'
   readonly cell: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
+  /** Columns with a number are left out where the table is too wide, the lowest first; the others never. */
+  readonly drop?: number
 }
 
 const CELL_GAP = '  '
+
+/** The columns that fit in a line of `room`. */
+export const fitColumns = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextColumn<Row>[] => {
+  const next = Math.min(...columns.map(({ drop = Number.POSITIVE_INFINITY }) => drop))
+  if (next === Number.POSITIVE_INFINITY || measureWidest(renderTable(columns, rows)) <= room) return columns
+  return fitColumns(
+    columns.filter(({ drop }) => drop !== next),
+    rows,
+    room,
+  )
+}
+
+/** A table in lines of `room`: columns are left out in their order, and then the last one is cut. */
+export const renderFittingTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextLine[] => {
+  const fitting = fitColumns(columns, rows, room)
+  const others = measureWidest(renderTable(fitting.slice(0, -1), rows)) + CELL_GAP.length
+  const lastRoom = Math.max(1, room - others)
+  return renderTable(
+    fitting.map((column, index) =>
+      index === 0 || index < fitting.length - 1 ? column : { ...column, cell: (row: Row) => cut(column.cell(row), lastRoom) },
+    ),
+    rows,
+  )
+}
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
 export const renderTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): readonly TextLine[] => {

@@ -30,8 +30,8 @@ export const cut = (text: string, columns: number, ellipsis = '…'): string => 
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - width(text)))
 export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - width(text))) + text
 
-/** Wraps a text at spaces into lines of at most `columns`, indenting all but the first by two; a longer word stays whole. */
-export const wrap = (text: string, columns: number): readonly string[] => {
+/** Wraps a text at spaces into lines of at most `columns`, indenting all but the first by `hang` more; a longer word stays whole. */
+export const wrap = (text: string, columns: number, hang = 2): readonly string[] => {
   const [margin = ''] = /^ */.exec(text) ?? []
   const lines: string[] = []
   let line = margin
@@ -39,9 +39,26 @@ export const wrap = (text: string, columns: number): readonly string[] => {
   for (const word of text.trim().split(' ')) {
     if (!isFirst && width(line) + 1 + width(word) > columns) {
       lines.push(line)
-      line = `${margin}  ${word}`
+      line = `${margin}${' '.repeat(hang)}${word}`
     } else line += isFirst ? word : ` ${word}`
     isFirst = false
   }
   return [...lines, line]
 }
+
+const MIN_HELP_WIDTH = 16
+
+/** Folds the lines of a help that are too long, each under its own text, or below its name where that leaves no room. Commands stay whole, so that they can be copied. */
+export const foldHelp = (text: string, columns: number): string =>
+  text
+    .split('\n')
+    .flatMap((line) => {
+      const [head = ''] = /^ *(?:\S.*? {2,})?/.exec(line) ?? []
+      if (width(line) <= columns || (head === '  ' && line.includes('scripstream '))) return [line]
+      const rest = line.slice(head.length)
+      const isNarrow = columns - head.length < Math.max(MIN_HELP_WIDTH, ...rest.split(' ').map(width))
+      if (isNarrow) return [head.trimEnd(), ...wrap(`      ${rest}`, columns, 0)].filter((part) => part !== '')
+      const [first = '', ...more] = wrap(' '.repeat(head.length) + rest, columns, 0)
+      return [head + first.slice(head.length), ...more]
+    })
+    .join('\n')

@@ -3,8 +3,9 @@ import { CHECKS, type CheckName, checkNames, type Verification } from '../../ana
 import { UsageError } from '../../model/errors.js'
 import { toDay } from '../../model/trading-day.js'
 import type { AddCommand, Command } from '../dependencies.js'
-import { dayOption, exampleText, integerOption, namesOption, readSymbols } from '../options.js'
+import { dayOption, exampleText, integerOption, namesOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
+import { readSymbols, symbolsOption } from '../symbols.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
 import { wrap } from '../terminal/text.js'
@@ -39,12 +40,12 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(namesOption('--only', 'only these checks', { what: 'check', known: checkNames, listedBy: '"scripstream verify --help"' }))
-    .option('--symbols <symbols>', 'only findings of these stocks: A,B or @FILE', readSymbols)
+    .addOption(symbolsOption('only findings of these stocks'))
     .addOption(dayOption('--since <day>', 'only findings about this day or later'))
     .addOption(integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, MAX_LIMIT]))
     .option('--accept', 'accept the findings: later commands report only new ones')
     .option('--reason <text>', 'why they are accepted')
-    .option('--quiet', 'print nothing if there are no new findings')
+    .option('--quiet', 'print nothing if there are no new errors or warnings')
     .option('--json', 'print all findings as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + VERIFY_EXIT_CODES)
     .action((flags: VerifyFlags) => act(verifyCommand(flags, io, dependencies)))
@@ -54,7 +55,7 @@ interface VerifyFlags {
   readonly out?: string
   readonly config?: string
   readonly only?: readonly CheckName[]
-  readonly symbols?: readonly string[]
+  readonly symbols?: string
   readonly since?: string
   readonly limit?: number
   readonly accept?: boolean
@@ -80,14 +81,14 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       streams: dependencies.streams,
       exchange: settings.exchange,
       only,
-      symbols,
+      ...readSymbols(symbols, settings),
       since,
       limits: { ...DEFAULT_LIMITS, ...settings.verify },
       ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
     }
     const print = (verification: Verification): void => {
       const tookMs = scheduler.now() - startedAt
-      if (quiet && verification.findings.length === 0) return
+      if (quiet && verification.findings.every(({ severity }) => severity === 'info')) return
       if (json) printJson(verification, stdout)
       else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, limit }), stdout)
     }

@@ -1,8 +1,8 @@
 import { CHECKS, type CheckName, type Finding, type Verification, type YearCoverage } from '../../analysis/verify/finding.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { renderTable, type Style, type TextLine } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { renderFittingTable, type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 
 /** Findings shown of each check, unless `--limit` changes it; `--json` has all. */
 const DEFAULT_LIMIT = 4
@@ -22,10 +22,10 @@ export const findingLines = (
   const checks = (Object.entries(verification.counts) as [CheckName, SeverityCounts][]).filter(([, counts]) => sumSeverities(counts) > 0)
   return [
     ...formatFindingsHead(verification, { columns, tookMs }),
-    ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks)]),
+    ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks, columns)]),
     ...checks.flatMap(([check]) => formatCheckFindings(check, verification.findings, { columns, limit })),
     ...formatBaseline(verification, { columns, limit }),
-    ...createCoverageTable(verification.coverage),
+    ...createCoverageTable(verification.coverage, columns),
     ...formatTexts('Not checked', verification.notes, columns),
     ...formatTexts(
       'Limits exceeded',
@@ -61,14 +61,12 @@ const formatFindingsHead = (
   const isNew = accepted.length > 0 ? 'new ' : ''
   const count = findings.length === 0 ? `no ${isNew}findings` : formatQuantity(findings.length, `${isNew}finding`)
   const found = accepted.length > 0 ? `${count} (${formatCount(accepted.length)} accepted)` : count
-  const text = `${word}: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`
-  const [first = '', ...more] = wrap(text, columns)
-  return [[[word, style], [first.slice(word.length)]], ...more.map((line): TextLine => [[line]])]
+  return wrapTitled([word, style], `: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`, columns)
 }
 
-const createChecksTable = (checks: readonly (readonly [CheckName, SeverityCounts])[]): readonly TextLine[] => {
+const createChecksTable = (checks: readonly (readonly [CheckName, SeverityCounts])[], columns: number): readonly TextLine[] => {
   const number = (value: number): string => (value === 0 ? '-' : formatCount(value))
-  return renderTable(
+  return renderFittingTable(
     [
       { title: 'check', align: 'left', cell: ([name]) => name },
       { title: 'errors', align: 'right', cell: ([, { error }]) => number(error), style: ([, { error }]) => (error > 0 ? 'red' : 'dim') },
@@ -78,28 +76,36 @@ const createChecksTable = (checks: readonly (readonly [CheckName, SeverityCounts
         cell: ([, { warning }]) => number(warning),
         style: ([, { warning }]) => (warning > 0 ? 'yellow' : 'dim'),
       },
-      { title: 'info', align: 'right', cell: ([, { info }]) => number(info), style: ([, { info }]) => (info > 0 ? undefined : 'dim') },
+      {
+        title: 'info',
+        drop: 1,
+        align: 'right',
+        cell: ([, { info }]) => number(info),
+        style: ([, { info }]) => (info > 0 ? undefined : 'dim'),
+      },
     ],
     checks,
+    columns,
   )
 }
 
 const MAX_YEARS_SHOWN = 5
 
-const createCoverageTable = (coverage: readonly YearCoverage[]): readonly TextLine[] =>
+const createCoverageTable = (coverage: readonly YearCoverage[], columns: number): readonly TextLine[] =>
   coverage.length === 0
     ? []
     : [
         [],
-        ...renderTable(
+        ...renderFittingTable(
           [
             { title: 'year', align: 'left', cell: ({ year }) => String(year) },
             { title: 'sessions', align: 'right', cell: ({ sessions }) => formatCount(sessions) },
-            { title: 'stocks', align: 'right', cell: ({ stocks }) => formatCount(stocks) },
-            { title: 'candles', align: 'right', cell: ({ candles }) => formatCount(candles) },
+            { title: 'stocks', drop: 2, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
+            { title: 'candles', drop: 1, align: 'right', cell: ({ candles }) => formatCount(candles) },
             { title: 'coverage', align: 'right', cell: ({ share }) => `${(share * 100).toFixed(1)} %` },
           ],
           coverage.slice(0, MAX_YEARS_SHOWN),
+          columns,
         ),
       ]
 
@@ -110,12 +116,7 @@ const formatCheckFindings = (
 ): readonly TextLine[] => {
   const own = findings.filter((finding) => finding.check === check)
   const lines = listFindings(own, limit)
-  const [title = '', ...more] = wrap(`${check}: ${CHECKS[check]}`, columns)
-  return [
-    [],
-    [[check, 'bold'], [title.slice(check.length)]],
-    ...[...more, ...lines.flatMap((line) => wrap(line, columns))].map((line): TextLine => [[line]]),
-  ]
+  return [[], ...wrapTitled([check, 'bold'], `: ${CHECKS[check]}`, columns), ...lines.flatMap((line) => wrapLines(line, columns))]
 }
 
 /** The most important findings, and how many more there are. */
@@ -152,6 +153,4 @@ const describeSubject = ({ check, symbol, day, file }: Finding): string =>
   clean([check === 'files' ? (file ?? symbol) : (symbol ?? file), day].filter((part) => part !== undefined).join(' ') || 'folder')
 
 const formatTexts = (title: string, texts: readonly string[], columns: number): readonly TextLine[] =>
-  texts.length === 0
-    ? []
-    : [[], [[title, 'bold']], ...texts.flatMap((text) => wrap(`  ${clean(text)}`, columns)).map((line): TextLine => [[line]])]
+  texts.length === 0 ? [] : [[], [[title, 'bold']], ...texts.flatMap((text) => wrapLines(`  ${clean(text)}`, columns))]

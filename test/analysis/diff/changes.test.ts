@@ -9,6 +9,8 @@ import {
   findNewDeals,
   findSurveillanceChanges,
 } from '../../../src/analysis/diff/list-changes.js'
+import { findResultChanges } from '../../../src/analysis/diff/result-changes.js'
+import type { Row } from '../../../src/model/row.js'
 import type { Stock } from '../../../src/model/stock.js'
 
 const stock = (symbol: string, ISIN: string): Stock => ({ Symbol: symbol, ISIN, Name: `${symbol} Ltd`, Sid: '1', FnoFlag: 0 })
@@ -94,8 +96,8 @@ describe('lists of the market', () => {
       cname: 'FUND',
       deal: 'BLOCK',
     })
-    expect(findNewDeals({ before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 2)] })).toEqual([
-      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 2 at 1.5 on 2026-02-12 (block)' },
+    expect(findNewDeals({ before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 8e7)] })).toEqual([
+      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 80000000 at 1.5 on 2026-02-12 (block, 12 crore)' },
     ])
   })
 
@@ -111,6 +113,41 @@ describe('lists of the market', () => {
   })
 })
 
+describe('corporate actions', () => {
+  it('are not new after their own day, on which they are in neither list', () => {
+    const split = { Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: '2026-02-13', Note: '2:10' }] }
+    expect(findNewActions({ before: [], after: [split] }, '2026-02-13')).toEqual([])
+    expect(findNewActions({ before: [], after: [split] }, '2026-02-12')).toHaveLength(1)
+  })
+})
+
+describe('quarterly results', () => {
+  const row = (YEAR: string, SALES: string, Net_Profit = '1|1') => ({ Symbol: 'A', ISIN: 'I1', incomeStat_cq: { YEAR, SALES, Net_Profit } })
+  const details = (before: object, after: object) =>
+    findResultChanges({ before: [before as Row], after: [after as Row] }).map(({ change, detail }) => `${change} ${detail}`)
+
+  it('show a new quarter with the growth on the year', () => {
+    const before = row('202509|202506|202503|202412', '9|8|7|100', '2|2|2|-5')
+    expect(details(before, row('202512|202509|202506|202503|202412', '112.5|9|8|7|100', '20|2|2|2|-5'))).toEqual([
+      'new quarter to 2025-12: sales 112.5 crore (+13 % on the year), net profit 20 crore',
+    ])
+  })
+
+  it('show earlier figures that were restated, but not a figure that was missing', () => {
+    const before = row('202512|202509', '10|1960.0', '|1')
+    expect(details(before, row('202512|202509', '10.0|196.0', '5|1'))).toEqual(['changed restated: sales of 2025-09 from 1960.0 to 196.0'])
+    expect(details(before, row('202512|202509', '1|2', '|3'))).toEqual([
+      'changed restated: sales of 2025-12 from 10 to 1, sales of 2025-09 from 1960.0 to 2 and 1 more',
+    ])
+  })
+
+  it('show nothing of a new stock, of unreadable figures, or if a quarter is withdrawn', () => {
+    expect(details({ Symbol: 'B', ISIN: 'I2' }, row('202512', '1'))).toEqual([])
+    expect(details(row('x', 'y'), row('', ''))).toEqual([])
+    expect(details(row('202512|202509', '2|1'), row('202509', '1'))).toEqual([])
+  })
+})
+
 describe('documents of a stock', () => {
   it('show how many filings are new, and the newest of them', () => {
     const filing = (news_id: string, caption: string) => ({ news_id, caption })
@@ -123,6 +160,18 @@ describe('documents of a stock', () => {
     ])
     expect(findNewFilings('A', undefined, before)).toMatchObject([{ count: 1 }])
     expect(findNewFilings('A', before, { data: null })).toEqual([])
+  })
+
+  it('count a filing that is listed twice once, and give the address of its document', () => {
+    const results = { caption: 'Results', file_url: 'https://filings.example/1.pdf' }
+    const data = [
+      { ...results, news_id: '1' },
+      { ...results, news_date: '2026' },
+      { news_id: '2', caption: 'x', file_url: 'javascript:1' },
+    ]
+    expect(findNewFilings('A', { data: [] }, { data })).toMatchObject([
+      { count: 2, documents: [{ title: 'Results', url: 'https://filings.example/1.pdf' }] },
+    ])
   })
 
   it('distinguish news by title and date', () => {

@@ -74,7 +74,7 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
     if (existsSync(file)) renameSync(file, join(folder.path, kind, `OLD_${end}.json`))
   }
   return [
-    `listings new ${a} ${folder.rows('master_data_response.json')[1]?.Isin}`,
+    `listings back ${a} ${folder.rows('master_data_response.json')[1]?.Isin}`,
     'listings gone GONE INE999999999',
     `renames changed ${b} OLD ${b}`,
     `renames changed ${c} INE000000000 ${isinOfC}`,
@@ -116,6 +116,18 @@ describe('diff', () => {
     const before = await diffFolder(changed)
     await again(changed, { fresh: false })
     expect(await diffFolder(changed)).toEqual(before)
+  })
+
+  it('shows an added stock without earlier files as new, and not its first documents', async () => {
+    const folder = copyOf(first)
+    const [{ Symbol: symbol }, ...others] = folder.rows('master_isin_map.json') as [Row, ...Row[]]
+    for (const file of [`company_filings/${symbol}_filings.json`, `market_news/${symbol}_news.json`]) folder.remove(file)
+    folder.putRows('master_isin_map.json', others)
+    await again(folder)
+    expect(folder.text(`company_filings/${symbol}_filings.json`)).toContain('news_date')
+    expect((await diffFolder(folder)).changes.map(({ section, change, detail }) => [section, change, detail])).toEqual([
+      ['listings', 'new', expect.stringMatching(/ is new$/)],
+    ])
   })
 
   it('shows selected sections or stocks, also a stock that is gone', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Finding, sortFindings } from '../../../src/analysis/verify/finding.js'
 import { StorageError } from '../../../src/model/errors.js'
+import type { Row } from '../../../src/model/row.js'
 import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 const FILE = '.scripstream/accepted-findings.json'
@@ -95,6 +96,18 @@ describe('accepted findings', () => {
     expect({ findings, stale: stale.map(({ symbol }) => symbol) }).toEqual({ findings: [], stale: [names.a] })
     expect((await verified(folder, { accept })).changed).toEqual({ added: 0, removed: 1 })
     expect(entries(folder)).toEqual([`missing-sessions ${names.b}`])
+  })
+
+  it('of a renamed stock stay accepted', async () => {
+    const folder = withTwoFaults()
+    await verified(folder, { accept })
+    folder.putCandles('RENAMED', folder.candles(names.a))
+    folder.remove(`ohlcv_data/${names.a}.csv`)
+    const rename = (rows: readonly Row[]) => rows.map((row) => (row.Symbol === names.a ? { ...row, Symbol: 'RENAMED' } : row))
+    folder.putRows('master_isin_map.json', rename(folder.rows('master_isin_map.json')))
+    const only = ['duplicate-candles', 'missing-sessions'] as const
+    const { findings, accepted, stale } = await verified(folder, { only })
+    expect([findings, stale, accepted.map(({ symbol }) => symbol)]).toEqual([[], [], ['RENAMED', names.b]])
   })
 
   it.each([

@@ -118,9 +118,23 @@ describe('a file that a later run wrote', () => {
     ])
   })
 
+  it('is only that of selected stocks: the others are not reported as stocks without candles', async () => {
+    const path = temporaryFolder()
+    await runInto(path, { symbols: [names.a] })
+    const { findings, notes } = await verified(outputFolder(path))
+    expect(findings).toEqual([])
+    expect(notes).toContain('stocks without candles: the last run selected 1 of 24 stocks')
+  })
+
+  it('is only a part of those of an earlier run: stocks without candles are still reported', async () => {
+    const folder = await folderAfter({ only: ['all-ohlcv'], symbols: [names.a] })
+    const { notes } = await verified(folder, { only: ['stale-symbols'] })
+    expect(notes).toEqual([])
+  })
+
   it('is the only record after a complete run of everything', async () => {
     const folder = await folderAfter({ only: ['all-ohlcv'], symbols: [names.a] })
-    const left = (): unknown => JSON.parse(readFileSync(join(folder.path, '.scripstream/left.json'), 'utf8'))
+    const left = (): unknown => JSON.parse(readFileSync(join(folder.path, '.scripstream/output-sizes.json'), 'utf8'))
     expect(left()).toMatchObject({ [candlesOf(names.a)]: null, [candlesOf(names.b)]: null })
     await runInto(folder.path, { asOf: NEXT_EVENING })
     expect(left).toThrow('ENOENT')

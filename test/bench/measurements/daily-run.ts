@@ -30,7 +30,7 @@ export const incremental: Measurement = {
         const { wallMs, boundMs } = await run({ latency: fixed(50), out, asOf: NEXT_RUN_AT })
         values.push(wallMs / boundMs)
       }
-      return [{ name: 'incremental evening, fixed 50 ms: wall ÷ bound', unit: '×', values, goal: 1.1, remark: `${stocks} stocks` }]
+      return [{ name: 'incremental daily run, fixed 50 ms: wall ÷ bound', unit: '×', values, goal: 1.1, remark: `${stocks} stocks` }]
     })
   },
 }
@@ -56,8 +56,8 @@ export const rerun: Measurement = {
         context.say(`${(wallMs / 1_000).toFixed(2)} s, ${countRequests(stats)} requests, ${written.at(-1)?.files} files written`)
       }
       return [
-        { name: 'rerun of a finished evening, fixed 50 ms', unit: 's', values: seconds, goal: 2, remark: `${stocks} stocks` },
-        { name: 'rerun of a finished evening: data bytes written', unit: 'bytes', values: written.map(({ bytes }) => bytes), goal: 0 },
+        { name: 'rerun of a finished daily run, fixed 50 ms', unit: 's', values: seconds, goal: 2, remark: `${stocks} stocks` },
+        { name: 'rerun of a finished daily run: data bytes written', unit: 'bytes', values: written.map(({ bytes }) => bytes), goal: 0 },
       ]
     })
   },

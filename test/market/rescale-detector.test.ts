@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { concat, defer, EMPTY, ignoreElements, mergeMap, type Observable, of, range, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createRescaleWatch, thresholds } from '../../src/market/never-worse.js'
+import { createRescaleDetector, thresholds } from '../../src/market/refusal-policy.js'
 import { marbles } from '../support/marbles.js'
 
 const { window, maxSuspects: many, minSuspects: few } = thresholds.rescale
 
 /** Compares series one after the other, `workers` at a time, each for a frame; what became of those that disagree. */
 const watching = (count: number, disagrees: (place: number) => boolean, workers = 15) => {
-  const watch = createRescaleWatch()
+  const watch = createRescaleDetector()
   const refused: number[] = []
   const accepted: number[] = []
   let mostHeld = 0
@@ -112,7 +112,7 @@ describe('series that have become multiples of the stored ones', () => {
   it(
     'no longer count after unsubscribe',
     marbles((m) => {
-      const watch = createRescaleWatch()
+      const watch = createRescaleDetector()
       const waiting = watch.track(defer(() => watch.whenDecided())).subscribe()
       const others = watch.track(timer(10)).subscribe()
       waiting.unsubscribe()

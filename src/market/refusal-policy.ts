@@ -115,7 +115,7 @@ export class RefusedError extends CollectError {
  * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
  * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
  */
-export interface RescaleWatch {
+export interface RescaleDetector {
   /** Counts work as active from subscription to end. */
   readonly track: <T>(work$: Observable<T>) => Observable<T>
   /** Records a series that equals the stored one. */
@@ -126,7 +126,7 @@ export interface RescaleWatch {
   readonly whenDecided: () => Observable<boolean>
 }
 
-export const createRescaleWatch = (): RescaleWatch => {
+export const createRescaleDetector = (): RescaleDetector => {
   const { window, maxSuspects, minSuspects, suspectShare } = thresholds.rescale
   /** Waiting series, with the number of compared series at the start of their wait. */
   const waiters = new Map<Subject<boolean>, number>()

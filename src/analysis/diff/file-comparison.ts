@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { statFile } from '../../storage/file-system.js'
+import { createOutputMatcher } from '../../storage/output-files.js'
+import type { PreviousOutputs } from '../../storage/previous-outputs.js'
+
+/** A file before the last run and now. */
+export interface FileVersions {
+  readonly before: unknown
+  readonly after: unknown
+}
+
+export interface FileComparison {
+  /** Undefined if the file does not exist, or was no output of the last run. */
+  readonly readVersions: (file: string, earlier?: string) => FileVersions | undefined
+  /** Whether the last run did not change the file. */
+  readonly isSame: (file: string, earlier: string) => boolean
+}
+
+/** Compares the files of a folder with earlier ones; notes those that cannot be read. */
+export const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => {
+  const isOutput = createOutputMatcher(outputs)
+  return {
+    // The previous version of an unchanged file is a hard link to the same file.
+    isSame: (file, earlier) => {
+      const [now, then] = [statFile(join(root, file)), statFile(join(earlierRoot, earlier))]
+      return now?.ino === then?.ino && now?.dev === then?.dev
+    },
+    readVersions: (file, earlier = file) => {
+      try {
+        if (!isOutput(file)) return undefined
+        const after = readDocument(join(root, file))
+        return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error
+        notes.push(`${file} was not compared: it is not valid JSON; move it away and run again`)
+        return undefined
+      }
+    },
+  }
+}
+
+const readDocument = (path: string): unknown => (statFile(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))

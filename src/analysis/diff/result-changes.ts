@@ -1,0 +1,75 @@
+import { isRow, type Row, readText } from '../../model/row.js'
+import type { Change } from './change.js'
+import type { ListVersions } from './list-changes.js'
+
+/** The quarterly results of a stock, consolidated ones first. */
+const TABLES = ['incomeStat_cq', 'incomeStat_sq'] as const
+
+const MAX_RESTATED = 2
+
+/** New quarterly results, and figures of earlier quarters that were restated. A stock without earlier figures has none. */
+export const findResultChanges = ({ before, after }: ListVersions): readonly Change[] => {
+  const old = new Map(before.map((row) => [readText(row.ISIN), row]))
+  return after.flatMap((row) => {
+    const earlier = old.get(readText(row.ISIN))
+    return earlier === undefined ? [] : [...findNewResults(row, earlier).slice(0, 1), ...findRestated(row, earlier).slice(0, 1)]
+  })
+}
+
+const findNewResults = (row: Row, earlier: Row): readonly Change[] =>
+  TABLES.flatMap((name): readonly Change[] => {
+    const [now, then] = [readQuarters(row[name]), readQuarters(earlier[name])]
+    const [[quarter, figures] = []] = now
+    if (quarter === undefined || figures === undefined || then.size === 0 || [...then.keys()].some((known) => known >= quarter)) return []
+    const told = ['SALES', 'NET_PROFIT'].flatMap((key) => {
+      const value = figures.get(key)
+      return value === undefined ? [] : [`${toWords(key)} ${value} crore${compare(value, now.get(addYears(quarter, -1))?.get(key))}`]
+    })
+    const detail = [`quarter to ${toMonth(quarter)}`, told.join(', ')].filter((part) => part !== '').join(': ')
+    return [{ section: 'results', change: 'new', symbol: readText(row.Symbol), to: quarter, detail }]
+  })
+
+const findRestated = (row: Row, earlier: Row): readonly Change[] =>
+  TABLES.flatMap((name): readonly Change[] => {
+    const then = readQuarters(earlier[name])
+    const restated = [...readQuarters(row[name])].flatMap(([quarter, figures]) =>
+      [...figures].flatMap(([key, to]) => {
+        const from = then.get(quarter)?.get(key)
+        return from === undefined || Number(from) === Number(to) ? [] : [{ from, to, text: `${toWords(key)} of ${toMonth(quarter)}` }]
+      }),
+    )
+    const [first] = restated
+    if (first === undefined) return []
+    const texts = restated.slice(0, MAX_RESTATED).map(({ from, to, text }) => `${text} from ${from} to ${to}`)
+    const more = restated.length > MAX_RESTATED ? ` and ${restated.length - MAX_RESTATED} more` : ''
+    const [symbol, detail] = [readText(row.Symbol), `restated: ${texts.join(', ')}${more}`]
+    return [{ section: 'results', change: 'changed', symbol, from: first.from, to: first.to, detail }]
+  })
+
+/** The figures of each quarter (`202512`), newest first, by column in capitals. Texts that are no numbers are left out. */
+const readQuarters = (table: unknown): ReadonlyMap<string, ReadonlyMap<string, string>> => {
+  if (!isRow(table)) return new Map()
+  const columns = Object.entries(table).map(([name, values]) => [name.toUpperCase(), readText(values).split('|')] as const)
+  const quarters = columns.find(([name]) => name === 'YEAR')?.[1] ?? []
+  const figuresAt = (index: number) =>
+    columns.flatMap(([name, values]) => (isFigure(name, values[index]) ? [[name, values[index]] as const] : []))
+  return new Map(
+    quarters.flatMap((quarter, index) =>
+      /^\d{6}$/.test(quarter) ? [[quarter, new Map(figuresAt(index) as [string, string][])] as const] : [],
+    ),
+  )
+}
+
+const isFigure = (name: string, value: string | undefined): boolean =>
+  name !== 'YEAR' && value !== undefined && value.trim() !== '' && Number.isFinite(Number(value))
+
+const toWords = (name: string): string => name.toLowerCase().replaceAll('_', ' ')
+const toMonth = (quarter: string): string => `${quarter.slice(0, 4)}-${quarter.slice(4)}`
+const addYears = (quarter: string, years: number): string => String(Number(quarter) + years * 100)
+
+/** ` (+12 %)`: the change from the same quarter a year before; empty after a loss, with which it says nothing. */
+const compare = (value: string, before: string | undefined): string => {
+  if (before === undefined || Number(before) <= 0) return ''
+  const percent = Math.round((Number(value) / Number(before) - 1) * 100)
+  return ` (${percent < 0 ? '' : '+'}${percent} % on the year)`
+}

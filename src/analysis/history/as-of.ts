@@ -1,0 +1,139 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { UsageError } from '../../model/errors.js'
+import type { Columned, Table } from '../../model/table.js'
+import type { Day } from '../../model/trading-day.js'
+import { quoteList, quoteName, quoteText } from '../../storage/duckdb.js'
+import { listDays, readRecordedDay } from '../../storage/history/history-folder.js'
+import type { TableFolder } from '../../storage/table-folder.js'
+import { buildEmptySelect, buildSelect } from '../../storage/table-views.js'
+import { openFirstSeen, openTableCopy, type RecordedSource } from './day-copies.js'
+
+/** The schema with all days of each recorded table. */
+export const HISTORY_SCHEMA = 'history'
+
+/** A table with all recorded days of another one. */
+export interface HistoryTable extends Columned {
+  readonly table: Table
+}
+
+const DAY_COLUMNS = [
+  { name: 'day', type: 'DATE', comment: 'the day that the row is about' },
+  { name: 'known_at', type: 'TIMESTAMP', comment: 'when it was collected, India time' },
+] as const
+
+/** The tables of the schema `history`: those whose files are recorded whole. */
+export const listHistoryTables = (tables: readonly Table[]): readonly HistoryTable[] =>
+  tables.filter(isRecorded).map((table) => ({
+    table,
+    name: `${HISTORY_SCHEMA}.${table.name}`,
+    shape: table.shape,
+    columns: [...DAY_COLUMNS, ...table.columns],
+  }))
+
+/** Whether the files of a table are lists, and none of them is one of a stock or an index. */
+const isRecorded = ({ shape, files }: Table): boolean => shape !== 'candles' && files.every(({ path }) => !/\{(?!exch\})\w+\}/.test(path))
+
+/** A file to open, and the SQL that reads from it. */
+export interface TableReader {
+  readonly files: readonly string[]
+  readonly select: string
+}
+
+/** What reads a table as it stood on a day. */
+export interface DayReader {
+  readonly day: Day
+  /** The newest recorded day until then; absent if none of the tables needs one. */
+  readonly used?: Day
+  readonly read: (table: Table) => Promise<TableReader>
+}
+
+/**
+ * Reads tables as they stood on a day: lists as the newest record until then has them; filings and news that were known by then; candles
+ * until then.
+ *
+ * @throws UsageError if a list is needed, and the history begins later
+ */
+export const openDay = async (
+  connection: DuckDBConnection,
+  { folder, tables, day }: { readonly folder: TableFolder; readonly tables: readonly Table[]; readonly day: Day },
+): Promise<DayReader> => {
+  const all = await listDays(folder.root)
+  const days = all.filter((one) => one <= day)
+  const used = tables.every(({ shape }) => shape === 'candles') ? undefined : findUsedDay(folder.root, all, day)
+  const read = async (table: Table): Promise<TableReader> => {
+    if (isRecorded(table)) {
+      const copy = await openCopyOf(connection, folder.root, table, days)
+      return copy === undefined
+        ? { files: [], select: buildEmptySelect(table) }
+        : { files: [copy], select: `FROM read_parquet(${quoteText(copy)})` }
+    }
+    const files = (await folder.listFiles(table)).flatMap(({ paths }) => paths)
+    if (table.shape === 'candles')
+      return { files, select: `SELECT * FROM (${await buildSelect(table, folder)}) WHERE date <= DATE ${quoteText(day)}` }
+    if (table.identity === undefined) throw new UsageError(`the days of ${table.name} are not kept`)
+    const seen = await openFirstSeen(connection, folder.root, all)
+    return { files: [...files, seen], select: await buildSelect(table, folder, { known: { day, seen } }) }
+  }
+  return { day, read, ...(used === undefined ? {} : { used }) }
+}
+
+/** The newest recorded day until a day. @throws UsageError if the history begins later */
+export const findUsedDay = (root: string, all: readonly Day[], day: Day): Day => {
+  const used = all.findLast((one) => one <= day)
+  if (used !== undefined) return used
+  throw new UsageError(
+    all.length === 0
+      ? `no day is recorded in ${root}; each complete run records its day`
+      : `the history begins on ${all[0]}; there is no record of ${day}`,
+  )
+}
+
+/** The copy of a table from the newest record of each of its files. */
+const openCopyOf = async (connection: DuckDBConnection, root: string, table: Table, days: readonly Day[]): Promise<string | undefined> => {
+  const sources: RecordedSource[] = []
+  const missing = new Set(table.files.map(({ path }) => path))
+  for (const day of days.toReversed()) {
+    if (missing.size === 0) break
+    for (const path of missing) {
+      const found = await findSources(root, day, path)
+      sources.push(...found)
+      if (found.length > 0) missing.delete(path)
+    }
+  }
+  return sources.length === 0 ? undefined : openTableCopy(connection, { root, table, sources })
+}
+
+/** The recorded files of a day that a path of a table means. */
+const findSources = async (root: string, day: Day, path: string): Promise<readonly RecordedSource[]> => {
+  const { entries = {} } = (await readRecordedDay(root, day)) ?? {}
+  const [before = '', after] = path.split('{exch}')
+  const isMeant = (file: string): boolean =>
+    after === undefined
+      ? file === path
+      : file.startsWith(before) && file.endsWith(after) && /^[a-z]{2,10}$/.test(file.slice(before.length, file.length - after.length))
+  return Object.entries(entries).flatMap(([file, entry]) => (isMeant(file) ? [{ day, file, entry }] : []))
+}
+
+/** Reads all recorded days of a table. */
+export const readAllDays = async (connection: DuckDBConnection, folder: TableFolder, history: HistoryTable): Promise<TableReader> => {
+  const { table } = history
+  const copies: (readonly [path: string, day: Day, knownAt: string])[] = []
+  for (const day of await listDays(folder.root)) {
+    const sources = (await Promise.all(table.files.map(({ path }) => findSources(folder.root, day, path)))).flat()
+    if (sources.length === 0) continue
+    const knownAt =
+      sources
+        .map(({ entry }) => entry.knownAt)
+        .sort()
+        .at(-1) ?? ''
+    copies.push([await openTableCopy(connection, { root: folder.root, table, sources }), day, knownAt])
+  }
+  if (copies.length === 0) return { files: [], select: buildEmptySelect(history) }
+  // The same list on two days is one file.
+  const files = [...new Set(copies.map(([path]) => path))]
+  const days = copies.map((copy) => `(${copy.map(quoteText).join(', ')})`).join(', ')
+  const columns = table.columns.map(({ name }) => `t.${quoteName(name)}`)
+  const select = `SELECT CAST(d.day AS DATE) AS day, CAST(timezone('Asia/Kolkata', CAST(d.known_at AS TIMESTAMPTZ)) AS TIMESTAMP) AS known_at, ${[...columns, 't.extra'].join(', ')}
+    FROM read_parquet(${quoteList(files)}, filename = true) t JOIN (VALUES ${days}) d(path, day, known_at) ON d.path = t.filename`
+  return { files, select }
+}

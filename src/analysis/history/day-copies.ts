@@ -1,0 +1,91 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { StorageError } from '../../model/errors.js'
+import { listColumns, type Table } from '../../model/table.js'
+import type { Day } from '../../model/trading-day.js'
+import { quoteName, quoteText } from '../../storage/duckdb.js'
+import { describeFileError, getErrorCode } from '../../storage/file-system.js'
+import { type Entry, FIRST_SEEN, unpack } from '../../storage/history/day-file.js'
+import { readEntryRows, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
+import { statePaths } from '../../storage/run-state.js'
+import { openFolder } from '../../storage/table-folder.js'
+import { buildSelect } from '../../storage/table-views.js'
+
+/** A recorded file of a table. */
+export interface RecordedSource {
+  readonly day: Day
+  readonly file: string
+  readonly entry: Entry
+}
+
+const toCopyFolder = (root: string): string => join(statePaths(root).cache, 'history')
+
+/**
+ * The path of a Parquet copy of a table from recorded files; written if there is none. Its name depends on the content of the files and on
+ * the columns, so that an old copy is never used.
+ */
+export const openTableCopy = async (
+  connection: DuckDBConnection,
+  { root, table, sources }: { readonly root: string; readonly table: Table; readonly sources: readonly RecordedSource[] },
+): Promise<string> => {
+  const columns = table.columns.map(({ name, type, from, convert }) => [name, type, from, convert?.('text')])
+  const facts = [columns, table.files, table.lists, sources.map(({ file, entry }) => [file, entry.format, entry.base, hash(entry.bytes)])]
+  return openCopy(root, `${table.name}-${hash(JSON.stringify(facts))}`, async (path, work) => {
+    for (const { day, file, entry } of sources) await writeFile(join(work, file), formatRows(await readEntryRows(root, day, entry), entry))
+    const select = await buildSelect(table, await openFolder(work))
+    const typed = listColumns(table).map(({ name, type }) => `CAST(${quoteName(name)} AS ${type}) AS ${quoteName(name)}`)
+    await connection.run(`COPY (SELECT ${typed.join(', ')} FROM (${select})) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`)
+  })
+}
+
+/** The text of a recorded file. */
+export const formatRows = (rows: readonly unknown[], { format }: Entry): string => {
+  if (format === 'text') return rows.join('\n')
+  return JSON.stringify(format === 'document' ? rows[0] : rows)
+}
+
+/** The path of a Parquet copy of the days on which records of single stocks appeared: file, key and day. */
+export const openFirstSeen = async (connection: DuckDBConnection, root: string, days: readonly Day[]): Promise<string> => {
+  const entries: (readonly [day: Day, entry: Entry])[] = []
+  for (const day of days) {
+    const entry = (await readRecordedDay(root, day))?.entries[FIRST_SEEN]
+    if (entry) entries.push([day, entry])
+  }
+  const name = `first-seen-${hash(entries.map(([day, { bytes }]) => `${day} ${hash(bytes)}`).join('\n'))}`
+  return openCopy(root, name, async (path, work) => {
+    const lines: string[] = []
+    for (const [day, { bytes }] of entries)
+      for (const [file, keys] of Object.entries((await unpack(bytes, toDayPath(root, day))) as object))
+        for (const key of keys === 'all' ? ['all'] : keys) lines.push(JSON.stringify({ file, key, day }))
+    const list = join(work, 'first-seen.ndjson')
+    await writeFile(list, lines.join('\n'))
+    const source = `read_json(${quoteText(list)}, format = 'newline_delimited', columns = {file: 'VARCHAR', key: 'VARCHAR', day: 'DATE'})`
+    await connection.run(`COPY (FROM ${source}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`)
+  })
+}
+
+const hash = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex').slice(0, 24)
+
+/** Writes a copy beside its place and renames it. `work` is a folder for the files that it is made of. */
+const openCopy = async (root: string, name: string, write: (path: string, work: string) => Promise<void>): Promise<string> => {
+  const folder = toCopyFolder(root)
+  const path = join(folder, `${name}.parquet`)
+  if (await stat(path).catch(() => undefined)) return path
+  try {
+    await mkdir(folder, { recursive: true })
+    const work = await mkdtemp(join(folder, 'work-'))
+    try {
+      const temporary = join(work, `${randomUUID()}.tmp`)
+      await write(temporary, work)
+      await rename(temporary, path)
+      return path
+    } finally {
+      await rm(work, { recursive: true, force: true })
+    }
+  } catch (error) {
+    if (getErrorCode(error) === undefined || error instanceof StorageError) throw error
+    throw new StorageError(`the copy of a day in ${folder} cannot be written: ${describeFileError(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,112 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { dayToNumber, numberToDay } from '../market/candle-file.js'
+import type { Columned, Table } from '../model/table.js'
+import { type Day, toDay } from '../model/trading-day.js'
+import { quoteText } from '../storage/duckdb.js'
+import type { TableFolder } from '../storage/table-folder.js'
+import { buildSelect } from '../storage/table-views.js'
+import { openCandleCache } from './candle-cache.js'
+import { type HistoryTable, openDay, readAllDays, type TableReader } from './history/as-of.js'
+import { readReport } from './output-folder.js'
+import { CANDLE_DAYS } from './tables/candle-days.js'
+import { addNeeded } from './tables/index.js'
+
+/** Where tables and views come from. */
+export interface RelationSource {
+  readonly tables: readonly Table[]
+  readonly folder: TableFolder
+  /** Bytes of candle files from which on a copy of them is kept and used; none without it. */
+  readonly cacheFrom?: number | undefined
+  /** The day as of which tables are read; the present if absent. */
+  readonly asOf?: Day | undefined
+}
+
+/** What a statement needs: the files to be opened, and the SQL of each table and view, in an order in which they can be created. */
+export interface Relations {
+  readonly files: readonly string[]
+  readonly selects: readonly (readonly [relation: Columned, select: string])[]
+  /** The recorded day that is used. */
+  readonly usedDay?: Day
+}
+
+/** Prepares tables and views, and those that they need. Sets the variables that views read. */
+export const prepareRelations = async (
+  connection: DuckDBConnection,
+  chosen: readonly Columned[],
+  source: RelationSource,
+): Promise<Relations> => {
+  const { tables, views } = addNeeded(chosen, source.tables)
+  const opened = await (source.asOf === undefined ? openPresent : openPast)(connection, tables, source)
+  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.asOf ?? (await readRunDay(source.folder.root)))
+  const history: (readonly [HistoryTable, TableReader])[] = []
+  for (const table of chosen.filter(isHistoryTable)) history.push([table, await readAllDays(connection, source.folder, table)])
+  return {
+    ...opened,
+    files: [...opened.files, ...history.flatMap(([, { files }]) => files)],
+    selects: [
+      ...opened.selects,
+      ...views.map((view) => [view, view.name === CANDLE_DAYS && opened.candleDays ? opened.candleDays : view.sql] as const),
+      ...history.map(([table, { select }]) => [table, select] as const),
+    ],
+  }
+}
+
+const isHistoryTable = (relation: Columned): relation is HistoryTable => 'table' in relation
+
+interface OpenedTables extends Relations {
+  /** The SQL of the view with the candles, if a cache can stand for it. */
+  readonly candleDays?: string
+}
+
+type OpenTables = (connection: DuckDBConnection, tables: readonly Table[], source: RelationSource) => Promise<OpenedTables>
+
+const openPresent: OpenTables = async (connection, tables, { folder, cacheFrom }) => {
+  const candles = tables.find(({ name }) => name === 'candles')
+  const cache =
+    candles && cacheFrom !== undefined ? await openCandleCache(connection, { table: candles, folder, minBytes: cacheFrom }) : undefined
+  const isCached = (table: Table): boolean => cache !== undefined && table === candles
+  const files = await listPaths(
+    tables.filter((table) => !isCached(table)),
+    folder,
+  )
+  const selects = await Promise.all(
+    tables.map(async (table) => [table, cache && isCached(table) ? cache.candles : await buildSelect(table, folder)] as const),
+  )
+  return cache === undefined ? { files, selects } : { files: [...files, cache.path], selects, candleDays: cache.candleDays }
+}
+
+/** Candles of the copy, if there is one, until the day; other tables as they stood then. */
+const openPast: OpenTables = async (connection, tables, source) => {
+  const { folder, asOf: day = '' } = source
+  const past = await openDay(connection, { folder, tables, day })
+  const isCandles = ({ name }: Table): boolean => name === 'candles'
+  const present = await openPresent(connection, tables.filter(isCandles), source)
+  const readers: (readonly [Table, TableReader])[] = []
+  for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
+  return {
+    files: [...present.files, ...readers.flatMap(([, { files }]) => files)],
+    selects: [
+      ...present.selects.map(([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const),
+      ...readers.map(([table, { select }]) => [table, select] as const),
+    ],
+    ...(present.candleDays === undefined ? {} : { candleDays: `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}` }),
+    ...(past.used === undefined ? {} : { usedDay: past.used }),
+  }
+}
+
+/** The paths of all files of some tables. */
+export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
+  (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
+
+const readRunDay = async (root: string): Promise<Day | undefined> => {
+  const report = await readReport(root)
+  return report && toDay(Date.parse(report.asOf))
+}
+
+/** The day that snapshots are about: that of the run, on a weekend the Friday before. */
+const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
+  if (runDay === undefined) return
+  const day = dayToNumber(runDay)
+  const weekday = (day + 3) % 7
+  await connection.run(`SET VARIABLE run_day = DATE '${numberToDay(day - Math.max(0, weekday - 4))}'`)
+}

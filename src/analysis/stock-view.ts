@@ -1,0 +1,60 @@
+import { UsageError } from '../model/errors.js'
+import type { Row } from '../model/row.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { listTables } from '../pipeline/list-tables.js'
+import { quoteText } from '../storage/duckdb.js'
+import { MIN_CACHED_BYTES } from './candle-cache.js'
+import { checkFolder, readStocks, selectFolderSymbols } from './output-folder.js'
+import { runQuery } from './query.js'
+
+/** Everything that the tables say about one stock. */
+export interface StockView {
+  /** Its row of the screener. */
+  readonly facts: Row
+  /** Its newest events up to the day of the run, newest first, and those ahead, by kind. */
+  readonly events: readonly Row[]
+  /** If it was named otherwise: `OLD is now NEW`. */
+  readonly renamed?: string
+}
+
+interface ViewRequest {
+  /** A symbol, an ISIN, a former symbol or the name of the company. */
+  readonly stock: string
+  readonly streams: readonly StreamDefinition[]
+  /** Events of each kind. */
+  readonly limit: number
+}
+
+/** Reads what a folder knows about one stock. @throws UsageError for an unknown one */
+export const readStockView = async (root: string, { stock, streams, limit }: ViewRequest): Promise<StockView> => {
+  await checkFolder(root)
+  const { wanted, wrong } = await selectFolderSymbols(root, { symbols: [stock] }, { stocks: await readStocks(root) })
+  const [symbol = ''] = wanted ?? []
+  const source = { out: root, tables: listTables(streams), cacheFrom: MIN_CACHED_BYTES }
+  const [facts] = await readRows(`FROM screener WHERE symbol = ${quoteText(symbol)}`, source)
+  if (facts === undefined) throw new UsageError(`${symbol} is not in the master list`)
+  const isOfStock = `isin = ${quoteText(String(facts.isin))}`
+  const events = await readRows(
+    `SELECT * FROM events WHERE ${isOfStock} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY day DESC, happened_at DESC, title) <= ${limit}
+     ORDER BY day DESC, happened_at DESC, title`,
+    source,
+  )
+  const now = wrong.find((one) => one.now !== undefined)
+  return { facts, events, ...(now === undefined ? {} : { renamed: `${now.given} is now ${now.now}` }) }
+}
+
+/** The rows of a statement: numbers as numbers, other values as text. */
+const readRows = async (sql: string, source: Parameters<typeof runQuery>[1]): Promise<readonly Row[]> => {
+  const { result, close } = await runQuery(sql, source)
+  try {
+    const names = result.columnNames()
+    return (await result.getRows()).map((row) => Object.fromEntries(row.map((value, index) => [names[index] as string, toPlain(value)])))
+  } finally {
+    close()
+  }
+}
+
+const toPlain = (value: unknown): unknown => {
+  if (typeof value === 'bigint') return Number(value)
+  return value === null || typeof value === 'number' ? value : String(value)
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { Observable } from 'rxjs'
+import { createWriteError } from '../../sinks/define-export.js'
+import type { Export, ExportOptions, LoadedTable } from '../../sinks/export.js'
+import { UsageError } from '../model/errors.js'
+import { type Columned, listColumns } from '../model/table.js'
+import { findClosest } from '../model/text.js'
+import { listTables } from '../pipeline/list-tables.js'
+import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError } from '../storage/duckdb.js'
+import { openFolder } from '../storage/table-folder.js'
+import { MIN_CACHED_BYTES } from './candle-cache.js'
+import { prepareRelations } from './relations.js'
+import { listViews } from './tables/index.js'
+
+const FORMATS: Readonly<Record<string, string>> = {
+  '.json': 'FORMAT json, ARRAY true',
+  '.csv': 'FORMAT csv, HEADER',
+  '.parquet': 'FORMAT parquet, COMPRESSION zstd',
+}
+
+/**
+ * Exports one table or view to a file that is named after it, such as `screener.csv`. The file is replaced at once when it is complete.
+ *
+ * @throws UsageError if no table has that name
+ */
+export const tableFile = (path: string, { streams }: ExportOptions): Export => {
+  const format = extname(path)
+  const name = basename(path, format)
+  const tables = listTables(streams)
+  const all: readonly Columned[] = [...tables, ...listViews(tables)]
+  const table = all.find((one) => one.name === name)
+  if (table === undefined) throw createUnknownTableError(path, name, all)
+  const write = async (out: string, duck: DuckDb): Promise<LoadedTable> => {
+    const began = performance.now()
+    const { connection } = duck
+    const { files, selects } = await prepareRelations(connection, [table], {
+      tables,
+      folder: await openFolder(out),
+      cacheFrom: MIN_CACHED_BYTES,
+    })
+    if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
+    for (const [relation, select] of selects) await connection.run(`CREATE VIEW ${quoteName(relation.name)} AS ${select}`)
+    const target = resolve(path)
+    const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
+    try {
+      await mkdir(dirname(target), { recursive: true })
+      const { rowsChanged } = await connection.run(`COPY (${buildRows(table, format)}) TO ${quoteText(temporary)} (${FORMATS[format]})`)
+      await rename(temporary, target)
+      return { table: name, rows: Number(rowsChanged), leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }
+    } catch (error) {
+      if (error instanceof Error && ('code' in error || /^IO Error.*\.tmp"/.test(error.message)))
+        throw createWriteError(path, error.message, error)
+      throw toQueryError(error)
+    } finally {
+      await rm(temporary, { force: true }).catch(() => undefined)
+    }
+  }
+  return {
+    name: path,
+    write: (out) =>
+      new Observable((subscriber) => {
+        let duck: DuckDb | undefined
+        const run = async (): Promise<LoadedTable> => {
+          duck = await openDuckDb()
+          return await write(out, duck).finally(() => duck?.close())
+        }
+        run().then(
+          (loaded) => {
+            subscriber.next(loaded)
+            subscriber.complete()
+          },
+          (error: unknown) => subscriber.error(error),
+        )
+        return () => duck?.connection.interrupt()
+      }),
+  }
+}
+
+const createUnknownTableError = (path: string, name: string, all: readonly Columned[]): UsageError => {
+  const near = findClosest(
+    name,
+    all.map((one) => one.name),
+  )
+  return new UsageError(
+    `${path}: unknown table ${name}${near === undefined ? '' : ` (did you mean ${near}?)`}; name the file after a table, such as screener.csv`,
+  )
+}
+
+/** The rows in a steady order. In CSV, a text that a spreadsheet would run as a formula starts with `'`. */
+const buildRows = (table: Columned, format: string): string => {
+  const columns = listColumns(table).map(({ name, type }) => {
+    const column = quoteName(name)
+    if (format !== '.csv' || type !== 'VARCHAR') return column
+    const isFormula = `regexp_matches(${column}, '^([\\t\\r]|\\s*[=+@-])') AND TRY_CAST(${column} AS DOUBLE) IS NULL AND trim(${column}) <> '-'`
+    return `CASE WHEN ${isFormula} THEN '''' || ${column} ELSE ${column} END AS ${column}`
+  })
+  return `SELECT ${columns.join(', ')} FROM ${quoteName(table.name)}${table.shape === 'view' ? ' ORDER BY symbol, day' : ''}`
+}

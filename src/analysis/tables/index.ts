@@ -1,0 +1,48 @@
+import type { Columned, Table } from '../../model/table.js'
+import { adjustments } from './adjustments.js'
+import { breadth } from './breadth.js'
+import { candleDays } from './candle-days.js'
+import { candlesAdjusted } from './candles-adjusted.js'
+import { dealsValued } from './deals-valued.js'
+import { events } from './events.js'
+import { filingsUnique } from './filings-unique.js'
+import { quarters } from './quarters.js'
+import { ratios } from './ratios.js'
+import { screener } from './screener/screener.js'
+import { shareholding } from './shareholding.js'
+import { symbols } from './symbols.js'
+import type { View } from './view.js'
+
+/** All views; each one reads tables and views before it. */
+const ALL: readonly View[] = [
+  candleDays,
+  symbols,
+  quarters,
+  shareholding,
+  ratios,
+  adjustments,
+  candlesAdjusted,
+  dealsValued,
+  filingsUnique,
+  events,
+  breadth,
+  screener,
+]
+
+/** The views over some tables: those whose tables are all there, and whose name no table has. */
+export const listViews = (tables: readonly Table[]): readonly View[] => {
+  const names = new Set(tables.map(({ name }) => name))
+  return ALL.filter((view) => {
+    const isUsable = !names.has(view.name) && view.needs.every((name) => names.has(name))
+    if (isUsable) names.add(view.name)
+    return isUsable
+  })
+}
+
+/** What some tables and views need, themselves included. */
+export const addNeeded = (chosen: readonly Columned[], tables: readonly Table[]) => {
+  const views = listViews(tables)
+  const names = new Set(chosen.map(({ name }) => name))
+  for (const view of views.toReversed()) if (names.has(view.name)) for (const name of view.needs) names.add(name)
+  return { tables: tables.filter(({ name }) => names.has(name)), views: views.filter(({ name }) => names.has(name)) }
+}

@@ -1,0 +1,63 @@
+import { col, RUN_DAY } from '../view.js'
+import type { ScreenerGroup } from './group.js'
+
+/** Surveillance, circuits, price bands, deals and upcoming actions. */
+export const lists: ScreenerGroup = {
+  title: 'surveillance, price band, circuit, deals and upcoming actions',
+  needs: ['surveillance', 'bands', 'band_changes', 'circuits', 'deals_valued', 'corporate_actions', 'symbols'],
+  with: [
+    "watch AS (SELECT isin, max(stage) FILTER (list = 'ASM') AS asm, max(stage) FILTER (list = 'GSM') AS gsm FROM surveillance GROUP BY isin)",
+    `by_symbol AS (
+      SELECT symbol, max(from_percent) AS from_percent, max(to_percent) AS to_percent, max(side) AS side, min(day) AS next_day, min_by(action, day) AS next_action,
+        min(day) FILTER (action = 'dividend') AS dividend_day, min_by(amount, day) FILTER (action = 'dividend') AS dividend, min(day) FILTER (action ILIKE '%result%') AS results_day
+      FROM (
+        SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
+        UNION ALL SELECT symbol, NULL, NULL, side, NULL, NULL, NULL FROM circuits
+        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, lower(action), amount FROM corporate_actions WHERE ex_date >= coalesce(${RUN_DAY}, current_date)
+      ) GROUP BY symbol
+    )`,
+    `recent_deals AS (
+      SELECT isin, count(*) AS deals, sum(value_cr) FILTER (side = 'B') AS bought, sum(value_cr) FILTER (side = 'S') AS sold, sum(net_value_cr) AS net
+      FROM deals_valued WHERE day > ${RUN_DAY} - 7 AND day <= ${RUN_DAY} GROUP BY isin
+    )`,
+    // The lists without an ISIN may name a former symbol.
+    `named AS (SELECT isin, max(COLUMNS(* EXCLUDE (isin, symbol))) FROM by_symbol JOIN (SELECT symbol, arg_max(isin, symbol_now = symbol) AS isin FROM symbols GROUP BY symbol) USING (symbol) GROUP BY isin)`,
+    'lists AS (SELECT isin, w.*, d.*, n.* FROM named AS n FULL JOIN watch AS w USING (isin) FULL JOIN recent_deals AS d USING (isin))',
+  ],
+  alias: 'l',
+  columns: [
+    col('asm_stage', 'VARCHAR', 'stage of additional surveillance; NULL if not listed', 'asm'),
+    col('gsm_stage', 'VARCHAR', 'stage of graded surveillance; NULL if not listed', 'gsm'),
+    col('band_pct', 'DOUBLE', 'price band, percent; NULL if there is none', 'm.band_percent'),
+    col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
+    col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
+    col('deals_7d', 'BIGINT', 'bulk and block deals of the last 7 days', 'deals'),
+    col('deals_bought_7d_cr', 'DOUBLE', 'bought in deals of the last 7 days, crore rupees', 'bought'),
+    col('deals_sold_7d_cr', 'DOUBLE', 'sold in deals of the last 7 days, crore rupees', 'sold'),
+    col('deals_net_7d_cr', 'DOUBLE', 'bought less sold in deals of the last 7 days, crore rupees', 'net'),
+    col('next_action', 'VARCHAR', 'next corporate action'),
+    col('next_action_day', 'DATE', 'ex-date of the next corporate action', 'next_day'),
+    col('next_dividend_inr', 'DOUBLE', 'next dividend, rupees a share', 'dividend'),
+    col('next_dividend_day', 'DATE', 'ex-date of the next dividend', 'dividend_day'),
+    col('next_results_day', 'DATE', 'announced day of the next results', 'results_day'),
+  ],
+}
+
+/** Indicators as the provider computes them. */
+export const indicators: ScreenerGroup = {
+  title: 'indicators of the provider',
+  needs: ['indicators', 'pivots'],
+  with: [
+    `levels AS (SELECT isin, max(value) FILTER (indicator ILIKE 'RSI%') AS rsi, max(value) FILTER (indicator ILIKE 'MACD%') AS macd FROM indicators GROUP BY isin)`,
+    'points AS (SELECT isin, max("pivot") AS pivot_point, max(r1) AS r1, max(s1) AS s1 FROM pivots GROUP BY isin)',
+    'indicator AS (SELECT * FROM levels FULL JOIN points USING (isin))',
+  ],
+  alias: 'i',
+  columns: [
+    col('rsi_14', 'DOUBLE', "the provider's RSI of 14 sessions, 0 to 100", 'rsi'),
+    col('macd_inr', 'DOUBLE', "the provider's MACD, rupees", 'macd'),
+    col('pivot_inr', 'DOUBLE', "the provider's classic pivot point, rupees", 'pivot_point'),
+    col('resistance_inr', 'DOUBLE', "the provider's first resistance, rupees", 'r1'),
+    col('support_inr', 'DOUBLE', "the provider's first support, rupees", 's1'),
+  ],
+}

@@ -1,0 +1,115 @@
+import { col, growth, type ViewColumn } from '../view.js'
+import type { ScreenerGroup } from './group.js'
+
+const PLACES = [0, 1, 2, 3, 4] as const
+const FIGURES = [
+  ['sales', 'cr', 'sales, crore rupees'],
+  ['net_profit', 'cr', 'net profit, crore rupees'],
+  ['eps', 'inr', 'earnings a share, rupees'],
+  ['opm', 'pct', 'operating margin, percent'],
+] as const
+
+const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
+
+const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => [
+  col(`${figure}_yoy_pct`, 'DOUBLE', `${text} of the newest quarter against the year before, percent; NULL after a loss`, `${figure}_yoy`),
+  col(
+    `${figure}_qoq_pct`,
+    'DOUBLE',
+    `${text} against the quarter before, percent; NULL after a loss`,
+    growth(`${figure}_${unit}_0`, `${figure}_${unit}_1`),
+  ),
+]
+
+/** Four quarters in a row. */
+const ttm = (column: string): string =>
+  `CASE WHEN quarter_end_3 = last_day(quarter_end_0 - INTERVAL 9 MONTH) THEN ${PLACES.slice(0, 4)
+    .map((place) => `${column}_${place}`)
+    .join(' + ')} END`
+
+/** The result of a quarter: consolidated, or standalone if the provider has no consolidated one. */
+export const results: ScreenerGroup = {
+  title: 'results of quarters',
+  needs: ['quarters'],
+  with: [
+    `results AS (
+      SELECT isin, max(basis) AS results_basis, max(quarter) FILTER (place = 0) AS quarter,
+        ${PLACES.map((place) => `max(day) FILTER (place = ${place}) AS quarter_end_${place}`).join(', ')},
+        ${FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (place = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')},
+        max(sales_yoy_pct) FILTER (place = 0) AS sales_yoy, max(net_profit_yoy_pct) FILTER (place = 0) AS net_profit_yoy,
+        ${growth('max(eps_inr) FILTER (place = 0)', 'max(eps_inr) FILTER (is_year_before)')} AS eps_yoy,
+        max(opm_pct) FILTER (place = 0) - max(opm_pct) FILTER (is_year_before) AS opm_yoy
+      FROM (
+        SELECT *, day = last_day(max(day) OVER (PARTITION BY isin) - INTERVAL 1 YEAR) AS is_year_before FROM quarters
+        QUALIFY basis = min(basis) OVER (PARTITION BY isin)
+      ) GROUP BY isin
+    )`,
+  ],
+  alias: 'r',
+  columns: [
+    col('results_basis', 'VARCHAR', 'consolidated, or standalone without consolidated results'),
+    col('quarter', 'VARCHAR', 'newest quarter of the financial year, such as Q3 FY26', 'r.quarter'),
+    col('quarter_end', 'DATE', 'last day of the newest quarter', 'quarter_end_0'),
+    ...FIGURES.flatMap(([figure, unit, text]) =>
+      PLACES.map((place) => col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${describePlace(place)}`, `${figure}_${unit}_${place}`)),
+    ),
+    ...growths('sales', 'cr', 'sales'),
+    ...growths('net_profit', 'cr', 'net profit'),
+    ...growths('eps', 'inr', 'earnings a share'),
+    col('opm_change_yoy_pct', 'DOUBLE', 'operating margin against the year before, percentage points', 'opm_yoy'),
+    col('sales_ttm_cr', 'DOUBLE', 'sales of four quarters in a row, crore rupees', ttm('sales_cr')),
+    col('net_profit_ttm_cr', 'DOUBLE', 'net profit of four quarters in a row, crore rupees', ttm('net_profit_cr')),
+    col('eps_ttm_inr', 'DOUBLE', 'earnings a share of four quarters in a row, rupees', ttm('eps_inr')),
+  ],
+}
+
+/** Valuation and quality. */
+export const valuation: ScreenerGroup = {
+  title: 'valuation',
+  needs: ['fundamentals', 'master_data'],
+  with: ['valuation AS (SELECT isin, max(pe) AS pe, max(roe) AS roe, max(roce) AS roce FROM fundamentals GROUP BY isin)'],
+  alias: 'v',
+  columns: [
+    col('pe', 'DOUBLE', 'price to earnings, as the master list has it', 'm.pe'),
+    col(
+      'pe_ttm',
+      'DOUBLE',
+      'close against the earnings of four quarters; NULL after a loss',
+      `CASE WHEN (${ttm('eps_inr')}) > 0 THEN close_1 / (${ttm('eps_inr')}) END`,
+    ),
+    col(
+      'price_to_sales',
+      'DOUBLE',
+      'market capitalisation against the sales of four quarters',
+      `m.market_cap / NULLIF(${ttm('sales_cr')}, 0)`,
+    ),
+    col('dividend_yield_pct', 'DOUBLE', 'dividend yield, percent', 'm.dividend_yield'),
+    col('roe_pct', 'DOUBLE', 'return on equity, percent', 'v.roe'),
+    col('roce_pct', 'DOUBLE', 'return on capital employed, percent', 'v.roce'),
+    col(
+      'net_margin_pct',
+      'DOUBLE',
+      'net profit of the newest quarter, percent of its sales',
+      '100 * net_profit_cr_0 / NULLIF(sales_cr_0, 0)',
+    ),
+  ],
+}
+
+const HOLDERS = ['promoter', 'fii', 'dii', 'public'] as const
+const HOLDER_NAMES = { promoter: 'promoters', fii: 'foreign institutions', dii: 'domestic institutions', public: 'the public' } as const
+
+/** Shareholding and its change. */
+export const holders: ScreenerGroup = {
+  title: 'shareholding',
+  needs: ['shareholding'],
+  with: [
+    `holders AS (SELECT isin, ${HOLDERS.flatMap((holder) => [0, 1, 4].map((place) => `max(${holder}_pct) FILTER (place = ${place}) AS ${holder}_${place}`)).join(', ')}
+      FROM shareholding GROUP BY isin)`,
+  ],
+  alias: 's',
+  columns: HOLDERS.flatMap((holder) => [
+    col(`${holder}_pct`, 'DOUBLE', `shares of ${HOLDER_NAMES[holder]}, percent`, `${holder}_0`),
+    col(`${holder}_change_1q_pct`, 'DOUBLE', 'against the quarter before, percentage points', `${holder}_0 - ${holder}_1`),
+    col(`${holder}_change_4q_pct`, 'DOUBLE', 'against four quarters before, percentage points', `${holder}_0 - ${holder}_4`),
+  ]),
+}

@@ -1,0 +1,41 @@
+import { col, defineView, RUN_DAY } from './view.js'
+
+const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'deals', 'announcements']
+
+/** The tables that name both symbol and ISIN, and are quick to read. */
+export const SYMBOL_TABLES: readonly string[] = SOURCES
+
+/**
+ * A common table expression: each symbol with its ISIN and the symbol that the stock has now. If several stocks had the symbol, the master
+ * list decides, then the exchange's list.
+ */
+export const SYMBOL_ISINS = `symbol_isins AS (
+  SELECT symbol, isin, coalesce(now.symbol_now, symbol) AS symbol_now
+  FROM (
+    SELECT symbol, arg_min(isin, place) AS isin
+    FROM (${SOURCES.map((table, place) => `SELECT symbol, isin, ${place} AS place FROM ${table}`).join(' UNION ALL ')})
+    WHERE isin <> '' AND symbol <> '' GROUP BY symbol
+  ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)
+)`
+
+const ALL_SOURCES = [...SOURCES, 'news']
+
+/** Every symbol that the folder knows for an ISIN. */
+export const symbols = defineView({
+  name: 'symbols',
+  about: 'every symbol of an ISIN that the folder knows, one row each; a join by ISIN keeps renamed stocks',
+  needs: ALL_SOURCES,
+  columns: [
+    col('isin', 'VARCHAR', 'ISIN of the stock'),
+    col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
+    col('day', 'DATE', 'day of the run', RUN_DAY),
+    col('symbol_now', 'VARCHAR', 'symbol in the master list; NULL if the stock is not listed', 'now.symbol_now'),
+    col('name', 'VARCHAR', 'name of the company in the master list', 'now.name'),
+    col('sources', 'VARCHAR', 'tables that name this symbol with this ISIN'),
+  ],
+  from: `FROM (
+    SELECT isin, symbol, string_agg(DISTINCT source, ', ' ORDER BY source) AS sources
+    FROM (${ALL_SOURCES.map((table) => `SELECT isin, symbol, '${table}' AS source FROM ${table}`).join(' UNION ALL ')})
+    WHERE isin <> '' AND symbol <> '' GROUP BY isin, symbol
+  ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now, min_by(name, symbol) AS name FROM master GROUP BY isin) AS now USING (isin)`,
+})

@@ -1,0 +1,76 @@
+import type { SqlType } from '../../model/row-schema.js'
+import type { ShownColumn } from '../../model/table.js'
+
+/** A column of a view: its SQL, and what the other columns of tables have. */
+export interface ViewColumn extends ShownColumn {
+  readonly sql: string
+}
+
+/** What a view says about itself. */
+export interface ViewFacts {
+  readonly name: string
+  /** What a row is. */
+  readonly about: string
+  /** The tables and views that it reads. */
+  readonly needs: readonly string[]
+  readonly columns: readonly ViewColumn[]
+  /** Common table expressions, without WITH. */
+  readonly with?: readonly string[]
+  /** The SQL after the columns. */
+  readonly from: string
+}
+
+/** A table that is computed from others. */
+export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns'> {
+  readonly comment: string
+  readonly shape: 'view'
+  readonly sql: string
+}
+
+/** The day that snapshots, such as price bands, are about. NULL without a record of a run. */
+export const RUN_DAY = "CAST(getvariable('run_day') AS DATE)"
+
+/** A column; its SQL is its name unless given. */
+export const col = (name: string, type: SqlType, comment: string, sql = name): ViewColumn => ({ name, type, comment, sql })
+
+export const defineView = ({ about, needs, with: tables = [], from, ...facts }: ViewFacts): View => ({
+  ...facts,
+  needs: [...new Set(needs)],
+  comment: about,
+  shape: 'view',
+  sql: `${tables.length === 0 ? '' : `WITH ${tables.join(', ')} `}SELECT ${facts.columns.map(buildColumn).join(', ')} ${from}`,
+})
+
+const buildColumn = ({ name, type, sql }: ViewColumn): string => {
+  const value = type === 'DOUBLE' ? toFinite(`CAST(${sql} AS DOUBLE)`) : `CAST(${sql} AS ${type})`
+  return `${value} AS "${name}"`
+}
+
+/** No infinite value and no NaN, such as that of a division by zero. */
+const toFinite = (sql: string): string => `if(isfinite(${sql}), ${sql}, NULL)`
+
+/** The columns that every view starts with. */
+export const identity = (day: ViewColumn | string, from = ''): readonly ViewColumn[] => [
+  col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', `${from}isin`),
+  col('symbol', 'VARCHAR', 'trading symbol', `${from}symbol`),
+  typeof day === 'string' ? col('day', 'DATE', day, `${from}day`) : day,
+]
+
+/** The number in a text; NULL for other texts. */
+export const toNumber = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
+
+/** The change in percent; NULL unless the earlier value is positive: the growth of a loss has no meaning. */
+export const growth = (now: string, before: string): string => `CASE WHEN ${before} > 0 THEN 100 * (${now} / ${before} - 1) END`
+
+/** A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0 is the newest. */
+export const unpackFigures = (blocks: string): string =>
+  `SELECT isin, symbol, basis, upper(key) AS figure, unnest(parts) AS cell, unnest(range(len(parts))) AS place FROM (
+    SELECT isin, symbol, basis, key, string_split(json_extract_string(block, '$."' || key || '"'), '|') AS parts
+    FROM (SELECT *, unnest(json_keys(block)) AS key FROM (${blocks}))
+  )`
+
+/** The value of one figure, in a query that groups unpacked figures by period. */
+export const pickFigure = (figure: string, convert = toNumber): string => `max(${convert('cell')}) FILTER (figure = '${figure}')`
+
+/** The last day of a month in the form YYYYMM. */
+export const toMonthEnd = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`

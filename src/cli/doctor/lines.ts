@@ -1,0 +1,79 @@
+import { driftText } from '../drift.js'
+import { formatBytes, formatCount, formatQuantity } from '../terminal/format.js'
+import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean, wrap } from '../terminal/text.js'
+import type { LocalCheck } from './local.js'
+import type { Probe } from './probe.js'
+import { type SettingInUse, settingLines } from './settings.js'
+
+const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', skipped: 'yellow', failed: 'red' }
+
+interface DoctorResults {
+  readonly checks: readonly LocalCheck[]
+  readonly settings: readonly SettingInUse[]
+  readonly probes: readonly Probe[]
+}
+
+/** Formats the results for people: this machine, the settings, a table of endpoints, and for each problem the cause and what to do. */
+export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns: number): readonly TextLine[] => [
+  [['This machine', 'bold']],
+  ...checks.flatMap((check) => formatCheck(check, columns)),
+  [],
+  ...settingLines(settings, columns),
+  [],
+  [['The provider', 'bold']],
+  ...wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns),
+  ...renderFittingTable(PROBE_COLUMNS, probes, columns),
+  ...probes.flatMap((probe) => formatProblem(probe, columns)),
+  [],
+  ...summarizeChecks(checks, probes, columns),
+]
+
+const formatCheck = ({ what, result, found }: LocalCheck, columns: number): readonly TextLine[] => {
+  const mark = result === 'ok' ? '' : `${result}: `
+  const [head = '', ...others] = found.split('\n')
+  const [first = '', ...more] = wrap(`  ${mark}${what}: ${clean(head)}`, columns)
+  return [
+    [['  '], [mark, STYLES[result]], [first.slice(2 + mark.length)]],
+    ...more.map((line): TextLine => [[line]]),
+    ...others.flatMap((line) => wrapLines(`    ${clean(line)}`, columns)),
+  ]
+}
+
+/** Endpoints of several streams may have the same name. */
+const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
+  { title: 'endpoint', align: 'left', cell: ({ endpoint }) => endpoint },
+  { title: 'stream', drop: 4, align: 'left', cell: ({ stream }) => stream },
+  { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
+  { title: 'status', drop: 3, align: 'right', cell: ({ status }) => (status === undefined ? '-' : String(status)) },
+  { title: 'time', drop: 5, align: 'right', cell: ({ ms }) => (ms === undefined ? '-' : `${formatCount(ms)} ms`) },
+  { title: 'size', drop: 2, align: 'right', cell: ({ bytes: size }) => (size === undefined ? '-' : formatBytes(size)) },
+  { title: 'request', drop: 1, align: 'left', cell: ({ method, host, path }) => `${method} ${host} ${path}`, style: () => 'dim' },
+]
+
+const formatProblem = (probe: Probe, columns: number): readonly TextLine[] => {
+  const { endpoint, stream, result, reason, advice, drift = [] } = probe
+  if (result === 'ok') return []
+  const details = [
+    ...drift.map((one) => driftText(one)),
+    ...(reason === undefined ? [] : [clean(reason)]),
+    ...(advice === undefined ? [] : [`do: ${advice}`]),
+  ]
+  return [
+    [],
+    [
+      [`${endpoint} ${result}`, STYLES[result]],
+      [` (${stream})`, 'dim'],
+    ],
+    ...details.flatMap((detail) => wrapLines(`  ${detail}`, columns)),
+  ]
+}
+
+const summarizeChecks = (checks: readonly LocalCheck[], probes: readonly Probe[], columns: number): readonly TextLine[] => {
+  const styled = (text: string, style: Style): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line, style]])
+  const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'skipped').length
+  const drifted = probes.filter(({ result }) => result === 'drift').length
+  if (broken > 0) return styled(`${formatQuantity(broken, 'problem')} found.`, 'red')
+  if (drifted > 0) return styled(`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, 'yellow')
+  return styled('Everything works.', 'green')
+}

@@ -1,0 +1,103 @@
+import { catchError, concatMap, defer, map, type Observable, of, race, switchMap, take, tap, throwError, timeout } from 'rxjs'
+import type { Brief } from '../../analysis/brief/brief.js'
+import { CollectError, formatError } from '../../model/errors.js'
+import { createRedactor } from '../../model/redact.js'
+import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
+import { collectBrief } from '../brief/command.js'
+import type { RunCommandContext } from '../run/flags.js'
+import { readSymbols, type SymbolSelection } from '../symbols.js'
+import { printWarning } from '../terminal/print.js'
+import { clean } from '../terminal/text.js'
+import { createPayload, type EndedCommand } from './payload.js'
+import { describeTarget, type NotifyTarget, sendNotification } from './send.js'
+
+type Condition = (typeof NOTIFY_CONDITIONS)[number]
+
+/** How long a notification may take, all attempts together. */
+const MAX_MS = 60_000
+/** The same after a signal: a service manager kills what does not end. */
+const MAX_MS_AFTER_SIGNAL = 5_000
+
+/**
+ * Sends the notification of an ended run, if its condition holds. If it cannot be sent, a warning says so on stderr and in the log; it
+ * changes nothing else. Emits once and never errors.
+ */
+export const notifyOfEnd = (
+  ended: EndedCommand,
+  context: RunCommandContext,
+  retry: NotifyTarget['retry'] = {},
+): Observable<'sent' | 'not due' | 'failed'> => {
+  const { settings, io } = context
+  const { notify, notifyOn, notifySecret: secret } = settings
+  // After Ctrl+C, the user knows that the run ended.
+  if (notify === undefined || ended.signal === 'SIGINT') return of('not due')
+  const limit = ended.signal === undefined ? MAX_MS : MAX_MS_AFTER_SIGNAL
+  const sent$ = findDueBrief(notifyOn, ended, context).pipe(
+    concatMap((due) => {
+      if (due === 'not due') return of(due)
+      const payload = createPayload(ended, {
+        out: settings.out,
+        isSimulated: context.flags.simulate !== undefined,
+        brief: due.brief,
+        redact: createRedactor(settings),
+      })
+      return sendNotification(payload, { notify, secret, io, retry }).pipe(map(() => 'sent' as const))
+    }),
+    timeout({ first: limit, with: () => throwError(() => new Error(`not done within ${limit / 1_000} s`)) }),
+  )
+  const interrupted$ = io.signal$.pipe(
+    take(1),
+    switchMap(() => throwError(() => new Error('interrupted'))),
+  )
+  return race(sent$, interrupted$).pipe(
+    tap((result) => result === 'sent' && context.log?.info({ to: describeTarget(settings) }, 'notification-sent')),
+    catchError((error: unknown) => {
+      const reason = clean(createRedactor(settings)(describe(error)))
+      context.log?.warn({ to: describeTarget(settings), reason }, 'notification-failed')
+      printWarning(`the notification to ${describeTarget(settings)} was not sent: ${reason}`, io.stderr)
+      return of('failed' as const)
+    }),
+  )
+}
+
+/** Errors of requests speak of the provider. */
+const describe = (error: unknown): string =>
+  error instanceof CollectError ? error.message.replace(/^the provider answered/, 'the address answered') : formatError(error)
+
+/** The brief of a run whose notification is due; without a brief if the folder has none of this run. */
+const findDueBrief = (
+  condition: Condition,
+  { report, exitCode }: EndedCommand,
+  context: RunCommandContext,
+): Observable<{ readonly brief: Brief | undefined } | 'not due'> =>
+  defer(() => {
+    const { settings, dependencies } = context
+    const isBad = exitCode !== 0
+    if (!isBad && condition === 'failure') return of('not due' as const)
+    // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
+    const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
+    const watchlist = findWatchlist(context)
+    const readBrief = (verify: boolean): Observable<Brief | undefined> =>
+      !isNew
+        ? of(undefined)
+        : collectBrief(settings, dependencies, { watchlist, verify }).pipe(
+            map((brief) => (brief.run === report.run ? brief : undefined)),
+            catchError(() => of(undefined)),
+          )
+    const whole$ = defer(() => readBrief(true)).pipe(map((brief) => ({ brief })))
+    if (isBad || condition === 'always') return whole$
+    return readBrief(false).pipe(
+      concatMap((brief) => (brief !== undefined && hasChanged(brief, watchlist) ? whole$ : of('not due' as const))),
+    )
+  })
+
+/** The stocks of the run, if it selects some; otherwise those of all watchlists in the settings. */
+const findWatchlist = ({ flags, settings }: RunCommandContext): SymbolSelection => {
+  if (flags.run.symbols !== undefined) return { symbols: flags.run.symbols, wrongSymbols: 'report' }
+  const symbols = Object.keys(settings.watchlists).flatMap((name) => readSymbols(`@${name}`, settings).symbols ?? [])
+  return symbols.length === 0 ? {} : { symbols, wrongSymbols: 'report' }
+}
+
+/** Whether a stock of the watchlist has changed; without a watchlist, any stock. */
+const hasChanged = ({ changes }: Brief, { symbols }: SymbolSelection): boolean =>
+  changes.some(({ isWatched }) => isWatched || symbols === undefined)

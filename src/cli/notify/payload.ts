@@ -1,0 +1,124 @@
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import type { Brief } from '../../analysis/brief/brief.js'
+import { type CollectError, formatError } from '../../model/errors.js'
+import type { Redact } from '../../model/redact.js'
+import type { RunReport, ScriptReport } from '../../model/report.js'
+import { toDay } from '../../model/trading-day.js'
+import { briefHead } from '../brief/lines.js'
+import type { RunEnding } from '../run/follow-run.js'
+import { countItems, countLost, isIdle, isIncomplete, wasStopped } from '../run/problems.js'
+import { OUTCOME_WORDS } from '../run/summary.js'
+import { formatQuantity } from '../terminal/format.js'
+import { clean, cut } from '../terminal/text.js'
+
+/** How the command ended. */
+export interface EndedCommand extends RunEnding {
+  readonly exitCode: number
+  /** When it ended, epoch milliseconds. */
+  readonly at: number
+}
+
+interface PayloadContext {
+  readonly out: string
+  readonly isSimulated: boolean
+  /** What the run changed; absent if that is not known. */
+  readonly brief: Brief | undefined
+  readonly redact: Redact
+}
+
+const VERSION = 1
+const MAX_STOCKS = 50
+const MAX_FINDINGS = 50
+const MAX_TEXT_COLUMNS = 500
+
+/** What a notification contains, as src/cli/README.md documents it. */
+export const createPayload = ({ report, signal, error, exitCode, at }: EndedCommand, context: PayloadContext) => {
+  const { out, isSimulated, brief, redact } = context
+  const outcome = report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted')
+  const why = report?.error ?? (error === undefined ? undefined : redact(formatError(error as CollectError)))
+  const now = new Date(at).toISOString()
+  const { run, asOf = now, startedAt = now, finishedAt = now, durationMs = 0, stocks = 0 } = report ?? {}
+  const failed = report === undefined ? [] : listFailed(report)
+  return {
+    version: VERSION,
+    text: formatText({ outcome, why, failed, brief }),
+    outcome,
+    exitCode,
+    ...(why === undefined ? {} : { error: why }),
+    ...(run === undefined ? {} : { run }),
+    machine: hostname(),
+    folder: resolve(out),
+    simulated: isSimulated,
+    upToDate: report?.finishedBefore !== undefined,
+    day: toDay(Date.parse(asOf)),
+    ...{ asOf, startedAt, finishedAt, durationMs },
+    counts: { stocks, ...countAll(Object.values(report?.scripts ?? {})) },
+    failed,
+    ...(brief === undefined ? {} : listChanges(brief)),
+  }
+}
+
+/** What a notification contains. */
+export type Payload = ReturnType<typeof createPayload>
+
+const countAll = (scripts: readonly ScriptReport[]) => {
+  const ran = scripts.filter((script) => !isIdle(script))
+  const sum = (count: (script: ScriptReport) => number): number => ran.reduce((total, script) => total + count(script), 0)
+  return {
+    streams: ran.length,
+    failedStreams: ran.filter((script) => isIncomplete(script) && !wasStopped(script)).length,
+    items: sum(countItems),
+    failedItems: sum(countLost),
+    requests: sum(({ requests }) => requests),
+    files: sum(({ files }) => files),
+    bytes: sum(({ bytes }) => bytes),
+  }
+}
+
+/** The streams that failed or lack items, with the first reasons; not those that a signal stopped. */
+const listFailed = ({ scripts, missing = {} }: RunReport) =>
+  Object.entries(scripts)
+    .filter(([, script]) => isIncomplete(script) && !wasStopped(script))
+    .map(([stream, { outcome, error, problems }]) => ({
+      ...{ stream, outcome },
+      ...(error === undefined ? {} : { error }),
+      ...(missing[stream] === undefined ? {} : { missing: missing[stream] }),
+      problems: problems.map(({ item, status, reason }) => ({ item, status, reason })),
+    }))
+
+const listChanges = ({ since, counts, changes, findings = [], notes }: Brief) => ({
+  since,
+  changed: counts,
+  changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_STOCKS),
+  changedStocks: changes.length,
+  findings: findings.slice(0, MAX_FINDINGS),
+  newFindings: findings.length,
+  notes,
+})
+
+const formatText = ({
+  outcome,
+  why,
+  failed,
+  brief,
+}: {
+  readonly outcome: RunReport['outcome']
+  readonly why: string | undefined
+  readonly failed: ReturnType<typeof listFailed>
+  readonly brief: Brief | undefined
+}): string => {
+  const sums = Object.entries(brief?.counts ?? {}).filter(([, count]) => count > 0)
+  const watched = (brief?.changes ?? []).filter(({ isWatched }) => isWatched).map(({ symbol }) => symbol)
+  const parts = [
+    brief === undefined ? `${OUTCOME_WORDS[outcome][0]}${why === undefined ? '' : `: ${why}`}.`.replace(/\.\.$/, '.') : briefHead(brief),
+    // The error of the whole run is that of a stream.
+    ...(why === undefined ? failed : []).map(
+      ({ stream, missing }) => `${stream}: ${typeof missing === 'number' ? `${formatQuantity(missing, 'item')} missing` : 'failed'}.`,
+    ),
+    ...(sums.length > 0 ? [`Changed: ${sums.map(([name, count]) => `${name} ${count}`).join(', ')}.`] : []),
+    ...(watched.length > 0 ? [`On the watchlist: ${watched.join(', ')}.`] : []),
+    ...(brief?.findings?.length ? [`New findings: ${brief.findings.length}.`] : []),
+  ]
+  return cut(clean(`scripstream: ${parts.join(' ')}`), MAX_TEXT_COLUMNS)
+}

@@ -1,0 +1,99 @@
+import { appendFileSync, existsSync, renameSync, statSync } from 'node:fs'
+import { defer, type Observable } from 'rxjs'
+import { UsageError } from '../../model/errors.js'
+import type { Log } from '../../pipeline/event-bus.js'
+import { describeFileError } from '../../storage/file-system.js'
+
+/** How large a file becomes before it is rotated, and how many files are kept: `run.log`, `run.log.1` … `run.log.4`. */
+const MAX_BYTES = 10_000_000
+const MAX_FILES = 5
+
+interface LogFileOptions {
+  readonly level: string
+  /** Receives the reason, once, if the file can no longer be written. The run goes on without it. */
+  readonly onFailure: (reason: string) => void
+  readonly maxBytes?: number
+}
+
+/** Opens the log of runs in a file. Each line carries the id of the run, once it is known. */
+export const openLogFile = (path: string, { level, onFailure, maxBytes = MAX_BYTES }: LogFileOptions): Observable<Log> =>
+  defer(() => {
+    const write = createRotatingWriter(path, maxBytes)
+    let isFailed = false
+    const writeIfPossible = (line: string): void => {
+      if (isFailed) return
+      try {
+        write(line)
+      } catch (error) {
+        isFailed = true
+        onFailure(`the log file ${path} cannot be written: ${describeFileError(error)}`)
+      }
+    }
+    // Loaded only if something is logged: that takes 8 ms.
+    return import('pino').then(({ pino }) => {
+      const options = {
+        level,
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label: string) => ({ level: label }) },
+      }
+      return withRunId(pino(options, { write: writeIfPossible }))
+    })
+  })
+
+/**
+ * Appends lines to a file; a full file is renamed. Synchronous: a run logs few lines, and none may be lost when the process ends.
+ *
+ * @throws UsageError if the file cannot be written
+ */
+const createRotatingWriter = (path: string, maxBytes: number): ((line: string) => void) => {
+  try {
+    appendFileSync(path, '')
+  } catch (error) {
+    throw new UsageError(`the log file ${path} cannot be written: ${describeFileError(error)}`)
+  }
+  let size = statSync(path).size
+  return (line) => {
+    const bytes = Buffer.byteLength(line)
+    if (size > 0 && size + bytes > maxBytes) {
+      rotate(path)
+      size = 0
+    }
+    appendFileSync(path, line)
+    size += bytes
+  }
+}
+
+const rotate = (path: string): void => {
+  for (let index = MAX_FILES - 1; index > 0; index--) {
+    const from = index === 1 ? path : `${path}.${index - 1}`
+    if (existsSync(from)) renameSync(from, `${path}.${index}`)
+  }
+}
+
+/** The first event of a run has its id. */
+const withRunId = (log: Log): Log => {
+  let run: unknown
+  const add = (fields: object): object => {
+    if ('run' in fields) run = fields.run
+    return run === undefined ? fields : { run, ...fields }
+  }
+  return {
+    debug: (fields, message) => log.debug(add(fields), message),
+    info: (fields, message) => log.info(add(fields), message),
+    warn: (fields, message) => log.warn(add(fields), message),
+  }
+}
+
+/** Writes to all of the given logs. */
+export const combineLogs = (logs: readonly Log[]): Log => ({
+  debug: (fields, message) => {
+    for (const log of logs) log.debug(fields, message)
+  },
+  info: (fields, message) => {
+    for (const log of logs) log.info(fields, message)
+  },
+  warn: (fields, message) => {
+    for (const log of logs) log.warn(fields, message)
+  },
+})

@@ -1,0 +1,162 @@
+import type { StockView } from '../../analysis/stock-view.js'
+import type { Finding } from '../../analysis/verify/finding.js'
+import type { Row } from '../../model/row.js'
+import { formatCount } from '../terminal/format.js'
+import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { clean, wrap } from '../terminal/text.js'
+
+type ShownStock = StockView & { readonly findings?: readonly Finding[] }
+
+/** A stock for people, section by section; a section without a value is left out. */
+export const stockLines = ({ facts, events, renamed, findings }: ShownStock, columns: number): readonly TextLine[] => {
+  const sections: readonly (readonly [title: string, lines: readonly TextLine[]])[] = [
+    [`Price of ${text(facts.price_day)}`, facts.close_inr === null ? [] : priceLines(facts, columns)],
+    [`Results: ${text(facts.quarter)}`, facts.quarter === null ? [] : resultLines(facts, columns)],
+    ['Valuation and holders', wrapLines(`  ${joinParts(valuationParts(facts))}`, columns)],
+    ['Watch', wrapLines(`  ${joinParts(watchParts(facts))}`, columns)],
+    ...KINDS.map(
+      ([kind, title]) =>
+        [
+          title,
+          eventLines(
+            events.filter((event) => event.kind === kind),
+            columns,
+          ),
+        ] as const,
+    ),
+    [
+      'Findings',
+      (findings ?? []).flatMap(({ day, detail }) => wrapLines(`  ${day === undefined ? '' : `${day}  `}${clean(detail)}`, columns)),
+    ],
+  ]
+  const head = [`  ${text(facts.name)}  ${text(facts.isin)}`, `  ${joinParts(identityParts(facts))}`]
+  return [
+    ...wrapTitled([text(facts.symbol), 'bold'], head[0] ?? '', columns),
+    ...wrapLines(head[1] ?? '', columns).filter(hasWords),
+    ...(renamed === undefined ? [] : wrap(`  ${clean(renamed)}`, columns).map((line): TextLine => [[line, 'yellow']])),
+    ...sections.flatMap(([title, lines]) => (lines.some(hasWords) ? [[] as TextLine, [[title, 'cyan']] as TextLine, ...lines] : [])),
+  ]
+}
+
+const KINDS = [
+  ['filing', 'Filings'],
+  ['news', 'News'],
+  ['announcement', 'Announcements'],
+  ['deal', 'Deals'],
+  ['corporate action', 'Corporate actions'],
+] as const
+
+const text = (value: unknown): string => (value === null || value === undefined ? '' : clean(String(value)))
+
+/** The parts that have a value. */
+const joinParts = (parts: readonly (string | undefined)[]): string => parts.filter((part) => part !== undefined && part !== '').join(' · ')
+
+const number = (value: unknown, digits = 2): string | undefined => {
+  if (typeof value !== 'number') return undefined
+  const [whole = '', decimals] = Math.abs(value).toFixed(digits).split('.')
+  return `${value < 0 ? '-' : ''}${formatCount(Number(whole))}${decimals === undefined ? '' : `.${decimals}`}`
+}
+
+const part = (label: string, value: unknown, unit = '', digits = 2): string | undefined => {
+  const shown = typeof value === 'string' ? clean(value) : number(value, digits)
+  return shown === undefined ? undefined : `${label} ${shown}${unit}`
+}
+
+const percent = (label: string, value: unknown): string | undefined => part(label, value, ' %', 1)
+
+const identityParts = (facts: Row) => [
+  facts.board === null ? undefined : `${text(facts.board)} board`,
+  text(facts.series),
+  text(facts.sector),
+  facts.fno === 1 ? 'futures and options' : undefined,
+  part('listed', facts.listed_on),
+  part('market cap', facts.market_cap_cr, ' cr', 0),
+]
+
+const RETURNS = ['1w', '1m', '3m', '6m', '1y', 'ytd'] as const
+const BAR_WIDTH = 20
+
+const hasWords = (line: TextLine): boolean => line.some(([words]) => words.trim() !== '')
+
+const priceLines = (facts: Row, columns: number): readonly TextLine[] => {
+  const change = typeof facts.change_pct === 'number' ? facts.change_pct : 0
+  const first: TextLine = [
+    [`  ${number(facts.close_inr)}`, 'bold'],
+    [facts.change_pct === null ? '' : `  ${change > 0 ? '+' : ''}${number(change)} %`, change < 0 ? 'red' : 'green'],
+  ]
+  const lines: readonly TextLine[] = [
+    first,
+    ...wrapLines(
+      `  ${joinParts([part('open', facts.open_inr), part('high', facts.high_inr), part('low', facts.low_inr), part('volume', facts.volume, '', 0), part('relative volume', facts.rvol)])}`,
+      columns,
+    ),
+    ...rangeLines(facts, columns),
+    ...wrapLines(`  ${joinParts(RETURNS.map((name) => percent(name, facts[`return_${name}_pct`])))}`, columns),
+    ...wrapLines(
+      `  ${joinParts([percent('from high of all', facts.from_high_all_pct), percent('from average 50', facts.from_sma_50_pct), percent('from average 200', facts.from_sma_200_pct), percent('ATR', facts.atr_14_pct)])}`,
+      columns,
+    ),
+  ]
+  return lines.filter(hasWords)
+}
+
+/** Where the close is between the lowest and the highest price of 52 weeks. */
+const rangeLines = ({ low_52w_inr: low, high_52w_inr: high, close_inr: close }: Row, columns: number): readonly TextLine[] => {
+  if (typeof low !== 'number' || typeof high !== 'number' || typeof close !== 'number' || high <= low) return []
+  const place = Math.round(((close - low) / (high - low)) * (BAR_WIDTH - 1))
+  const bar = Array.from({ length: BAR_WIDTH }, (_, index) => (index === place ? '#' : '-')).join('')
+  return wrapLines(`  52 weeks ${number(low)} ${bar} ${number(high)}`, columns)
+}
+
+const resultLines = (facts: Row, columns: number): readonly TextLine[] => [
+  ...renderFittingTable(
+    [
+      { title: '  crore rupees', align: 'left', cell: ([title]: readonly [string, string, string]) => `  ${title}` },
+      ...['newest', '1 before', '2 before', '3 before', 'year before'].map((title, place) => ({
+        title,
+        align: 'right' as const,
+        ...(place === 0 ? {} : { drop: place === 4 ? 4 : 4 - place }),
+        cell: ([, name, unit]: readonly [string, string, string]) => number(facts[`${name}_q${place}_${unit}`], 1) ?? '-',
+      })),
+    ],
+    [
+      ['sales', 'sales', 'cr'],
+      ['net profit', 'net_profit', 'cr'],
+      ['EPS, rupees', 'eps', 'inr'],
+      ['margin, %', 'opm', 'pct'],
+    ],
+    columns,
+  ),
+  ...wrapLines(
+    `  ${joinParts([percent('sales against the year before', facts.sales_yoy_pct), percent('net profit', facts.net_profit_yoy_pct)])}`,
+    columns,
+  ),
+  ...wrapLines(`  ${joinParts([part('results came', facts.results_at), percent('since then', facts.return_since_results_pct)])}`, columns),
+]
+
+const valuationParts = (facts: Row) => [
+  part('PE', facts.pe),
+  percent('dividend', facts.dividend_yield_pct),
+  percent('ROE', facts.roe_pct),
+  percent('ROCE', facts.roce_pct),
+  percent('promoters', facts.promoter_pct),
+  percent('foreign', facts.fii_pct),
+  percent('domestic', facts.dii_pct),
+  percent('public', facts.public_pct),
+]
+
+const watchParts = (facts: Row) => [
+  part('ASM', facts.asm_stage),
+  part('GSM', facts.gsm_stage),
+  percent('price band', facts.band_pct),
+  percent('price band before', facts.band_before_pct),
+  part('circuit', facts.circuit),
+  part('next', facts.next_action),
+  facts.next_action_day === null ? undefined : `on ${text(facts.next_action_day)}`,
+  part('deals of 7 days, net', facts.deals_net_7d_cr, ' cr'),
+]
+
+const eventLines = (events: readonly Row[], columns: number): readonly TextLine[] =>
+  events.flatMap(({ day, title, value, unit }) =>
+    wrapLines(`  ${text(day)}  ${joinParts([text(title), value === null ? undefined : `${number(value)} ${text(unit)}`])}`, columns),
+  )

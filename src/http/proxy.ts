@@ -1,0 +1,64 @@
+import { TransportError, UsageError } from '../model/errors.js'
+
+/** A proxy of this machine, from its environment. */
+export interface NetworkProxy {
+  /** May contain credentials. */
+  readonly url: string
+  /** The address without credentials, for messages. */
+  readonly shown: string
+  /** The variable that names it. */
+  readonly variable: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Lower case first, as curl does. */
+const readVariable = (env: Environment, name: string): readonly [name: string, value: string] | undefined =>
+  [name.toLowerCase(), name].map((key) => [key, env[key]?.trim() ?? ''] as const).find(([, value]) => value !== '')
+
+/** Whether the environment names a proxy, which a request may need or not. */
+export const hasProxy = (env: Environment): boolean => ['HTTPS_PROXY', 'HTTP_PROXY'].some((name) => readVariable(env, name) !== undefined)
+
+/**
+ * The proxy for an address, as curl chooses it: `HTTPS_PROXY` or `HTTP_PROXY` by the scheme, except for hosts in `NO_PROXY` and this machine.
+ *
+ * @throws UsageError if the variable has no address of a proxy
+ */
+export const findProxy = (address: string, env: Environment): NetworkProxy | undefined => {
+  const url = new URL(address)
+  const found = readVariable(env, url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY')
+  if (found === undefined || isLoopback(url.hostname) || isExcluded(url, readVariable(env, 'NO_PROXY')?.[1] ?? '')) return undefined
+  const [variable, value] = found
+  const text = value.includes('://') ? value : `http://${value}`
+  if (!/^https?:\/\/./i.test(text) || !URL.canParse(text) || /%(?![\da-f]{2})/i.test(text))
+    throw new UsageError(`${variable} is not the address of a proxy, such as http://proxy:3128 (value not shown)`)
+  return { url: text, shown: new URL(text).origin, variable }
+}
+
+const isLoopback = (host: string): boolean => /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(host)
+
+/** Entries of `NO_PROXY`: `*`, a host with its subdomains, `.suffix` or `*.suffix`, each with an optional port. */
+const isExcluded = ({ hostname, port, protocol }: URL, noProxy: string): boolean =>
+  noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      const [, name = '', wanted] = /^\*?\.?(.*?)(?::(\d+))?$/.exec(entry) ?? []
+      if (wanted !== undefined && wanted !== (port || (protocol === 'https:' ? '443' : '80'))) return false
+      return entry === '*' || hostname === name || hostname.endsWith(`.${name}`)
+    })
+
+/** What undici's proxy agent says about a proxy that did not open a tunnel, or that wants a password. */
+const REFUSAL = /Proxy response \((\d{3})\)|Proxy Authentication Required \((407)\)/
+
+/** The error of a request that a proxy refused; `undefined` for any other error. */
+export const toProxyError = (error: unknown, { shown, variable }: NetworkProxy): TransportError | undefined => {
+  const [, tunnel, other = tunnel] = REFUSAL.exec((error as Error).message) ?? []
+  if (other === undefined) return undefined
+  const proxy = `the proxy ${shown} (${variable})`
+  if (other === '407')
+    return new TransportError('proxy', `${proxy} requires a user name and a password, or rejects them (407)`, { cause: error })
+  if (other.startsWith('5')) return new TransportError('connect', `${proxy} cannot reach the host (${other})`, { cause: error })
+  return new TransportError('proxy', `${proxy} refuses this host (${other})`, { cause: error })
+}

@@ -1,0 +1,40 @@
+import { isRow, type Row, readText } from '../model/row.js'
+import { type Day, readDay } from '../model/trading-day.js'
+
+/** Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them. */
+const KINDS = [
+  { kind: 'split', sign: /split/i, divides: true },
+  { kind: 'bonus', sign: /bonus/i, divides: true },
+  { kind: 'rights issue', sign: /right/i, divides: true },
+  { kind: 'demerger', sign: /demerger|spin/i, divides: false },
+  { kind: 'merger', sign: /merger|amalgamation|arrangement/i, divides: false },
+  { kind: 'consolidation', sign: /consolidation|reduction/i, divides: false },
+] as const
+
+/** A corporate action that moves a price. */
+export interface PriceAction {
+  readonly kind: string
+  readonly divides: boolean
+  /** The ex-date; without one, the record date or the day of the action. */
+  readonly on: Day
+  /** The kind and the terms, such as `1:10`, as the provider writes them. */
+  readonly type: string
+  readonly note: string
+}
+
+/** The price actions in lists of corporate actions, by symbol. Skips rows of another shape, another kind or without a day. */
+export const readPriceActions = (lists: readonly unknown[]): ReadonlyMap<string, readonly PriceAction[]> => {
+  const all = new Map<string, PriceAction[]>()
+  for (const row of lists.flat().filter(isRow)) {
+    const found = [row.CorpAct].flat().filter(isRow).flatMap(readPriceAction)
+    if (found.length > 0) all.set(readText(row.Sym), [...(all.get(readText(row.Sym)) ?? []), ...found])
+  }
+  return all
+}
+
+const readPriceAction = ({ ActType, ExDate, RecDate, ActDate, Note }: Row): readonly PriceAction[] => {
+  const type = readText(ActType)
+  const known = KINDS.find(({ sign }) => sign.test(type))
+  const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
+  return known === undefined || on === undefined ? [] : [{ kind: known.kind, divides: known.divides, on, type, note: readText(Note) }]
+}

@@ -1,0 +1,15 @@
+/** The value of a key; created and stored if it is missing. */
+export const getOrAdd = <K, V extends object>(map: Map<K, V>, key: K, create: () => V): V => {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const created = create()
+  map.set(key, created)
+  return created
+}
+
+/** The elements of a list by a key, in the order of the list. */
+export const groupBy = <T>(list: readonly T[], keyOf: (element: T) => string): ReadonlyMap<string, readonly T[]> => {
+  const groups = new Map<string, T[]>()
+  for (const element of list) getOrAdd(groups, keyOf(element), () => []).push(element)
+  return groups
+}

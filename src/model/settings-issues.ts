@@ -1,0 +1,74 @@
+import type { z } from 'zod'
+import { UsageError, type UsageIssue } from './errors.js'
+import { isRow, type Row } from './row.js'
+import { builtInHosts, explainIssue, Settings } from './settings.js'
+import { didYouMean } from './text.js'
+
+/** What is wrong with a setting. */
+export interface SettingsIssue extends UsageIssue {
+  /** The setting that the message is about; empty for the settings as a whole. */
+  readonly setting: string
+  readonly code: 'usage' | 'unknown-setting'
+}
+
+/** The names that a setting may have, by setting: of streams or checks. */
+type KnownNames = Readonly<Record<string, { readonly what: string; readonly names: readonly string[] }>>
+
+/** Everything that is wrong with some settings. A message continues the name of the setting: `is "many": must be …`. */
+export const findSettingsIssues = (values: Row, known: KnownNames): readonly SettingsIssue[] => {
+  const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
+  const unknown = Object.entries(known).flatMap(([setting, { what, names }]) => {
+    const value = values[setting]
+    if (!isRow(value) || issues.some(({ path }) => path === setting)) return []
+    return Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [describeUnknownName(setting, name, { what, names })]))
+  })
+  return [...issues, ...unknown]
+}
+
+/** The error of all issues; of one, its message alone. */
+export const createSettingsError = (issues: readonly SettingsIssue[]): UsageError => {
+  const lines = issues.map(({ message }) => message)
+  const code = issues.every((issue) => issue.code === 'unknown-setting') ? 'unknown-setting' : 'usage'
+  const message = lines.length === 1 ? (lines[0] ?? '') : [`${lines.length} settings are wrong:`, ...lines].join('\n')
+  return new UsageError(message, { code, issues: issues.map(({ path, message }) => ({ path, message })) })
+}
+
+/** Whether a setting contains base addresses. */
+export const isAddress = (setting: unknown): boolean => setting === 'urls' || setting === 'hosts'
+
+const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsIssue[] => {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => {
+      const names = issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape)
+      const [setting, path] = [String(issue.path[0] ?? ''), [...issue.path, key].join('.')]
+      return { path, setting, code: 'unknown-setting', message: `has no setting ${JSON.stringify(key)}.${didYouMean(key, names)}` }
+    })
+  const path = findSetting(issue, values)
+  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
+  const where =
+    issue.path.length > 1 && issue.code !== 'invalid_key' && !isAddress(issue.path[0]) ? ` (${issue.path.slice(1).join('.')})` : ''
+  const reason = explainIssue(issue)
+  return [{ path, setting: path, code: 'usage', message: `is ${formatValue(given, String(issue.path[0]))}${where}: ${reason}` }]
+}
+
+const describeUnknownName = (path: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {
+  const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
+  const meant = `which is not a ${what}.${didYouMean(name, names)} ${plural}: ${names.join(', ')}`
+  return { path, setting: path, code: 'usage', message: `names ${JSON.stringify(name)}, ${meant}` }
+}
+
+const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
+  const [setting = '', host] = path.map(String)
+  return isAddress(setting) && host !== undefined && isRow(values[setting]) ? `${setting}.${host}` : setting
+}
+
+/** Whether the value of a setting may identify the user: it is not shown. */
+export const isConfidential = (setting: string): boolean =>
+  ['headers', 'sheetId', 'asmTabId', 'gsmTabId', 'notify', 'notifySecret'].includes(setting)
+
+/** A wrong value as text. */
+const formatValue = (given: unknown, setting: string): string => {
+  if (isConfidential(setting)) return 'wrong (value not shown)'
+  const text = JSON.stringify(given)
+  return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
+}

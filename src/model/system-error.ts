@@ -1,0 +1,20 @@
+import { formatError } from './collect-error.js'
+
+/** The fields of an error of Node's network calls. */
+interface NetworkError {
+  readonly code?: string
+  readonly address?: string
+  readonly port?: number
+  readonly hostname?: string
+}
+
+/** Why a connection failed, in plain words where the text of Node or OpenSSL is not. */
+export const describeNetworkError = (error: unknown): string => {
+  const { code = '', address = '', port, hostname } = (error ?? {}) as NetworkError
+  const place = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`
+  if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
+  if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
+  if (code === 'EADDRINUSE') return 'another process uses it'
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'this port does not speak TLS; an address with http instead of https may be right'
+  return formatError(error).replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
+}

@@ -1,0 +1,95 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { diffDays } from '../../../src/analysis/diff/diff-days.js'
+import { UsageError } from '../../../src/model/errors.js'
+import type { RunReport } from '../../../src/model/report.js'
+import { toInstant } from '../../../src/model/trading-day.js'
+import { createHistoryRequest } from '../../../src/pipeline/history-request.js'
+import { recordDay } from '../../../src/storage/history/record-day.js'
+import { streams } from '../../../streams/registry.js'
+import { runReport } from '../../cli/support.js'
+import { filesIn, temporaryFolder } from '../../support/folders.js'
+
+const HISTORY = createHistoryRequest(
+  streams.map((stream) => ({ stream, state: 'waiting' })),
+  { exchange: 'NSE' },
+)
+
+const stock = (rank: number, name = `S${rank}`) => ({ Symbol: name, ISIN: `INE00000000${rank}`, Name: `Company ${rank}` })
+
+const store = (root: string, stocks: readonly object[], stage: string): void => {
+  writeFileSync(join(root, 'master_isin_map.json'), JSON.stringify(stocks))
+  writeFileSync(join(root, 'nse_asm_list.json'), JSON.stringify([{ ...stock(1), Stage: stage }]))
+}
+
+/** Days on which stock 2 leaves and returns, stock 3 leaves, stock 4 is renamed, and 5 is new; the stage of stock 1 changes each day. */
+const LISTS: Readonly<Record<string, readonly object[]>> = {
+  '2026-02-02': [stock(1), stock(2), stock(3), stock(4)],
+  '2026-02-03': [stock(1), stock(3), stock(4)],
+  '2026-02-04': [stock(1), stock(4, 'S4NEW'), stock(5)],
+  '2026-02-05': [stock(1), stock(2), stock(4, 'S4NEW'), stock(5)],
+}
+
+const generate = async (): Promise<string> => {
+  const root = temporaryFolder()
+  const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success' }]))
+  for (const [day, stocks] of Object.entries(LISTS)) {
+    store(root, stocks, day)
+    const report = { ...runReport({}), scripts } as unknown as RunReport
+    const record = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
+    await recordDay(root, { history: HISTORY, record, report, isPartOfEnded: false })
+  }
+  return root
+}
+
+const changesOf = async (root: string, since: string, until?: string) =>
+  (await diffDays(root, { exchange: 'NSE', since, until })).changes.map(({ change, symbol, day }) => [
+    change,
+    symbol,
+    ...(day === undefined ? [] : [day]),
+  ])
+
+describe('the difference between recorded days', () => {
+  it('has what changed between two days, and from which day on a stock is listed, gone or renamed', async () => {
+    const root = await generate()
+    expect(await changesOf(root, '2026-02-02', '2026-02-04')).toEqual([
+      ['new', 'S5', '2026-02-04'],
+      ['gone', 'S2', '2026-02-03'],
+      ['gone', 'S3', '2026-02-04'],
+      ['changed', 'S4NEW', '2026-02-04'],
+      ['changed', 'S1'],
+    ])
+    expect(await changesOf(root, '2026-02-03', '2026-02-05')).toContainEqual(['back', 'S2', '2026-02-05'])
+    expect(await changesOf(root, '2026-02-03', '2026-02-04')).toEqual([
+      ['new', 'S5', '2026-02-04'],
+      ['gone', 'S3', '2026-02-04'],
+      ['changed', 'S4NEW', '2026-02-04'],
+      ['changed', 'S1'],
+    ])
+  })
+
+  it('compares a day with the present, from the newest record until that day', async () => {
+    const root = await generate()
+    store(root, LISTS['2026-02-05'] ?? [], 'now')
+    const difference = await diffDays(root, { exchange: 'NSE', since: '2026-02-07' })
+    expect(difference).toMatchObject({ since: { day: '2026-02-05' }, counts: { surveillance: 1, listings: 0 } })
+    expect(difference.changes).toMatchObject([{ from: '2026-02-05', to: 'now' }])
+  })
+
+  it('changes nothing in the folder', async () => {
+    const root = await generate()
+    const before = filesIn(root)
+    await diffDays(root, { exchange: 'NSE', since: '2026-02-02' })
+    expect(filesIn(root)).toEqual(before)
+  })
+
+  it.each([
+    ['2026-02-01', undefined, 'the history begins on 2026-02-02'],
+    ['2026-02-04', '2026-02-03', 'the earlier day comes first'],
+  ])('refuses %s and %s', async (since, until, message) => {
+    const root = await generate()
+    await expect(diffDays(root, { exchange: 'NSE', since, until })).rejects.toThrow(UsageError)
+    await expect(diffDays(root, { exchange: 'NSE', since, until })).rejects.toThrow(message)
+  })
+})

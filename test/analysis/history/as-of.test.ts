@@ -1,0 +1,215 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runQuery } from '../../../src/analysis/query.js'
+import { listViews } from '../../../src/analysis/tables/index.js'
+import { UsageError } from '../../../src/model/errors.js'
+import type { RunReport } from '../../../src/model/report.js'
+import { addDays, toInstant } from '../../../src/model/trading-day.js'
+import { createHistoryRequest } from '../../../src/pipeline/history-request.js'
+import { listTables } from '../../../src/pipeline/list-tables.js'
+import { recordDay } from '../../../src/storage/history/record-day.js'
+import { streams } from '../../../streams/registry.js'
+import { runReport } from '../../cli/support.js'
+import { temporaryFolder } from '../../support/folders.js'
+import { collected, duckdb } from '../support.js'
+
+const tables = listTables(streams)
+
+/** Threads of DuckDB add in any order, which changes the last digits of an average. */
+const roundFractions = (rows: readonly (readonly (string | null)[])[]): readonly (readonly (string | null)[])[] =>
+  rows.map((row) => row.map((value) => (/^-?\d+\.\d+$/.test(value ?? '') ? Number(value).toPrecision(9) : value)))
+
+const ask = async (sql: string, out: string, asOf?: string) => {
+  const { result, close, usedDay } = await runQuery(sql, { out, tables, asOf })
+  try {
+    return { rows: (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))), usedDay }
+  } finally {
+    close()
+  }
+}
+
+const HISTORY = createHistoryRequest(
+  streams.map((stream) => ({ stream, state: 'waiting' })),
+  { exchange: 'NSE' },
+)
+
+/** Records the files of a folder under a day, as a complete run does. */
+const record = async (root: string, day: string): Promise<void> => {
+  const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success' }]))
+  const report = { ...runReport({}), finishedAt: `${day}T14:00:00.000Z`, scripts } as unknown as RunReport
+  const run = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
+  expect(await recordDay(root, { history: HISTORY, record: run, report, isPartOfEnded: false })).toBeUndefined()
+}
+
+const FIRST = '2026-02-02'
+const DAYS = Array.from({ length: 10 }, (_, index) => addDays(FIRST, index))
+const MISSED = 4
+/** The stage of a stock on a day of the generated history; some days none. */
+const stageOf = (stock: number, day: number): string | undefined => ((stock + day) % 4 === 0 ? undefined : `Stage ${(stock * 7 + day) % 5}`)
+
+const storeDay = (root: string, day: number): void => {
+  const stocks = [0, 1, 2, 3, 4]
+  writeFileSync(
+    join(root, 'master_isin_map.json'),
+    JSON.stringify(stocks.map((stock) => ({ Symbol: `S${stock}`, ISIN: `INE00000000${stock}` }))),
+  )
+  const staged = stocks.flatMap((stock) =>
+    stageOf(stock, day) === undefined ? [] : [{ Symbol: `S${stock}`, ISIN: `INE00000000${stock}`, Stage: stageOf(stock, day) }],
+  )
+  writeFileSync(join(root, 'nse_asm_list.json'), JSON.stringify(staged))
+  writeFileSync(join(root, 'nse_gsm_list.json'), JSON.stringify([{ Symbol: 'S9', Stage: `day ${day}` }]))
+}
+
+/** Ten days of which one was missed and one was collected twice, and two were collected last. */
+const generate = async (): Promise<string> => {
+  const root = temporaryFolder()
+  for (const day of [0, 1, 2, 3, 5, 6, 6, 9, 7, 8]) {
+    storeDay(root, day === 6 ? 0 : day)
+    if (day === 6) await record(root, DAYS[day] as string)
+    storeDay(root, day)
+    await record(root, DAYS[day] as string)
+  }
+  return root
+}
+
+describe.runIf(duckdb)('a query as of a day', () => {
+  it('sees every list as it was on that day, or on the newest recorded day before it', async () => {
+    const root = await generate()
+    for (const [index, day] of DAYS.entries()) {
+      const at = index === MISSED ? index - 1 : index
+      const { rows, usedDay } = await ask("select symbol, stage from surveillance where list = 'ASM' order by symbol", root, day)
+      const truth = [0, 1, 2, 3, 4].flatMap((stock) => (stageOf(stock, at) === undefined ? [] : [[`S${stock}`, stageOf(stock, at)]]))
+      expect(rows, day).toEqual(truth)
+      expect(usedDay).toBe(DAYS[at])
+    }
+    expect((await ask('select count(*) from surveillance', root, '2027-01-01')).usedDay).toBe(DAYS[9])
+  })
+
+  it('names the first day if there is no record yet, and says if there is none at all', async () => {
+    const root = await generate()
+    await expect(ask('from surveillance', root, '2026-02-01')).rejects.toThrow(
+      new UsageError(`the history begins on ${FIRST}; there is no record of 2026-02-01`),
+    )
+    rmSync(join(root, '.scripstream'), { recursive: true })
+    await expect(ask('from surveillance', root, FIRST)).rejects.toThrow('no day is recorded')
+  })
+
+  it('uses the newest record of each file, if a day lacks one', async () => {
+    const root = await generate()
+    rmSync(join(root, 'nse_gsm_list.json'))
+    storeDay(root, 3)
+    rmSync(join(root, 'nse_gsm_list.json'))
+    await record(root, '2026-02-12')
+    const { rows } = await ask('select list, any_value(stage) from surveillance group by all order by list', root, '2026-02-12')
+    expect(rows.at(-1)).toEqual(['GSM', 'day 9'])
+    expect(rows).toHaveLength(2)
+  })
+
+  it('gives the same answer from the copies of the first query', async () => {
+    const root = await generate()
+    const sql = 'select * from surveillance order by all'
+    const first = await ask(sql, root, DAYS[3])
+    expect(await ask(sql, root, DAYS[3])).toEqual(first)
+    rmSync(join(root, '.scripstream', 'cache'), { recursive: true })
+    expect(await ask(sql, root, DAYS[3])).toEqual(first)
+  })
+
+  it.each([
+    "select * from read_csv('/etc/passwd')",
+    'select 1; select 2',
+    'drop table master',
+    "from '/etc/passwd'",
+    'from history.nothing',
+    'from history.candles',
+  ])('refuses what any query refuses: %s', async (sql) => {
+    const root = await generate()
+    await expect(ask(sql, root, FIRST)).rejects.toThrow(UsageError)
+  })
+})
+
+describe.runIf(duckdb)('the schema history', () => {
+  it('has all days of a list, with the day and the time of collection', async () => {
+    const root = await generate()
+    const { rows } = await ask("select day, known_at, stage from history.surveillance where list = 'GSM' order by day", root)
+    expect(rows).toEqual(DAYS.flatMap((day, index) => (index === MISSED ? [] : [[day, `${day} 19:30:00`, `day ${index}`]])))
+  })
+
+  it('has a list that did not change on every day', async () => {
+    const root = await generate()
+    expect((await ask('select count(*), count(distinct day) from history.master', root)).rows).toEqual([['45', '9']])
+  })
+
+  it('is empty without a record', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    expect((await ask('select count(*) from history.master', root)).rows).toEqual([['0']])
+  })
+})
+
+describe.runIf(duckdb)('filings as of a day', () => {
+  const filing = (caption: string, date: string) => ({
+    news_date: `${date} 10:00:00`,
+    caption,
+    descriptor: 'x',
+    news_body: '',
+    file_url: '',
+  })
+
+  /** Stores the filings of a stock, and what a run keeps of those before it. */
+  const store = (root: string, before: readonly object[] | undefined, now: readonly object[]): void => {
+    const previous = join(root, '.scripstream', 'previous')
+    for (const folder of [root, previous]) mkdirSync(join(folder, 'company_filings'), { recursive: true })
+    writeFileSync(
+      join(previous, 'note.json'),
+      JSON.stringify({ ...(before ? { run: 'r' } : {}), outputs: ['company_filings/*_filings.json'] }),
+    )
+    const file = 'company_filings/S1_filings.json'
+    if (before) writeFileSync(join(previous, file), JSON.stringify({ data: before }))
+    writeFileSync(join(root, file), JSON.stringify({ data: now }))
+  }
+
+  it('are those that were known by then, whatever their own date', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    const old = [filing('old', '2026-01-05'), filing('later', '2026-02-04')]
+    store(root, undefined, old)
+    await record(root, '2026-02-05')
+    const all = [filing('late "quoted"\n€', '2026-02-05'), ...old]
+    store(root, old, all)
+    await record(root, '2026-02-10')
+    const captions = async (day: string) => (await ask('select caption from filings order by caption', root, day)).rows.flat()
+    expect(await captions('2026-02-05')).toEqual(['later', 'old'])
+    expect(await captions('2026-02-09')).toEqual(['later', 'old'])
+    expect(await captions('2026-02-10')).toEqual(['late "quoted"\n€', 'later', 'old'])
+  })
+
+  it('of a file that was new on a day are unknown before', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    await record(root, '2026-02-05')
+    store(root, [], [filing('one', '2026-01-05')])
+    await record(root, '2026-02-10')
+    expect((await ask('select count(*) from filings', root, '2026-02-05')).rows).toEqual([['0']])
+    expect((await ask('select count(*) from filings', root, '2026-02-10')).rows).toEqual([['1']])
+  })
+})
+
+describe.runIf(duckdb)('as of the day of the last run', () => {
+  let folder: Awaited<ReturnType<typeof collected>>
+  beforeAll(async () => {
+    folder = await collected()
+  })
+  afterAll(() => folder.remove())
+
+  it.each([...tables, ...listViews(tables)].map(({ name }) => name))('%s is as it is now', async (name) => {
+    const sql = `select * from ${name} order by all`
+    const now = await ask(sql, folder.out)
+    expect(roundFractions((await ask(sql, folder.out, '2026-02-12')).rows)).toEqual(roundFractions(now.rows))
+  })
+
+  it('candles of later days are not there', async () => {
+    const { rows } = await ask('select max(date), (select max(day) from candle_days) from candles', folder.out, '2026-02-11')
+    expect(rows).toEqual([['2026-02-11', '2026-02-11']])
+  })
+})

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { duckdb, folderWith, objectsOf } from '../support.js'
+
+const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06', '2026-02-09', '2026-02-10', '2026-02-11']
+const ISIN = 'INE009A01021'
+
+const toLine = (day: string, price: number): string =>
+  `${Date.parse(`${day}T00:00:00+05:30`) / 1000},${price},${price * 1.02},${price * 0.98},${price},1000`
+
+/** A folder with one stock: its closes day by day, and its corporate actions. */
+const market = (closes: readonly number[], actions: readonly (readonly [type: string, day: string, note: string])[], symbol = 'A') =>
+  folderWith({
+    '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+    'master_isin_map.json': [{ Symbol: 'A', ISIN, Name: 'A', Sid: '1', FnoFlag: 0 }],
+    'history_corporate_actions.json': [
+      { Sym: symbol, CorpAct: actions.map(([ActType, ExDate, Note]) => ({ ActType, ExDate, RecDate: ExDate, Note })) },
+    ],
+    'nse_asm_list.json': [{ Symbol: symbol, ISIN, Name: 'A', Stage: 'x' }],
+    'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${closes.map((close, index) => toLine(DAYS[index] as string, close)).join('\n')}\n`,
+  })
+
+const read = (out: string) => objectsOf('select day, close, volume, factor, close_total_return from candles_adjusted order by day', out)
+
+const PRICES = [100, 101, 102, 103, 104, 105, 106, 107]
+/** Prices as a provider stores them that did not divide those before the action. */
+const before = (index: number, factor: number): readonly number[] => PRICES.map((price, place) => (place < index ? price * factor : price))
+
+describe.skipIf(!duckdb)('adjusted candles', () => {
+  it.each([
+    ['a split 2:10', before(4, 5), [['SPLIT', DAYS[4], '2:10']], 5],
+    ['a split written 10:2', before(4, 5), [['SPLIT', DAYS[4], '10:2']], 5],
+    ['a bonus 1:1', before(4, 2), [['BONUS', DAYS[4], '1:1']], 2],
+    ['a bonus 1:10', before(4, 1.1), [['BONUS', DAYS[4], '1:10']], 1.1],
+    [
+      'a split in both lists',
+      before(4, 10),
+      [
+        ['SPLIT', DAYS[4], '1:10'],
+        ['SPLIT', DAYS[4], '1:10'],
+      ],
+      10,
+    ],
+    ['a split on a day without a session', before(5, 10), [['SPLIT', '2026-02-07', '1:10']], 10],
+  ] as const)('have no jump at %s that the provider has not applied', async (_, closes, actions, factor) => {
+    const rows = await read(market(closes, actions as never))
+    expect(rows.map(({ close }) => Math.round(Number(close) * 1e6) / 1e6)).toEqual(PRICES)
+    expect(rows[0]).toMatchObject({ factor, volume: 1000 * factor })
+    expect(rows.at(-1)).toMatchObject({ factor: 1, volume: 1000 })
+  })
+
+  it('stay as stored if the provider has applied the action, if it lies ahead, and at a move without an action', async () => {
+    const ahead = [['SPLIT', '2026-02-20', '1:10']] as const
+    for (const out of [market(PRICES, [['SPLIT', DAYS[4] as string, '2:10']]), market(PRICES, ahead)])
+      expect((await read(out)).map(({ close, factor }) => [close, factor])).toEqual(PRICES.map((price) => [price, 1]))
+    expect((await read(market(before(4, 5), []))).map(({ close }) => close)).toEqual(before(4, 5))
+  })
+
+  it('combine a split with a bonus, of which the provider has applied one', async () => {
+    const actions = [
+      ['BONUS', DAYS[2] as string, '1:1'],
+      ['SPLIT', DAYS[5] as string, '2:10'],
+    ] as const
+    expect((await read(market(before(5, 5), actions))).map(({ close }) => close)).toEqual(PRICES)
+    const neither = PRICES.map((price, index) => price * (index < 2 ? 2 : 1) * (index < 5 ? 5 : 1))
+    const rows = await read(market(neither, actions))
+    expect(rows.map(({ close, factor }) => [close, factor])).toEqual(
+      PRICES.map((price, index) => [price, index < 2 ? 10 : index < 5 ? 5 : 1]),
+    )
+  })
+
+  it('find the actions of a stock under its former symbol', async () => {
+    expect((await read(market(before(4, 5), [['SPLIT', DAYS[4] as string, '2:10']], 'OLD'))).map(({ close }) => close)).toEqual(PRICES)
+  })
+
+  it('have a total return with dividends, in shares of today', async () => {
+    // 10 rupees a share on a close of 105 before; the later split has made one share five, and the provider has applied it.
+    const flat = [21, 21, 21, 19, 19, 19, 19, 19]
+    const rows = await read(
+      market(flat, [
+        ['DIVIDEND', DAYS[3] as string, '10'],
+        ['SPLIT', DAYS[6] as string, '2:10'],
+      ]),
+    )
+    expect(rows.map(({ close }) => close)).toEqual(flat)
+    for (const { close_total_return } of rows) expect(close_total_return).toBeCloseTo(19, 9)
+  })
+
+  it('have the last of two candles of one day', async () => {
+    const out = folderWith({
+      'master_isin_map.json': [{ Symbol: 'A', ISIN, Name: 'A', Sid: '1', FnoFlag: 0 }],
+      'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${[toLine(DAYS[0] as string, 1), toLine(DAYS[1] as string, 9), toLine(DAYS[1] as string, 2)].join('\n')}\n`,
+    })
+    expect((await read(out)).map(({ close }) => close)).toEqual([1, 2])
+    expect((await objectsOf('select close from candle_days order by day', out, 0)).map(({ close }) => close)).toEqual([1, 2])
+    expect(await objectsOf('from candles', out, 0)).toHaveLength(3)
+  })
+
+  it('say what they know about each action', async () => {
+    const out = market(before(4, 5), [
+      ['SPLIT', DAYS[4] as string, '2:10'],
+      ['RIGHTS', DAYS[6] as string, '300:167'],
+      ['BUYBACK', DAYS[6] as string, 'NA'],
+    ])
+    expect(
+      await objectsOf('select isin, symbol, day, kind, terms, factor, is_applied, close_before_inr from adjustments order by day', out),
+    ).toEqual([
+      { isin: ISIN, symbol: 'A', day: DAYS[4], kind: 'split', terms: '2:10', factor: 5, is_applied: 0, close_before_inr: 515 },
+      { isin: ISIN, symbol: 'A', day: DAYS[6], kind: 'rights', terms: '300:167', factor: null, is_applied: null, close_before_inr: 105 },
+    ])
+  })
+})

@@ -1,0 +1,83 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { lastValueFrom, of } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { runProgram } from '../../src/cli/program.js'
+import { openLogFile } from '../../src/cli/run/log-file.js'
+import { temporaryFolder } from '../support/folders.js'
+import { createTestDependencies, createTestIo, runReport } from './support.js'
+
+const open = async (path: string, maxBytes?: number) => {
+  const failures: string[] = []
+  const onFailure = (reason: string): void => void failures.push(reason)
+  const log = await lastValueFrom(openLogFile(path, { level: 'info', onFailure, ...(maxBytes === undefined ? {} : { maxBytes }) }))
+  return { log, failures }
+}
+const linesOf = (path: string) =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+
+describe('the log file', () => {
+  it('has one JSON object per line, with the time as text and the id of the run from its first event on', async () => {
+    const path = join(temporaryFolder(), 'run.log')
+    const { log } = await open(path)
+    log.info({ reason: 'early' }, 'before')
+    log.debug({ run: 'r1' }, 'run-started')
+    log.warn({ item: 'TCS', reason: 'line\nbreak' }, 'settled')
+    expect(linesOf(path)).toEqual([
+      { level: 'info', time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/), reason: 'early', msg: 'before' },
+      { level: 'warn', time: expect.any(String), run: 'r1', item: 'TCS', reason: 'line\nbreak', msg: 'settled' },
+    ])
+  })
+
+  it('continues an earlier file, and is rotated when it is full; five files are kept, none larger, and no line is lost until then', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'run.log')
+    appendFileSync(path, '{"msg":"earlier"}\n')
+    const { log } = await open(path, 300)
+    log.info({}, 'first')
+    expect(linesOf(path)).toHaveLength(2)
+    for (let index = 0; index < 40; index++) log.info({ index }, 'x'.repeat(50))
+    expect(readdirSync(folder).sort()).toEqual(['run.log', 'run.log.1', 'run.log.2', 'run.log.3', 'run.log.4'])
+    const all = ['.4', '.3', '.2', '.1', ''].flatMap((suffix) => {
+      expect(readFileSync(path + suffix).length).toBeLessThanOrEqual(300)
+      return linesOf(path + suffix).map(({ index }) => index)
+    })
+    expect(all).toEqual(Array.from({ length: all.length }, (_, index) => 40 - all.length + index))
+    expect(all.length).toBeGreaterThanOrEqual(9)
+  })
+
+  it('that cannot be written any more is told once, and stops no run', async () => {
+    const folder = join(temporaryFolder(), 'logs')
+    mkdirSync(folder)
+    const { log, failures } = await open(join(folder, 'run.log'))
+    rmSync(folder, { recursive: true })
+    log.info({}, 'one')
+    log.info({}, 'two')
+    expect(failures).toEqual([`the log file ${join(folder, 'run.log')} cannot be written: its folder does not exist or cannot be created`])
+  })
+})
+
+describe('the command run', () => {
+  const run = async (...args: readonly string[]) => {
+    const io = createTestIo()
+    const event$ = of({ type: 'run-finished', at: 0, report: runReport() } as const)
+    const code = await runProgram(['run', ...args], io, createTestDependencies(event$))
+    return { code, out: io.out.text(), err: io.err.text() }
+  }
+
+  it('ends with 2 before the first request if the log file cannot be written', async () => {
+    expect(await run('--log-file', '/no/such/folder/run.log')).toEqual({
+      ...{ code: 2, out: '' },
+      err: 'error: the log file /no/such/folder/run.log cannot be written: its folder does not exist or cannot be created\n',
+    })
+  })
+
+  it('logs how the command ended, and prints the same as without a log file', async () => {
+    const path = join(temporaryFolder(), 'run.log')
+    expect(await run('--log-file', path)).toEqual(await run())
+    expect(linesOf(path)).toMatchObject([{ level: 'info', outcome: 'complete', exitCode: 0, msg: 'command-ended' }])
+  })
+})

@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { folder } from '../../sinks/folder.js'
+import { runProgram } from '../../src/cli/program.js'
+import { loadSettings } from '../../src/config.js'
+import { describeNetworkError } from '../../src/model/system-error.js'
+import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
+import { createTestDependencies, createTestIo } from './support.js'
+
+let root: string
+beforeEach(() => {
+  root = temporaryFolder()
+  mkdirSync(join(root, 'folder'))
+  writeFileSync(join(root, 'file'), 'text')
+  writeFileSync(join(root, 'types.json'), '{ "out": 5, "exchange": "", "workers": 4, "streams": 5, "sheetId": "" }')
+  writeFileSync(join(root, 'fault.json'), '[{ "on": "news", "mode": "nope", "x": 1 }]')
+})
+
+/** The error of a command; in its arguments and in the result, `ROOT` is the folder. */
+const errorOf = async (...args: readonly string[]): Promise<string> => {
+  const io = createTestIo()
+  const dependencies = createTestDependencies(undefined, { streams, loadSettings, storage: ({ out }) => folder(out) })
+  await runProgram(
+    args.map((arg) => arg.replace('ROOT', root)),
+    io,
+    dependencies,
+  )
+  return io.err.text().replaceAll(root, 'ROOT')
+}
+
+describe('an error is told in plain words, without the text of the system or of a library', () => {
+  it.each([
+    [['run', '--config', 'ROOT/none.json'], 'cannot use the configuration file ROOT/none.json: it does not exist'],
+    [['run', '--config', 'ROOT/folder'], 'cannot use the configuration file ROOT/folder: it is a directory'],
+    [['run', '--symbols', '@ROOT/none.txt'], '--symbols: the file "ROOT/none.txt" cannot be read: it does not exist'],
+    [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
+    [['plan', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
+    [['log', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/runs.ndjson cannot be read: a file has the name of its folder'],
+    [['plan', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/run.json cannot be read: a file has the name of its folder'],
+    [['run', '--log-file', 'ROOT/folder'], 'the log file ROOT/folder cannot be written: a directory has that name'],
+    [['query', '--file', 'ROOT/folder'], '--file: the file "ROOT/folder" cannot be read: it is a directory'],
+    [
+      ['init', '--config', 'ROOT/none/a.json'],
+      'ROOT/none/a.json cannot be written: its folder does not exist or cannot be created; choose another file with --config',
+    ],
+    [['simulate', '--faults', 'ROOT/none.json'], '--faults: the file "ROOT/none.json" cannot be read: it does not exist'],
+  ])('%j', async (args, expected) =>
+    expect(await errorOf(...args)).toMatch(new RegExp(`^error: ${expected.replaceAll(/[.$()]/g, '\\$&')}\n`)),
+  )
+
+  it('names what a setting must be', async () => {
+    const lines = (await errorOf('run', '--config', 'ROOT/types.json')).trim().split('\n')
+    expect(lines.map((line) => line.replace(/ in ROOT.types.json/, '').trim()).sort()).toEqual([
+      'error: 5 settings are wrong:',
+      'exchange is "": is not an exchange code such as NSE',
+      'out is 5: must be a text',
+      'sheetId is wrong (value not shown): must not be empty',
+      'streams is 5: must be a path or a list of paths',
+      'workers is 4: must be an object',
+    ])
+  })
+
+  it('names what a field of a file must be', async () => {
+    expect(await errorOf('simulate', '--faults', 'ROOT/fault.json')).toMatch(
+      /^error: --faults: ROOT.fault.json has invalid content\n {2}0.mode must be one of status, reset, .*\n {2}0 has no field "x"\n$/,
+    )
+  })
+
+  it('doctor says that a folder cannot be created, and leaves nothing behind', async () => {
+    const io = createTestIo()
+    await runProgram(['doctor', '--out', join(root, 'file/sub')], io, createTestDependencies(undefined, { loadSettings }))
+    expect(io.out.text().replaceAll(/\s+/g, ' ')).toContain('sub cannot be written: a file has the name of its folder')
+    expect(readdirSync(root).sort()).toEqual(['fault.json', 'file', 'folder', 'types.json'])
+  })
+})
+
+describe('an error of a connection', () => {
+  it.each([
+    [{ code: 'ECONNREFUSED', address: '::1', port: 80 }, '[::1]:80 refuses connections'],
+    [{ code: 'ENOTFOUND', hostname: 'news.example' }, 'unknown host news.example'],
+    [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'this port does not speak TLS; an address with http instead of https may be right'],
+  ])('is described by its code: %j', (fields, text) => expect(describeNetworkError(Object.assign(new Error('raw'), fields))).toBe(text))
+
+  it('of OpenSSL is cut to its reason', () => {
+    const raw =
+      '807C1F39EE7F0000:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/x.c:1605:SSL alert number 40'
+    expect(describeNetworkError(new Error(raw))).toBe('TLS failed: sslv3 alert handshake failure')
+  })
+
+  it('says that a port is in use', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const error = await new Promise((resolve) =>
+      createServer()
+        .once('error', resolve)
+        .listen((server.address() as AddressInfo).port, '127.0.0.1'),
+    )
+    expect(describeNetworkError(error)).toBe('another process uses it')
+  })
+})

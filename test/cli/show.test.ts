@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readStockView } from '../../src/analysis/stock-view.js'
+import { stockLines } from '../../src/cli/show/lines.js'
+import { measureLine } from '../../src/cli/terminal/terminal.js'
+import { UsageError } from '../../src/model/errors.js'
+import { streams } from '../../streams/registry.js'
+import { collected, duckdb, folderWith } from '../analysis/support.js'
+
+describe.skipIf(!duckdb)('a stock at a glance', () => {
+  let [out, remove] = ['', (): void => undefined]
+  beforeAll(async () => {
+    ;({ out, remove } = await collected(16, 300))
+  }, 60_000)
+  afterAll(() => remove())
+
+  const read = (stock: string, root = out) => readStockView(root, { stock, streams, limit: 3 })
+  const textOf = (view: Awaited<ReturnType<typeof read>>, columns = 100): string =>
+    stockLines(view, columns)
+      .map((line) => line.map(([words]) => words).join(''))
+      .join('\n')
+
+  it('is found by symbol, ISIN and name', async () => {
+    const view = await read('tcs')
+    expect(view.facts.symbol).toBe('TCS')
+    for (const text of [String(view.facts.isin), String(view.facts.name), 'NSE:TCS']) expect((await read(text)).facts).toEqual(view.facts)
+    await expect(read('TCSS')).rejects.toThrow(UsageError)
+  })
+
+  it('has price, results, and at most three events of each kind', async () => {
+    const view = await read('TCS')
+    expect(textOf(view)).toMatch(
+      /^TCS .*\n[\s\S]*Price of 2026-02-12\n[\s\S]*52 weeks [\d,.]+ -*#-* [\d,.]+\n[\s\S]*Results: Q3 FY26\n[\s\S]*News\n/,
+    )
+    const kinds = view.events.map(({ kind }) => kind)
+    expect(kinds.length).toBeGreaterThan(3)
+    for (const kind of kinds) expect(kinds.filter((one) => one === kind).length).toBeLessThanOrEqual(3)
+    expect(new Set(view.events.map(({ isin }) => isin))).toEqual(new Set([view.facts.isin]))
+    const finding = { check: 'large-moves', severity: 'warning', symbol: 'TCS', day: '2026-01-05', detail: 'the close jumps' } as const
+    expect(textOf({ ...view, findings: [finding] } as typeof view)).toContain('Findings\n  2026-01-05  the close jumps')
+  })
+
+  it.each([40, 80, 200])('fits %d columns', async (columns) => {
+    for (const symbol of ['TCS', 'RELIANCE']) {
+      const widths = stockLines(await read(symbol), columns).map(measureLine)
+      expect(widths.length).toBeGreaterThan(10)
+      expect(Math.max(...widths)).toBeLessThanOrEqual(columns)
+    }
+  })
+
+  it('leaves out what is unknown', async () => {
+    const few = folderWith({ 'master_isin_map.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'A\u001b[31m', Sid: '1', FnoFlag: 0 }] })
+    expect(textOf(await read('A', few)).split('\n')).toEqual(['A  A  INE009A01021'])
+  })
+})
